@@ -1,0 +1,123 @@
+"""Is the embedded store's ranking as good as Lucene's? nDCG@10, MRR and recall@100 on five public sets.
+
+Builds one collection of 27,065 passages: the six sets under data/conversations, 10,033 Wikipedia leads and Vaswani.
+Queries are the sets' rewritten questions. The collection is closed (most passages answer something), so the figures
+say nothing about the open web: only differences mean something. The Elasticsearch rows beside them were measured
+with Elasticsearch 8.19 (analyzer ``english``, one shard, k1 .82, b .68) on the same collection and queries.
+
+    python benchmarks/lucene_equality.py [--data ../shared/data] [--scratch FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import ir_measures
+from ir_measures import RR, R, nDCG
+
+from convqa.domain import Passage, Query
+from convqa.stores import create_store, open_store
+from convqa.stores.base import SearchParams, Stopwords
+
+MEASURES = (nDCG @ 10, RR, R @ 100)
+ELASTICSEARCH = {
+    "cast2020": (0.606, 0.752, 0.967),
+    "clapnq_dev": (0.617, 0.574, 0.873),
+    "inscit_dev": (0.571, 0.565, 0.887),
+    "vaswani": (0.432, 0.666, 0.601),
+    "or_sharc_dev": (0.686, 0.647, 0.931),
+}
+
+Qrels = dict[str, dict[str, int]]
+
+
+def union(data: Path) -> Iterator[Passage]:
+    """The 27,065 passages; an id begins with the name of its set."""
+    for folder in sorted((data / "conversations").iterdir()):
+        with (folder / "passages.jsonl").open(encoding="utf-8") as lines:
+            for record in map(json.loads, lines):
+                yield Passage(f"{folder.name}/{record['id']}", record["text"], record.get("title", ""))
+    for page in json.loads((data / "wiki" / "summaries-en.json").read_text(encoding="utf-8")).values():
+        yield Passage(f"wiki/{page['title']}", page["extract"], page["title"])
+    for number, text in _trec(data / "vaswani" / "doc-text.trec", r"<DOC>\s*<DOCNO>(.*?)</DOCNO>(.*?)</DOC>"):
+        yield Passage(f"vaswani/{number}", text)
+
+
+def queries(data: Path, name: str) -> tuple[dict[str, str], Qrels]:
+    """A set's questions and relevance grades, both by question."""
+    if name == "vaswani":
+        return _vaswani(data / "vaswani")
+    folder = data / "conversations" / name
+    questions = json.loads((folder / "questions-rewritten.json").read_text(encoding="utf-8"))
+    truths = json.loads((folder / "ground-truth.json").read_text(encoding="utf-8"))
+    texts = {_turn(record): record["Question"] for record in questions}
+    qrels: Qrels = {}
+    for truth in truths:
+        grades = truth.get("Relevance") or dict.fromkeys(truth.get("Truth_passages") or (), 1)
+        if grades:
+            qrels[_turn(truth)] = {f"{name}/{id}": int(grade) for id, grade in grades.items()}
+    return texts, qrels
+
+
+def _vaswani(folder: Path) -> tuple[dict[str, str], Qrels]:
+    topics = dict(_trec(folder / "query-text.trec", r"<num>(.*?)</num><title>(.*?)</title>"))
+    qrels: Qrels = {}
+    for line in (folder / "qrels").read_text(encoding="utf-8").splitlines():
+        topic, _, document, grade = line.split()
+        qrels.setdefault(topic, {})[f"vaswani/{document}"] = int(grade)
+    return topics, qrels
+
+
+def _trec(path: Path, pattern: str) -> Iterator[tuple[str, str]]:
+    for number, text in re.findall(pattern, path.read_text(encoding="utf-8"), re.DOTALL):
+        yield number.strip(), text.strip()
+
+
+def _turn(record: dict[str, int]) -> str:
+    return f"{record['Conversation_no']}_{record['Turn_no']}"
+
+
+def measure(url: str, data: Path, name: str, params: SearchParams) -> tuple[float, ...]:
+    """The three measures over the questions that have a relevant passage."""
+    texts, qrels = queries(data, name)
+    asked = [turn for turn in texts if turn in qrels]
+    rankings = open_store(url).search([Query(texts[turn]) for turn in asked], 100, params, texts=0)
+    run = {turn: {hit.id: hit.score for hit in ranking.hits} for turn, ranking in zip(asked, rankings, strict=True)}
+    found = ir_measures.calc_aggregate(MEASURES, qrels, run)
+    return tuple(found[each] for each in MEASURES)
+
+
+def main() -> None:
+    root = Path(__file__).resolve().parents[1]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
+    parser.add_argument("--scratch", type=Path, help="where the collection is built (default: a temporary folder)")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=args.scratch) as scratch:
+        url = str(Path(scratch) / "collection")
+        with create_store(url, "en") as store:
+            store.add(union(args.data))
+        print(f"{open_store(url).info().count:,} passages; nDCG@10 / MRR / recall@100, k1 .82, b .68\n")
+        print("| set | Elasticsearch 8.19 | embedded | largest difference | embedded, stopwords: long |")
+        print("|---|---|---|---|---|")
+        for name, expected in ELASTICSEARCH.items():
+            short, long = (measure(url, args.data, name, _params(stopwords)) for stopwords in ("default", "long"))
+            gap = max(abs(ours - theirs) for ours, theirs in zip(short, expected, strict=True))
+            print(f"| {name} | {_row(expected)} | {_row(short)} | {gap:.4f} | {_row(long)} |")
+
+
+def _params(stopwords: Stopwords) -> SearchParams:
+    return SearchParams(k1=0.82, b=0.68, stopwords=stopwords)
+
+
+def _row(values: tuple[float, ...]) -> str:
+    return " / ".join(f"{value:.3f}" for value in values)
+
+
+if __name__ == "__main__":
+    main()

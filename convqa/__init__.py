@@ -1,0 +1,25 @@
+"""Conversational question answering over a collection of passages, with cited answers."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+# Haystack reads this when it is first imported: without it, it would write into the home folder and call out.
+os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from convqa.qa import QA, Talk, load
+
+__all__ = ["QA", "Talk", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the Python door on first use, so that ``import convqa`` stays light."""
+    if name in {"QA", "Talk", "load"}:
+        from convqa import qa
+
+        return getattr(qa, name)
+    raise AttributeError(f"module 'convqa' has no attribute {name!r}")

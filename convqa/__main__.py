@@ -1,0 +1,6 @@
+"""``python -m convqa``: the command line."""
+
+from convqa.cli.app import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The application: its commands, and what happens to errors on their way to the user."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+
+import convqa
+from convqa.errors import ConvqaError, RunError
+
+app = typer.Typer(
+    name="convqa",
+    help="Conversational question answering over a collection of passages, with cited answers.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about what is being done.")]
+LogFile = Annotated[Path | None, typer.Option("--log-file", help="Write the log to this file too.", show_default=False)]
+
+
+class Terminated(BaseException):
+    """SIGTERM, on its way up through the work."""
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"convqa {convqa.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _app(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Conversational question answering over a collection of passages, with cited answers."""
+
+
+def command(function: Callable[..., int | None]) -> Callable[..., None]:
+    """Register a command: gives it ``-v`` and ``--log-file``, and turns errors into messages and exit codes."""
+
+    @functools.wraps(function)
+    def wrapped(verbose: bool, log_file: Path | None, **arguments: Any) -> None:
+        _log(verbose, log_file)
+        signal.signal(signal.SIGTERM, _terminate)
+        code = _exit_code(function, arguments)
+        if code:
+            raise typer.Exit(code)
+
+    own = inspect.signature(function, eval_str=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    extra = [
+        inspect.Parameter("verbose", keyword, default=False, annotation=Verbose),
+        inspect.Parameter("log_file", keyword, default=None, annotation=LogFile),
+    ]
+    wrapped.__signature__ = own.replace(parameters=[*own.parameters.values(), *extra])  # type: ignore[attr-defined]
+    app.command()(wrapped)
+    return wrapped
+
+
+def _exit_code(function: Callable[..., int | None], arguments: dict[str, Any]) -> int:
+    """Run a command. 0 done; 2 the user's mistake; 1 the work failed; 130 and 143 interrupted."""
+    try:
+        return function(**arguments) or 0
+    except ConvqaError as error:
+        _say_error(str(error))
+        return error.exit_code
+    except RunError as error:
+        _say_error(str(error))
+        return 1
+    except KeyboardInterrupt:
+        _say_error("interrupted. What was done is kept: the same command goes on from there.")
+        return 130
+    except Terminated:
+        _say_error("terminated. What was done is kept: the same command goes on from there.")
+        return 143
+    except BrokenPipeError:
+        # The reader of our output (head, less) went away; nothing is wrong with the work.
+        sys.stderr.close()
+        return 0
+
+
+def _say_error(message: str) -> None:
+    logging.getLogger("convqa").debug("the traceback of the error below", exc_info=True)
+    typer.echo(f"convqa: error: {message}", err=True)
+
+
+def _terminate(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the handler's signature
+    raise Terminated
+
+
+def _log(verbose: bool, log_file: Path | None) -> None:
+    """Warnings and, with -v, more to standard error; everything to the log file."""
+    logger = logging.getLogger("convqa")
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    console = logging.StreamHandler()
+    console.setLevel(logging.DEBUG if verbose else logging.WARNING)
+    console.setFormatter(_Plain())
+    logger.handlers = [console]
+    if log_file is not None:
+        try:
+            file = logging.FileHandler(log_file, encoding="utf-8")
+        except OSError as error:
+            _say_error(f"--log-file {log_file}: cannot be written ({error.strerror or error}).")
+            raise typer.Exit(2) from error
+        file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        logger.addHandler(file)
+    logging.getLogger("haystack").setLevel(logging.INFO if verbose else logging.WARNING)
+
+
+class _Plain(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        text = f"convqa: {record.levelname.lower()}: {record.getMessage()}"
+        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+
+
+def main() -> None:
+    """Entry point of the ``convqa`` script."""
+    from convqa.cli import ask, evaluate, index, pipelines, run  # noqa: F401 - they register their commands
+
+    app()

@@ -1,0 +1,110 @@
+"""``convqa evaluate`` and ``convqa validate``: a run against the truth, and a run against its format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from convqa.cli.app import command
+from convqa.cli.options import Json, needed, one_of
+
+if TYPE_CHECKING:
+    from convqa.evaluation import AnswerScorer, Evaluation
+
+
+@command
+def evaluate(
+    truth: Annotated[Path | None, typer.Argument(metavar="TRUTH_DIR", help="Holds ground-truth.json.")] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="RUN_DIR", help="Holds run.json.")] = None,
+    input_dataset: Annotated[Path | None, typer.Option(help="TRUTH_DIR, as the official script calls it.")] = None,
+    input_run: Annotated[Path | None, typer.Option(help="RUN_DIR, as the official script calls it.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write evaluation.prototext and turns.jsonl here.")] = None,
+    eval_missing_truth: Annotated[
+        bool, typer.Option("--eval-missing-truth", help="Count turns whose truth is missing, too.")
+    ] = False,
+    eval_turn_one_rewrites: Annotated[
+        bool, typer.Option("--eval-turn-one-rewrites", help="Count the rewrites of first turns, too.")
+    ] = False,
+    no_rewriting: Annotated[bool, typer.Option("--no-rewriting", help="Leave out QR.")] = False,
+    no_retrieval: Annotated[bool, typer.Option("--no-retrieval", help="Leave out MRR.")] = False,
+    no_answering: Annotated[bool, typer.Option("--no-answering", help="Leave out EM, F1 and ROUGE1-R.")] = False,
+    breakdown: Annotated[
+        list[str] | None,
+        typer.Option("--breakdown", metavar="FIELD", help="Means by group: history, or a field of the truth; repeat."),
+    ] = None,
+    trec: Annotated[bool, typer.Option("--trec", help="Write run.trec and truth.qrels to --output, too.")] = False,
+    sas: Annotated[str | None, typer.Option(metavar="MODEL", help="Score SAS with this cross-encoder.")] = None,
+    posscore: Annotated[Path | None, typer.Option(metavar="VECTORS", help="Score POSSCORE with these vectors.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 1,
+    json: Json = False,
+) -> None:
+    """Score a run: the official measures of SCAI-QReCC-21, with 95 % intervals and what stands beside them."""
+    from convqa.errors import InputError
+    from convqa.evaluation import evaluate as score
+
+    truth_dir = needed(one_of(truth, input_dataset, "TRUTH_DIR"), "TRUTH_DIR (--input-dataset)")
+    run_dir = needed(one_of(run, input_run, "RUN_DIR"), "RUN_DIR (--input-run)")
+    if trec and output is None:
+        raise InputError("--trec writes files: say where with --output DIR.")
+    evaluation = score(
+        truth_dir,
+        run_dir,
+        eval_missing_truth=eval_missing_truth,
+        eval_turn_one_rewrites=eval_turn_one_rewrites,
+        no_rewriting=no_rewriting,
+        no_retrieval=no_retrieval,
+        no_answering=no_answering,
+        breakdown=breakdown or [],
+        seed=seed,
+        scorers=_scorers(sas, posscore),
+    )
+    _print(evaluation, json)
+    if output is not None:
+        written = _write(evaluation, output, trec)
+        if not json:
+            typer.echo(f"Written: {', '.join(str(path) for path in written)}")
+
+
+@command
+def validate(
+    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Holds the run file.")],
+    input: Annotated[Path, typer.Argument(metavar="INPUT_DIR", help="The input that the run answers.")],
+    task: Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")] = "auto",
+) -> int:
+    """List every format error of a run at once, before it is uploaded. Exit code 2 if there is one."""
+    from convqa.tasks import find_task
+
+    problems = find_task(task, input).check(run, input)
+    for problem in problems:
+        typer.echo(str(problem), err=True)
+    typer.echo(f"{run}: {len(problems)} problems" if problems else f"{run}: ok")
+    return 2 if problems else 0
+
+
+def _scorers(sas: str | None, posscore: Path | None) -> list[AnswerScorer]:
+    from convqa.evaluation import scorers
+
+    found = [] if sas is None else [scorers.sas(sas)]
+    return found if posscore is None else [*found, scorers.posscore(posscore)]
+
+
+def _print(evaluation: Evaluation, as_json: bool) -> None:
+    if as_json:
+        import orjson
+
+        typer.echo(orjson.dumps(evaluation.to_json(), option=orjson.OPT_INDENT_2).decode())
+        return
+    from rich.console import Console
+
+    from convqa.evaluation import render
+
+    Console().print(render(evaluation))
+
+
+def _write(evaluation: Evaluation, output: Path, trec: bool) -> list[Path]:
+    from convqa.evaluation import write_prototext, write_trec, write_turns
+
+    written = [write_prototext(evaluation, output), write_turns(evaluation, output / "turns.jsonl")]
+    return [*written, *write_trec(evaluation, output)] if trec else written

@@ -1,0 +1,61 @@
+"""``convqa check`` and ``convqa show``: pipelines before they run."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from convqa.cli.app import command
+from convqa.cli.options import Settings
+
+
+class Form(StrEnum):
+    """How a pipeline is shown."""
+
+    text = "text"
+    mermaid = "mermaid"
+    yaml = "yaml"
+
+
+@command
+def check(
+    pipelines: Annotated[list[str], typer.Argument(metavar="PIPELINE...", help="Shipped names or paths.")],
+) -> int:
+    """Check pipelines without running them: every mistake in each, with its node and parameter."""
+    from convqa.errors import InputError
+    from convqa.pipeline.compose import compose
+    from convqa.pipeline.load import assemble
+
+    wrong = 0
+    for name in pipelines:
+        try:
+            _, mistakes = assemble(compose(name))
+        except InputError as error:
+            mistakes = [str(error)]
+        for mistake in mistakes:
+            typer.echo(f"{name}: {mistake}", err=True)
+        if not mistakes:
+            typer.echo(f"{name}: ok")
+        wrong += bool(mistakes)
+    return 2 if wrong else 0
+
+
+@command
+def show(
+    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="A shipped name or a path.")],
+    settings: Settings = None,
+    form: Annotated[
+        Form, typer.Option("--as", help="As text, in mermaid's language, or as resolved YAML.")
+    ] = Form.text,
+) -> None:
+    """Show a pipeline as it is after extends, override, drop and --set."""
+    from convqa.pipeline.compose import compose, parse_settings
+    from convqa.pipeline.show import as_mermaid, as_text
+
+    document = compose(pipeline, parse_settings(settings or []))
+    if form is Form.yaml:
+        typer.echo(document.to_yaml().rstrip())
+    else:
+        typer.echo(as_text(document) if form is Form.text else as_mermaid(document))

@@ -1,0 +1,73 @@
+"""Progress: a bar with turns/s and time left on a terminal, plain lines otherwise."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+LINE_SECONDS = 10.0
+
+
+class Progress:
+    """Call it with (done, total); total 0 means unknown. Prints to standard error, nothing for short work."""
+
+    def __init__(self, verb: str, unit: str, quiet: bool = False) -> None:
+        self._verb = verb
+        self._unit = unit
+        self._quiet = quiet
+        self._bar: Bar | None = None
+        self._bar_task: TaskID | None = None
+        self._start = self._last = time.monotonic()
+        self._first: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, done: int, total: int = 0) -> None:
+        if self._quiet:
+            return
+        if self._first is None:
+            self._first = done
+        if sys.stderr.isatty():
+            self._draw(done, total)
+        elif time.monotonic() - self._last >= LINE_SECONDS:
+            self._last = time.monotonic()
+            typer.echo(self._line(done, total), err=True)
+
+    def _line(self, done: int, total: int) -> str:
+        rate = (done - (self._first or 0)) / max(time.monotonic() - self._start, 1e-9)
+        text = f"{self._verb}: {done}" + (f" of {total}" if total else "") + f" {self._unit}, {rate:.0f} {self._unit}/s"
+        if total and rate > 0:
+            text += f", {(total - done) / rate:.0f} s left"
+        return text
+
+    def _draw(self, done: int, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        if self._bar is None:
+            columns = (
+                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+                TextColumn(self._unit), TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
+            )  # fmt: skip
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar_task = self._bar.add_task(self._verb, total=total or None, rate="")
+            self._bar.start()
+        rate = (done - (self._first or 0)) / max(time.monotonic() - self._start, 1e-9)
+        assert self._bar_task is not None
+        self._bar.update(self._bar_task, completed=done, total=total or None, rate=f"{rate:.0f} {self._unit}/s")

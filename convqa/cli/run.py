@@ -1,0 +1,95 @@
+"""``convqa run``: from an input directory to a run folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from convqa.cli.app import command
+from convqa.cli.options import Collection, PipelineName, Settings, needed, one_of
+from convqa.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from convqa.driver.run import Summary
+
+
+@command
+def run(
+    input: Annotated[Path | None, typer.Argument(metavar="INPUT", help="Input directory or file.")] = None,
+    output: Annotated[Path | None, typer.Argument(metavar="OUTPUT", help="Folder of the run; made if need be.")] = None,
+    input_option: Annotated[Path | None, typer.Option("--input", help="INPUT as TIRA gives it.")] = None,
+    output_option: Annotated[Path | None, typer.Option("--output", help="OUTPUT as TIRA gives it.")] = None,
+    task: Annotated[str, typer.Option(help="Whose files the input holds: auto, or a task's name.")] = "auto",
+    pipeline: PipelineName = "default",
+    collection: Collection = None,
+    settings: Settings = None,
+    history: Annotated[
+        str, typer.Option(help="Earlier exchanges that a turn sees: own (this run's answers), gold (as given), none.")
+    ] = "own",
+    batch_size: Annotated[int, typer.Option(min=1, help="Conversations that are answered together.")] = 256,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N conversations.", show_default=False)
+    ] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Throw away the run that OUTPUT holds.")] = False,
+    retry_errors: Annotated[
+        bool, typer.Option("--retry-errors", help="Answer failed turns, and the turns after them, once more.")
+    ] = False,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a store that is away.")] = 120.0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
+) -> int:
+    """Answer every turn of INPUT and write run.json and its records to OUTPUT.
+
+    The same command again continues a run that was stopped. Exit codes: 0 done; 1 the work failed or some turns did;
+    2 a mistake in input, options or pipeline; 130 or 143 interrupted.
+    """
+    from convqa.driver.run import Options
+    from convqa.driver.run import run as drive_run
+    from convqa.errors import InputError, nearest
+    from convqa.indexing import collection_for
+    from convqa.pipeline.compose import parse_settings
+    from convqa.pipeline.load import load
+    from convqa.tasks import find_task
+
+    source = needed(one_of(input, input_option, "INPUT"), "INPUT")
+    target = needed(one_of(output, output_option, "OUTPUT"), "OUTPUT")
+    if history not in ("own", "gold", "none"):
+        raise InputError(
+            f"--history {history}: wanted is own, gold or none.{nearest(history, ['own', 'gold', 'none'])}"
+        )
+    found = find_task(task, source)
+    chosen = parse_settings(settings or [])
+    load(pipeline, None, chosen)  # a mistake in the pipeline is said before any passage is indexed
+    with Progress("indexing", "passages", quiet) as shown:
+        url = collection_for(found, source, collection, progress=shown)
+    loaded = load(pipeline, url, chosen)
+    loaded.warm_up()
+    options = Options(history, batch_size, limit, restart, retry_errors, wait)  # type: ignore[arg-type]
+    with Progress("answering", "turns", quiet) as shown:
+        summary = drive_run(found, source, target, loaded, url, options, shown)
+    if not quiet:
+        _print(summary, target)
+    return _failures(summary)
+
+
+def _print(summary: Summary, target: Path) -> None:
+    new = summary.turns - summary.resumed
+    rate = f", {new / summary.seconds:.0f} turns/s" if new and summary.seconds else ""
+    kept = f" ({summary.resumed} from before)" if summary.resumed else ""
+    typer.echo(
+        f"{summary.turns} turns of {summary.conversations} conversations{kept} in {summary.seconds:.1f} s"
+        f"{rate}; {summary.unanswered} unanswered, {len(summary.failures)} failed."
+    )
+    typer.echo(f"Run: {summary.run_file}")
+    typer.echo(f"Beside it in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")
+
+
+def _failures(summary: Summary) -> int:
+    for id, failure in summary.failures[:10]:
+        typer.echo(f"convqa: turn {id} failed in {failure.stage}: {failure.error}: {failure.message}", err=True)
+    if len(summary.failures) > 10:
+        typer.echo(f"convqa: and {len(summary.failures) - 10} more; run.meta.json names them all.", err=True)
+    if summary.failures:
+        typer.echo("convqa: failed turns count as unanswered in the run; --retry-errors answers them again.", err=True)
+    return 1 if summary.failures else 0

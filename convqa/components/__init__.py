@@ -1,0 +1,1 @@
+"""What answers a turn: one folder a station, one class a file."""

@@ -1,0 +1,240 @@
+"""The stations of a turn. Each base class does the plumbing; a member is one class with one method.
+
+A member subclasses its station, carries ``@component`` and implements the single-item method (``rewrite``,
+``rank`` ...) or, where a model wants batches, the batched form. Sockets are the same for every member, so that any
+member can take the place of any other in a pipeline. (No ``ABC``: it clashes with Haystack's metaclass.)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, ClassVar
+
+from haystack import component
+
+from convqa.domain import (
+    Answer,
+    Answers,
+    Failure,
+    Hit,
+    Query,
+    Ranking,
+    Rankings,
+    Reading,
+    Readings,
+    Rewrite,
+    Rewrites,
+    Turn,
+    Turns,
+)
+
+TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
+"""Seconds by node of the pipeline run in progress; None outside one."""
+
+RRF_K = 60
+"""The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
+
+
+class Station:
+    """What all stations share: running a batch without letting one bad item spoil the others."""
+
+    station: ClassVar[str]
+
+    def warm_up(self) -> None:
+        """Load what is heavy. Called before every run, so it must return at once the second time."""
+
+    def _each(self, work: Callable[..., Sequence[Any]], *columns: Sequence[Any]) -> tuple[Any, ...]:
+        """Apply ``work`` to the rows that have no Failure; pass failures on; keep length and order.
+
+        When the batch raises, its rows are tried one by one, and only those that raise again become Failures. No
+        Exception leaves a node, because Haystack would write a snapshot of it into the home folder.
+        """
+        start = time.perf_counter()
+        rows = list(zip(*columns, strict=True))
+        results: list[Any] = [next((item for item in row if isinstance(item, Failure)), None) for row in rows]
+        good = [index for index, result in enumerate(results) if result is None]
+        for index, value in zip(good, self._safely(work, [rows[index] for index in good]), strict=True):
+            results[index] = value
+        timings = TIMINGS.get()
+        if timings is not None:
+            name = str(getattr(self, "__component_name__", self.station))
+            timings[name] = timings.get(name, 0.0) + time.perf_counter() - start
+        return tuple(results)
+
+    def _safely(self, work: Callable[..., Sequence[Any]], rows: list[tuple[Any, ...]]) -> list[Any]:
+        if not rows:
+            return []
+        try:
+            values = list(work(*(list(column) for column in zip(*rows, strict=True))))
+            if len(values) != len(rows):
+                raise ValueError(f"{type(self).__name__} made {len(values)} items of {len(rows)}")
+        except Exception as error:
+            if len(rows) == 1:
+                return [Failure(self.station, type(error).__name__, str(error))]
+            return [value for row in rows for value in self._safely(work, [row])]
+        return values
+
+
+class Rewriter(Station):
+    """Turn with history -> self-contained question and its queries. Implement ``rewrite`` or ``rewrite_batch``."""
+
+    station = "rewriter"
+
+    def rewrite(self, turn: Turn) -> Rewrite:
+        raise NotImplementedError
+
+    def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
+        return [self.rewrite(turn) for turn in turns]
+
+    @component.output_types(rewrites=Rewrites)
+    def run(self, turns: Turns) -> dict[str, Rewrites]:
+        return {"rewrites": Rewrites(self._each(self.rewrite_batch, turns.items))}
+
+
+class Retriever(Station):
+    """Rewrite -> ranking. Implement ``search``; a rewrite with several queries is fused here.
+
+    One query keeps its raw scores; several are fused by reciprocal rank with the queries' weights.
+    """
+
+    station = "retriever"
+    top_k: int
+
+    def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
+        """Rank the passages for each query; ``turns[i]`` is the turn that ``queries[i]`` belongs to."""
+        raise NotImplementedError
+
+    def retrieve_batch(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> Sequence[Ranking]:
+        pairs = [(turn, query) for turn, rewrite in zip(turns, rewrites, strict=True) for query in rewrite.queries]
+        found = iter(self.search([turn for turn, _ in pairs], [query for _, query in pairs]))
+        rankings = []
+        for rewrite in rewrites:
+            parts = [(query.weight, next(found)) for query in rewrite.queries]
+            rankings.append(parts[0][1] if len(parts) == 1 else fuse(parts, self.top_k))
+        return rankings
+
+    @component.output_types(rankings=Rankings)
+    def run(self, turns: Turns, rewrites: Rewrites) -> dict[str, Rankings]:
+        return {"rankings": Rankings(self._each(self.retrieve_batch, turns.items, rewrites.items))}
+
+
+class Joiner(Station):
+    """Several rankings -> one. ``inputs`` names the ranking sockets, so that no order of arrival decides anything."""
+
+    station = "joiner"
+
+    def _declare(self, inputs: Sequence[str]) -> None:
+        """Give the node its named sockets; every member calls this in its constructor."""
+        component.set_input_types(self, **dict.fromkeys(inputs, Rankings))
+
+    def join(self, rankings: Mapping[str, Ranking]) -> Ranking:
+        raise NotImplementedError
+
+    @component.output_types(rankings=Rankings)
+    def run(self, **rankings: Rankings) -> dict[str, Rankings]:
+        names = list(rankings)
+
+        def join_batch(*columns: Sequence[Ranking]) -> list[Ranking]:
+            return [self.join(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
+
+        return {"rankings": Rankings(self._each(join_batch, *(rankings[name].items for name in names)))}
+
+
+class Reranker(Station):
+    """Ranking -> ranking in another order. Implement ``rerank`` or ``rerank_batch``."""
+
+    station = "reranker"
+
+    def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
+        raise NotImplementedError
+
+    def rerank_batch(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+    ) -> Sequence[Ranking]:
+        return [self.rerank(*row) for row in zip(turns, rewrites, rankings, strict=True)]
+
+    @component.output_types(rankings=Rankings)
+    def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Rankings]:
+        return {"rankings": Rankings(self._each(self.rerank_batch, turns.items, rewrites.items, rankings.items))}
+
+
+class Reader(Station):
+    """Ranking -> spans of its passages. Implement ``read`` or ``read_batch``."""
+
+    station = "reader"
+
+    def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
+        raise NotImplementedError
+
+    def read_batch(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+    ) -> Sequence[Reading]:
+        return [self.read(*row) for row in zip(turns, rewrites, rankings, strict=True)]
+
+    @component.output_types(readings=Readings)
+    def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Readings]:
+        return {"readings": Readings(self._each(self.read_batch, turns.items, rewrites.items, rankings.items))}
+
+
+class Builder(Station):
+    """Ranking and reading -> answer with citations. Implement ``build`` or ``build_batch``."""
+
+    station = "builder"
+
+    def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
+        raise NotImplementedError
+
+    def build_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: Sequence[Reading | None],
+    ) -> Sequence[Answer]:
+        return [self.build(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
+
+    @component.output_types(answers=Answers)
+    def run(
+        self, turns: Turns, rewrites: Rewrites, rankings: Rankings, readings: Readings | None = None
+    ) -> dict[str, Answers]:
+        given = (None,) * len(turns) if readings is None else readings.items
+        return {"answers": Answers(self._each(self._checked, turns.items, rewrites.items, rankings.items, given))}
+
+    def _checked(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: Sequence[Reading | None],
+    ) -> Sequence[Answer]:
+        """Build, and hold the invariant that an answer cites only passages of its own turn's ranking."""
+        answers = self.build_batch(turns, rewrites, rankings, readings)
+        for answer, ranking in zip(answers, rankings, strict=True):
+            strangers = answer.cited_ids() - {hit.id for hit in ranking.hits}
+            if strangers:
+                raise ValueError(f"the answer cites passages outside its ranking: {sorted(strangers)}")
+        return answers
+
+
+STATIONS: Mapping[str, type[Station]] = {
+    base.station: base for base in (Rewriter, Retriever, Joiner, Reranker, Reader, Builder)
+}
+
+
+def fuse(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
+    """Reciprocal rank fusion: score = sum of weight / (60 + rank), rank counted from 1.
+
+    >>> a, b = Ranking((Hit("x", 9.0), Hit("y", 1.0))), Ranking((Hit("y", 5.0),))
+    >>> [hit.id for hit in fuse([(1.0, a), (1.0, b)], 2).hits]
+    ['y', 'x']
+    """
+    scores: dict[str, float] = {}
+    passages: dict[str, Any] = {}
+    for weight, ranking in parts:
+        for rank, hit in enumerate(ranking.hits, 1):
+            scores[hit.id] = scores.get(hit.id, 0.0) + weight / (RRF_K + rank)
+            passages[hit.id] = passages.get(hit.id) or hit.passage
+    ranked = Ranking.of([Hit(id, score, passages[id]) for id, score in scores.items()])
+    return Ranking(ranked.hits[:top_k])

@@ -1,0 +1,77 @@
+"""Builds an answer of whole sentences, each with its citation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Builder
+from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
+from convqa.text.analysis import analyzer
+from convqa.text.sentences import sentences
+
+_NEAREST = 3
+_SAME = 0.7
+"""Share of common words from which two sentences say the same."""
+
+_UNSPACED = frozenset({"ja", "zh"})
+
+
+@component
+class Sentences(Builder):
+    """The best spans of a reading, in the order in which their passages were ranked and their texts run.
+
+    A span that repeats one that was taken before is passed over. Without a reading (or with an empty one) the answer
+    is the beginning of the best passage whose text is there.
+
+    :param sentences: how many sentences an answer has at most.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(self, sentences: Annotated[int, Field(ge=1)] = 2) -> None:
+        self.sentences = sentences
+
+    def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
+        spans = reading.spans if reading and reading.spans else tuple(_beginning(ranking, turn.language))
+        chosen = list(_apart(spans, self.sentences, turn.language))
+        if not chosen:
+            return _nothing(ranking)
+        place = {hit.id: index for index, hit in enumerate(ranking.hits)}
+        chosen.sort(key=lambda span: (place.get(span.passage_id, len(place)), span.start))
+        said = tuple(
+            Sentence(" ".join(span.text.split()), (Citation(span.passage_id, span.start, span.end),)) for span in chosen
+        )
+        joint = "" if turn.language in _UNSPACED else " "
+        score = max(span.score for span in chosen)
+        return Answer("answer", joint.join(sentence.text for sentence in said), said, score=score)
+
+
+def _apart(spans: Iterable[Span], most: int, language: str) -> Iterator[Span]:
+    """The first ``most`` spans that do not repeat one another."""
+    taken: list[frozenset[str]] = []
+    for span in spans:
+        words = frozenset(analyzer(language).words(span.text))
+        if any(len(words & other) > _SAME * min(len(words), len(other)) for other in taken):
+            continue
+        taken.append(words)
+        yield span
+        if len(taken) == most:
+            return
+
+
+def _beginning(ranking: Ranking, language: str) -> Iterator[Span]:
+    """The sentences of the best passage that has a text, first ones first."""
+    for hit in ranking.hits:
+        if hit.passage is not None and (found := sentences(hit.passage.text, language)):
+            for start, end in found:
+                yield Span(hit.id, start, end, hit.passage.text[start:end], hit.score)
+            return
+
+
+def _nothing(ranking: Ranking) -> Answer:
+    nearest = tuple(hit.id for hit in ranking.hits[:_NEAREST])
+    reason = "no passage that was found has a text to quote" if nearest else "no passage was found"
+    return Answer("none", "", reason=reason, nearest=nearest)

@@ -1,0 +1,161 @@
+"""Reads sentences by the words that they share with the question: no model.
+
+What counts, and how much, was chosen on the conversations of even number of INSCIT and MTRAG; docs/benchmarks.md has
+the figures on the others.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated
+
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Reader
+from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
+from convqa.text.analysis import analyzer
+from convqa.text.idf import idf
+from convqa.text.sentences import sentences
+
+_MOST_SPANS = 20
+
+_DENSITY = 0.5
+"""Of the mean share of the question that the passage's sentences have."""
+_RANK = 0.3
+_OPENING = 0.2
+"""Rank and opening fall off as 1, 1/2, 1/3 ..., over the passages and over the sentences of one."""
+_LENGTH, _LONG = 0.3, 20
+"""Grows with the number of tokens up to this many: headings and fragments say little."""
+_FRAGMENT, _QUESTION = -0.2, -0.3
+"""Sentences without a closing mark, and those that ask."""
+
+_CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]\u3002\uff01\uff1f\u300d\u300f\u061f\u06d4\u0964")
+_ASKING = frozenset("?\uff1f\u061f")
+
+
+@component
+class Sentences(Reader):
+    """Score every sentence of the top passages.
+
+    A score is the share of the question's words that the sentence or its passage's title has, each word counting its
+    idf, plus that of the history terms times their weights, plus what speaks for the passage (density, rank) and for
+    the sentence whatever the question (place, length, form). The null score is the share of the question that no
+    sentence with its title has: it is above all sentences only where nothing of the question was found.
+
+    :param passages: how many of the top passages are read; those without their text are passed over.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(self, passages: Annotated[int, Field(ge=1)] = 10) -> None:
+        self.passages = passages
+
+    def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
+        wanted = _wanted(rewrite, turn.language)
+        passages = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
+        found: list[tuple[float, int, int, Passage]] = []
+        best = 0.0
+        for place, passage in enumerate(passages):
+            scores, share = _scores(_marked(passage.title, passage.text, turn.language), wanted, place)
+            best = max(best, share)
+            found += [(-score, place, index, passage) for index, score in enumerate(scores)]
+        top = heapq.nsmallest(_MOST_SPANS, found, key=lambda row: row[:3])
+        return Reading(
+            tuple(_span(passage, index, -score, turn.language) for score, _, index, passage in top), 1 - best
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is looked for: token -> its share of the question, and token -> its weighted share of the history terms."""
+
+    question: Mapping[str, float]
+    terms: Mapping[str, float]
+
+
+def _wanted(rewrite: Rewrite, language: str) -> _Wanted:
+    question: dict[str, float] = {}
+    terms: dict[str, float] = {}
+    rarity: dict[str, float] = {}
+    for query in rewrite.queries:
+        question.update((token, value) for token, value in _content(query.text, language))
+        for term, weight in query.terms:
+            for token, value in _content(term, language):
+                rarity[token] = value
+                terms[token] = max(terms.get(token, 0.0), weight * value)
+    if not question:
+        question, terms = terms, {}
+    fresh = [token for token in terms if token not in question]
+    return _Wanted(
+        _shares(question, sum(question.values())),
+        _shares({token: terms[token] for token in fresh}, sum(rarity[token] for token in fresh)),
+    )
+
+
+def _content(text: str, language: str) -> Iterator[tuple[str, float]]:
+    """The content words of a query: token and idf."""
+    analysis = analyzer(language)
+    for word in analysis.words(text):
+        if word not in analysis.long_stopwords:
+            yield analysis.stem(word), idf(word, language)
+
+
+def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
+    return {token: value / total for token, value in values.items()} if total else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """A passage, ready to be scored: token -> the sentences that have it, and what the sentences are worth alone."""
+
+    offsets: tuple[tuple[int, int], ...]
+    holders: Mapping[str, tuple[int, ...]]
+    title: frozenset[str]
+    worth: tuple[float, ...]
+
+
+def _scores(marked: _Marked, wanted: _Wanted, place: int) -> tuple[list[float], float]:
+    """A score for each sentence, and the largest share of the question that a sentence has with the title."""
+    if not marked.offsets:
+        return [], 0.0
+    # A word of the title counts for every sentence: none repeats what the whole passage is about.
+    titled = sum(share for token, share in wanted.question.items() if token in marked.title)
+    shares = [titled] * len(marked.offsets)
+    for token, share in wanted.question.items():
+        if token not in marked.title:
+            for index in marked.holders.get(token, ()):
+                shares[index] += share
+    passage = _DENSITY * sum(shares) / len(shares) + _RANK / (1 + place)
+    scores = [worth + share + passage for worth, share in zip(marked.worth, shares, strict=True)]
+    for token, share in wanted.terms.items():
+        for index in marked.holders.get(token, ()):
+            scores[index] += share
+    return scores, max(shares)
+
+
+@lru_cache(maxsize=4096)
+def _marked(title: str, text: str, language: str) -> _Marked:
+    analysis = analyzer(language)
+    offsets = tuple(sentences(text, language))
+    holders: dict[str, list[int]] = {}
+    worth = []
+    for index, (start, end) in enumerate(offsets):
+        tokens = analysis.tokens(text[start:end])
+        worth.append(_worth(len(tokens), index, text[end - 1]))
+        for token in set(tokens):
+            holders.setdefault(token, []).append(index)
+    listed = {token: tuple(indices) for token, indices in holders.items()}
+    return _Marked(offsets, listed, frozenset(analysis.tokens(title)), tuple(worth))
+
+
+def _worth(tokens: int, index: int, last: str) -> float:
+    form = (_QUESTION if last in _ASKING else 0.0) + (0.0 if last in _CLOSING else _FRAGMENT)
+    return _OPENING / (1 + index) + _LENGTH * min(tokens, _LONG) / _LONG + form
+
+
+def _span(passage: Passage, index: int, score: float, language: str) -> Span:
+    start, end = _marked(passage.title, passage.text, language).offsets[index]
+    return Span(passage.id, start, end, passage.text[start:end], score)

@@ -1,0 +1,60 @@
+"""BM25 over whatever store the collection names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Retriever
+from convqa.domain import MetaValue, Query, Ranking, Turn
+from convqa.stores import open_store
+from convqa.stores.base import SearchParams, Stopwords
+
+
+@component
+class BM25(Retriever):
+    """Rank passages by BM25 of question words and weighted history terms.
+
+    :param top_k: passages in a ranking. :param k1, b: BM25's; None = the store's own.
+    :param title_weight: None: title and text are one field; w >= 0: BM25(text) + w BM25(title).
+    :param stopwords: ``long`` drops about 130 words from queries instead of 33 (better for questions; not comparable
+        with published BM25 runs).
+    :param texts: how many top hits carry their passage for the stations behind.
+    :param filter: meta field -> accepted values.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        collection: str | None = None,
+        top_k: Annotated[int, Field(ge=1)] = 100,
+        k1: Annotated[float, Field(ge=0)] | None = 0.82,
+        b: Annotated[float, Field(ge=0, le=1)] | None = 0.68,
+        title_weight: Annotated[float, Field(ge=0)] | None = None,
+        stopwords: Stopwords = "default",
+        texts: Annotated[int, Field(ge=0)] = 20,
+        filter: dict[str, list[MetaValue]] | None = None,
+    ) -> None:
+        self.collection = collection
+        self.top_k = top_k
+        self.k1 = k1
+        self.b = b
+        self.title_weight = title_weight
+        self.stopwords = stopwords
+        self.texts = texts
+        self.filter = filter
+
+    def warm_up(self) -> None:
+        open_store(self.collection)
+
+    def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
+        return open_store(self.collection).search(queries, self.top_k, self._params(), self.texts)
+
+    def _params(self) -> SearchParams:
+        accepted: Mapping[str, tuple[MetaValue, ...]] | None = (
+            None if self.filter is None else {name: tuple(values) for name, values in self.filter.items()}
+        )
+        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, None, accepted)

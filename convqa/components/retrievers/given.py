@@ -1,0 +1,76 @@
+"""Ranks the passages that a turn brings with it: for tasks whose questions come with their texts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated
+
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Retriever
+from convqa.domain import Hit, Passage, Query, Ranking, Turn
+from convqa.text.analysis import analyzer, weigh
+
+
+@component
+class Given(Retriever):
+    """Rank ``Turn.passages`` by BM25 over those passages alone; needs no collection.
+
+    Passages without any word of the query stay in, behind the others and in their given order: their scores are 0,
+    -1, -2 ... Every hit carries its passage. The formula is that of the stores (:mod:`convqa.stores.base`).
+
+    :param top_k: passages in a ranking. :param k1, b: BM25's.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        top_k: Annotated[int, Field(ge=1)] = 100,
+        k1: Annotated[float, Field(ge=0)] = 0.82,
+        b: Annotated[float, Field(ge=0, le=1)] = 0.68,
+    ) -> None:
+        self.top_k = top_k
+        self.k1 = k1
+        self.b = b
+
+    def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
+        return [self._rank(turn, query) for turn, query in zip(turns, queries, strict=True)]
+
+    def _rank(self, turn: Turn, query: Query) -> Ranking:
+        if turn.passages is None:
+            raise ValueError(
+                f"turn {turn.id} brings no passages of its own: the retriever 'given' ranks only those; "
+                "to search a collection, use a pipeline with the retriever 'bm25'"
+            )
+        scores = self._bm25(turn.passages, weigh(query, analyzer(turn.language)), turn.language)
+        ranked = Ranking.of(
+            [
+                Hit(passage.id, score if score > 0 else float(-place), passage)
+                for place, (passage, score) in enumerate(zip(turn.passages, scores, strict=True))
+            ]
+        )
+        return Ranking(ranked.hits[: self.top_k])
+
+    def _bm25(self, passages: Sequence[Passage], weights: Mapping[str, float], language: str) -> list[float]:
+        counts = [_counts(passage.title, passage.text, language) for passage in passages]
+        average = sum(length for _, length in counts) / len(counts) if counts else 0.0
+        scores = [0.0] * len(counts)
+        for token, weight in weights.items():
+            holders = [index for index, (tokens, _) in enumerate(counts) if token in tokens]
+            rarity = math.log(1 + (len(counts) - len(holders) + 0.5) / (len(holders) + 0.5))
+            for index in holders:
+                tokens, length = counts[index]
+                soft = self.k1 * (1 - self.b + self.b * length / average)
+                scores[index] += weight * rarity * tokens[token] / (tokens[token] + soft)
+        return scores
+
+
+@lru_cache(maxsize=4096)
+def _counts(title: str, text: str, language: str) -> tuple[Mapping[str, int], int]:
+    """Token -> occurrences, and the number of tokens. Cached: many questions share a passage."""
+    tokens = [*analyzer(language).tokens(title), *analyzer(language).tokens(text)]
+    return Counter(tokens), len(tokens)

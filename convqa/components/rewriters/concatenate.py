@@ -1,0 +1,35 @@
+"""The question with earlier questions before it: the plain way to make a question self-contained."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Rewriter
+from convqa.domain import Query, Rewrite, Turn, open_question
+
+
+@component
+class Concatenate(Rewriter):
+    """The first and the last questions of the history, then the question: one text, one query.
+
+    Raises recall, and costs precision at the top: earlier questions count as much as the one that was asked.
+
+    :param first: how many of the oldest questions. :param last: how many of the latest; both large = all of them.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(self, first: Annotated[int, Field(ge=0)] = 1, last: Annotated[int, Field(ge=0)] = 0) -> None:
+        self.first = first
+        self.last = last
+
+    def rewrite(self, turn: Turn) -> Rewrite:
+        question = open_question(turn)
+        latest = max(self.first, len(turn.history) - self.last)
+        chosen = (*turn.history[: self.first], *turn.history[latest:])
+        texts = [text for exchange in chosen if (text := exchange.question.strip())]
+        # A question that the system answered by asking back stands in the history and is the open one: once is enough.
+        text = " ".join([*(text for text in texts if text != question.strip()), question])
+        return Rewrite(text, (Query(text),))

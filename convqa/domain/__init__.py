@@ -1,0 +1,51 @@
+"""The values that flow through convqa: frozen, slotted dataclasses. No I/O, no third-party import.
+
+Offsets are Python code points, half-open ``[start, end)``, into ``Passage.text`` (never title + text).
+Every type has ``to_json`` (plain lists, dicts, strings and numbers) and ``from_json`` (its inverse).
+"""
+
+from __future__ import annotations
+
+from convqa.domain.answer import Answer, AnswerKind, Citation, Reading, Sentence, Span
+from convqa.domain.batches import Answers, Rankings, Readings, Rewrites, Turns
+from convqa.domain.conversation import (
+    Conversation,
+    Exchange,
+    ExchangeStatus,
+    MetaValue,
+    Passage,
+    Turn,
+    TurnId,
+    open_question,
+)
+from convqa.domain.ranking import Hit, Query, Ranking, Rewrite, float32
+from convqa.domain.response import Failure, Response
+
+__all__ = [
+    "Answer",
+    "AnswerKind",
+    "Answers",
+    "Citation",
+    "Conversation",
+    "Exchange",
+    "ExchangeStatus",
+    "Failure",
+    "Hit",
+    "MetaValue",
+    "Passage",
+    "Query",
+    "Ranking",
+    "Rankings",
+    "Reading",
+    "Readings",
+    "Response",
+    "Rewrite",
+    "Rewrites",
+    "Sentence",
+    "Span",
+    "Turn",
+    "TurnId",
+    "Turns",
+    "float32",
+    "open_question",
+]

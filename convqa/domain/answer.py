@@ -1,0 +1,122 @@
+"""What is read in passages and said, with citations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+AnswerKind = Literal["answer", "question", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters ``[start, end)`` of a passage's text, with the text and a score."""
+
+    passage_id: str
+    start: int
+    end: int
+    text: str
+    score: float
+
+    def to_json(self) -> list[Any]:
+        return [self.passage_id, self.start, self.end, self.text, self.score]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> Span:
+        return cls(*data)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Spans of one turn, best first, and the score of "there is no answer here" on the same scale."""
+
+    spans: tuple[Span, ...]
+    null_score: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {"spans": [span.to_json() for span in self.spans], "null_score": self.null_score}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Reading:
+        return cls(tuple(Span.from_json(span) for span in data["spans"]), data["null_score"])
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Points at a passage, and at characters ``[start, end)`` of its text where they are known: both or neither.
+
+    :raises ValueError: if only one of start and end is given, or they are not in order.
+    """
+
+    passage_id: str
+    start: int | None = None
+    end: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.start is None) != (self.end is None):
+            raise ValueError(f"citation of {self.passage_id!r} has only one of start and end")
+        if self.start is not None and self.end is not None and not 0 <= self.start <= self.end:
+            raise ValueError(f"citation of {self.passage_id!r} has the offsets [{self.start}, {self.end})")
+
+    def to_json(self) -> list[Any]:
+        return [self.passage_id, self.start, self.end]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> Citation:
+        return cls(*data)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer with its citations."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"text": self.text, "citations": [citation.to_json() for citation in self.citations]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Sentence:
+        return cls(data["text"], tuple(Citation.from_json(citation) for citation in data["citations"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is said. An unanswered turn is kind ``none`` with no sentences and a reason; ``nearest`` are passage ids."""
+
+    kind: AnswerKind
+    text: str
+    sentences: tuple[Sentence, ...] = ()
+    label: str = ""
+    reason: str = ""
+    score: float | None = None
+    nearest: tuple[str, ...] = ()
+
+    def cited_ids(self) -> frozenset[str]:
+        """Ids of all passages that a sentence cites."""
+        return frozenset(citation.passage_id for sentence in self.sentences for citation in sentence.citations)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "text": self.text,
+            "sentences": [sentence.to_json() for sentence in self.sentences],
+            "label": self.label,
+            "reason": self.reason,
+            "score": self.score,
+            "nearest": list(self.nearest),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Answer:
+        return cls(
+            data["kind"],
+            data["text"],
+            tuple(Sentence.from_json(sentence) for sentence in data["sentences"]),
+            data["label"],
+            data["reason"],
+            data["score"],
+            tuple(data["nearest"]),
+        )

@@ -1,0 +1,137 @@
+"""What is asked: turns with their history, in conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+MetaValue = str | int | float | bool
+ExchangeStatus = Literal["answered", "unanswered", "asked", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnId:
+    """Names one turn. The type of ``conversation`` that was read is the type that is written."""
+
+    conversation: int | str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.conversation}_{self.number}"
+
+    def to_json(self) -> list[Any]:
+        return [self.conversation, self.number]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> TurnId:
+        return cls(data[0], data[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A retrievable text. ``meta`` holds whatever a filter may ask for."""
+
+    id: str
+    text: str
+    title: str = ""
+    url: str = ""
+    meta: Mapping[str, MetaValue] = field(default_factory=dict, hash=False)
+
+    def to_json(self) -> dict[str, Any]:
+        data: dict[str, Any] = {"id": self.id, "text": self.text}
+        if self.title:
+            data["title"] = self.title
+        if self.url:
+            data["url"] = self.url
+        if self.meta:
+            data["meta"] = dict(self.meta)
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Passage:
+        return cls(data["id"], data["text"], data.get("title", ""), data.get("url", ""), data.get("meta", {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One earlier exchange of a conversation.
+
+    Status ``asked`` means: question = what the user said, answer = what the system asked back.
+    """
+
+    question: str
+    answer: str = ""
+    rewrite: str | None = None
+    status: ExchangeStatus = "answered"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"question": self.question, "answer": self.answer, "rewrite": self.rewrite, "status": self.status}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Exchange:
+        return cls(data["question"], data["answer"], data["rewrite"], data["status"])
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question with the history before it, oldest first. ``passages`` are there when the task brings its own."""
+
+    id: TurnId
+    question: str
+    history: tuple[Exchange, ...] = ()
+    passages: tuple[Passage, ...] | None = None
+    scenario: str = ""
+    language: str = "en"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id.to_json(),
+            "question": self.question,
+            "history": [exchange.to_json() for exchange in self.history],
+            "passages": None if self.passages is None else [passage.to_json() for passage in self.passages],
+            "scenario": self.scenario,
+            "language": self.language,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Turn:
+        passages = data["passages"]
+        return cls(
+            TurnId.from_json(data["id"]),
+            data["question"],
+            tuple(Exchange.from_json(exchange) for exchange in data["history"]),
+            None if passages is None else tuple(Passage.from_json(passage) for passage in passages),
+            data["scenario"],
+            data["language"],
+        )
+
+
+def open_question(turn: Turn) -> str:
+    """The question that the user wants answered: before any trailing exchanges in which the system asked back.
+
+    >>> asked = Exchange("Can I apply?", "Are you over 60?", status="asked")
+    >>> open_question(Turn(TurnId(1, 2), "Yes", (asked,)))
+    'Can I apply?'
+    """
+    question = turn.question
+    for exchange in reversed(turn.history):
+        if exchange.status != "asked":
+            break
+        question = exchange.question
+    return question
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Turns in order. Their ``history`` holds the exchanges that the input gives; the driver decides what is used."""
+
+    id: int | str
+    turns: tuple[Turn, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "turns": [turn.to_json() for turn in self.turns]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Conversation:
+        return cls(data["id"], tuple(Turn.from_json(turn) for turn in data["turns"]))

@@ -1,0 +1,108 @@
+"""What is searched and what is found."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from convqa.domain.conversation import Passage
+
+_FLOAT32 = struct.Struct("f")
+
+
+def float32(score: float) -> float:
+    """Round to the nearest 32-bit float, the precision at which the official evaluator compares scores.
+
+    >>> float32(15.0000001) == float32(15.0000002)
+    True
+
+    :raises OverflowError: if the number is too large for 32 bits.
+    """
+    return float(_FLOAT32.unpack(_FLOAT32.pack(score))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is sent to a store: raw words (the store analyses them) and history terms with weights.
+
+    ``weight`` counts when several queries of a rewrite are fused.
+    """
+
+    text: str
+    terms: tuple[tuple[str, float], ...] = ()
+    weight: float = 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {"text": self.text, "terms": [[term, weight] for term, weight in self.terms], "weight": self.weight}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Query:
+        return cls(data["text"], tuple((term, weight) for term, weight in data["terms"]), data["weight"])
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """``text`` is the self-contained question (run.json's Model_rewrite); ``queries`` are what is searched."""
+
+    text: str
+    queries: tuple[Query, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"text": self.text, "queries": [query.to_json() for query in self.queries]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Rewrite:
+        return cls(data["text"], tuple(Query.from_json(query) for query in data["queries"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage id with its score, rounded to float32 when made. The passage itself is attached where asked for.
+
+    :raises ValueError: if the score is not finite.
+    """
+
+    id: str
+    score: float
+    passage: Passage | None = None
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.score):
+            raise ValueError(f"score of passage {self.id!r} is {self.score}: scores must be finite numbers")
+        object.__setattr__(self, "score", float32(self.score))
+
+    def to_json(self) -> list[Any]:
+        if self.passage is None:
+            return [self.id, self.score]
+        return [self.id, self.score, self.passage.to_json()]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> Hit:
+        return cls(data[0], data[1], Passage.from_json(data[2]) if len(data) > 2 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Hits by score descending, ties by id (bytes) descending: the order of trec_eval and of the official MRR."""
+
+    hits: tuple[Hit, ...] = ()
+
+    @classmethod
+    def of(cls, hits: Sequence[Hit]) -> Ranking:
+        """Sort hits into a ranking.
+
+        >>> [hit.id for hit in Ranking.of([Hit("a", 1.0), Hit("b", 1.0), Hit("c", 2.0)]).hits]
+        ['c', 'b', 'a']
+        """
+        # UTF-8 keeps the order of code points, so comparing strings equals comparing their bytes.
+        return cls(tuple(sorted(hits, key=lambda hit: (hit.score, hit.id), reverse=True)))
+
+    def to_json(self) -> list[Any]:
+        return [hit.to_json() for hit in self.hits]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> Ranking:
+        return cls(tuple(Hit.from_json(hit) for hit in data))

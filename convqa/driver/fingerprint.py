@@ -1,0 +1,85 @@
+"""What makes two runs the same run: input, pipeline, collection, models and the settings that shape results."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+import convqa
+from convqa.domain import Conversation
+from convqa.driver.history import HistoryMode
+from convqa.pipeline.load import Pipeline
+from convqa.stores import open_store
+
+LIBRARIES = ("haystack-ai", "tantivy", "numpy", "PyStemmer", "sentencex", "pydantic", "orjson")
+
+
+def fingerprint(
+    task: str,
+    conversations: Sequence[Conversation],
+    pipeline: Pipeline,
+    collection: str | None,
+    history: HistoryMode,
+    batch_size: int,
+    limit: int | None,
+) -> dict[str, Any]:
+    """Equal fingerprints give byte-identical run files; a journal of another fingerprint is not continued."""
+    return {
+        "convqa": convqa.__version__,
+        "task": task,
+        "input": _digest(conversations),
+        "pipeline": hashlib.sha256(pipeline.document.to_yaml().encode()).hexdigest(),
+        "collection": None if collection is None else _collection(collection),
+        "history": history,
+        "batch_size": batch_size,
+        "limit": limit,
+        "device": "cpu",
+        "precision": "float32",
+    }
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Names of the entries in which two fingerprints differ."""
+    return [name for name in {**old, **new} if old.get(name) != new.get(name)]
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, convqa and the libraries that results rest on."""
+    found = {"python": platform.python_version(), "convqa": convqa.__version__}
+    for library in LIBRARIES:
+        found[library] = metadata.version(library)
+    return found
+
+
+def git_commit() -> str | None:
+    """The commit of the checkout that convqa runs from, with ``-dirty`` where files differ; None outside one."""
+    folder = Path(convqa.__file__).resolve().parent.parent
+    if not (folder / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            capture_output=True, text=True, timeout=10, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def _digest(conversations: Sequence[Conversation]) -> str:
+    digest = hashlib.sha256()
+    for conversation in conversations:
+        digest.update(orjson.dumps(conversation.to_json()))
+    return digest.hexdigest()
+
+
+def _collection(url: str) -> dict[str, Any]:
+    info = open_store(url).info()
+    return {"engine": info.engine, "count": info.count, "checksum": info.checksum, "analyzer": info.analyzer}

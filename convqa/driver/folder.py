@@ -1,0 +1,119 @@
+"""The run folder's files beside the run itself: what was run, with what, and how it went."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+from convqa.driver.fingerprint import differences, git_commit, versions
+from convqa.driver.journal import JOURNAL
+from convqa.errors import InputError
+from convqa.pipeline.load import Pipeline
+from convqa.tasks.files import whole_file
+
+META = "run.meta.json"
+RESOLVED = "pipeline.resolved.yaml"
+IR_METADATA = "ir-metadata.yml"
+
+
+class RunFolder:
+    """Begins, continues or refuses a run in a folder; every file in it appears whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._meta: dict[str, Any] = {}
+
+    @property
+    def journal(self) -> Path:
+        return self._folder / JOURNAL
+
+    def begin(self, mark: Mapping[str, Any], pipeline: Pipeline, restart: bool) -> None:
+        """Start a run, or continue the one that the folder holds.
+
+        :raises InputError: if the folder holds a run of another fingerprint, and ``restart`` is not asked for.
+        """
+        old = self._read_meta()
+        if restart:
+            self.journal.unlink(missing_ok=True)
+            old = None
+        elif old is None and self.journal.exists():
+            raise InputError(
+                f"output {self._folder}: holds a {JOURNAL} without a readable {META}. "
+                "Give another folder, or --restart to begin anew."
+            )
+        elif old is not None and differences(old["fingerprint"], mark):
+            changed = ", ".join(differences(old["fingerprint"], mark))
+            raise InputError(
+                f"output {self._folder}: holds a run with another {changed}. Give another folder, "
+                "or --restart to throw that run away."
+            )
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._meta = {
+            "status": "running",
+            "fingerprint": dict(mark),
+            "started": old["started"] if old else now,
+            "continued": [*old["continued"], now] if old else [],
+            "retried_errors": bool(old and old["retried_errors"]),
+            "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+            "versions": versions(),
+            "git_commit": git_commit(),
+            "seed": None,
+        }
+        _write(self._folder / RESOLVED, pipeline.document.to_yaml().encode())
+        self._write_meta()
+
+    def note_retry(self) -> None:
+        """Failed turns are answered again, so results are equal to 1e-4 and not to the byte."""
+        self._meta["retried_errors"] = True
+        self._write_meta()
+
+    def finish(self, data: Mapping[str, Any]) -> None:
+        """Write down how the run went."""
+        self._meta.update(data, status="done", finished=datetime.now(UTC).isoformat(timespec="seconds"))
+        self._write_meta()
+        ir_metadata = yaml.safe_dump(_ir_metadata(self._meta), sort_keys=False, allow_unicode=True)
+        _write(self._folder / IR_METADATA, ir_metadata.encode())
+
+    def _read_meta(self) -> dict[str, Any] | None:
+        try:
+            data = orjson.loads((self._folder / META).read_bytes())
+        except (OSError, orjson.JSONDecodeError):
+            return None
+        wanted = {"fingerprint", "started", "continued", "retried_errors"}
+        return data if isinstance(data, dict) and wanted <= data.keys() else None
+
+    def _write_meta(self) -> None:
+        _write(self._folder / META, orjson.dumps(self._meta, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def _write(path: Path, data: bytes) -> None:
+    with whole_file(path) as stream:
+        stream.write(data)
+
+
+def _ir_metadata(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Provenance in the form of the ir_metadata specification (Breuer, Keller and Schaer, SIGIR 2022)."""
+    mark = meta["fingerprint"]
+    return {
+        "ir_metadata": "0.1",
+        "platform": {
+            "hardware": {"cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()}},
+            "operating system": {"kernel": platform.release(), "distribution": platform.system()},
+            "software": {"libraries": {"python": [f"{name}=={version}" for name, version in meta["versions"].items()]}},
+        },
+        "implementation": {
+            "executable": {"cmd": " ".join(meta["command"])},
+            "source": {"lang": "python", "commit": meta["git_commit"]},
+        },
+        "resources": {"runtime": {"seconds": meta["seconds"], "by stage": meta["timings"]}},
+        "data": {"test collection": {"name": mark["task"], "source": mark["collection"]}},
+        "method": {"automatic": True, "score ties": "passage id descending", "pipeline": RESOLVED},
+    }

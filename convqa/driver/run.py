@@ -1,0 +1,176 @@
+"""A run: a task's input in, a run folder out, resumable at any moment."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from convqa.domain import Conversation, Failure, TurnId
+from convqa.driver.fingerprint import fingerprint
+from convqa.driver.folder import RunFolder
+from convqa.driver.history import HistoryMode, check
+from convqa.driver.journal import Journal
+from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
+from convqa.errors import InputError, StorageFull
+from convqa.pipeline.load import Pipeline
+from convqa.tasks.base import Task
+
+Progress = Callable[[int, int], None]
+"""Called with (turns done, turns in all)."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run is made; what shapes its results is part of its fingerprint."""
+
+    history: HistoryMode = "own"
+    batch_size: int = BATCH_SIZE
+    limit: int | None = None
+    restart: bool = False
+    retry_errors: bool = False
+    wait: float = WAIT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run came to."""
+
+    run_file: Path
+    conversations: int
+    turns: int
+    resumed: int
+    unanswered: int
+    failures: tuple[tuple[TurnId, Failure], ...]
+    seconds: float
+    timings: dict[str, float] = field(default_factory=dict)
+
+
+def run(
+    task: Task,
+    input_path: Path,
+    output: Path,
+    pipeline: Pipeline,
+    collection: str | None,
+    options: Options | None = None,
+    progress: Progress | None = None,
+) -> Summary:
+    """Answer every turn of a task's input and write the run folder.
+
+    :param collection: URL of the collection that the pipeline searches, for the fingerprint.
+    :raises InputError: for bad input, or a folder that holds another run.
+    :raises RunError: if the work cannot go on; the journal keeps what was done.
+    """
+    options = options or Options()
+    start = time.perf_counter()
+    conversations = list(itertools.islice(task.read(input_path), options.limit))
+    check(conversations, options.history)
+    mark = fingerprint(
+        task.name, conversations, pipeline, collection, options.history, options.batch_size, options.limit
+    )
+    folder = RunFolder(output)
+    with _locked(output):
+        folder.begin(mark, pipeline, options.restart)
+        journal = Journal(folder.journal)
+        try:
+            if options.retry_errors:
+                journal.without_failures(conversations)
+                folder.note_retry()
+            resumed = len(journal)
+            _answer(pipeline, conversations, journal, options, progress or _silently)
+            order = [turn.id for conversation in conversations for turn in conversation.turns]
+            run_file = task.write(journal.responses(order), output, pipeline.stages)
+            summary = _summary(journal, conversations, order, run_file, resumed, time.perf_counter() - start)
+            folder.finish(summary_data(summary, journal))
+        finally:
+            journal.close()
+    return summary
+
+
+def _silently(done: int, total: int) -> None:
+    """No progress."""
+
+
+def _answer(
+    pipeline: Pipeline, conversations: list[Conversation], journal: Journal, options: Options, progress: Progress
+) -> None:
+    total = sum(len(conversation.turns) for conversation in conversations)
+    progress(len(journal), total)
+    waves = drive(pipeline, conversations, options.history, options.batch_size, options.wait, journal.get)
+    for wave in waves:
+        journal.append(wave)
+        progress(len(journal), total)
+
+
+def _summary(
+    journal: Journal,
+    conversations: list[Conversation],
+    order: list[TurnId],
+    run_file: Path,
+    resumed: int,
+    seconds: float,
+) -> Summary:
+    failures: list[tuple[TurnId, Failure]] = []
+    timings: Counter[str] = Counter()
+    unanswered = 0
+    for response in journal.responses(order):
+        timings.update(response.timings)
+        if response.error is not None:
+            failures.append((response.id, response.error))
+        elif response.answer is not None and response.answer.kind == "none":
+            unanswered += 1
+    return Summary(
+        run_file, len(conversations), len(order), resumed, unanswered, tuple(failures), seconds, dict(timings)
+    )
+
+
+def summary_data(summary: Summary, journal: Journal) -> dict[str, object]:
+    """The summary as run.meta.json has it."""
+    return {
+        "counts": {
+            "conversations": summary.conversations,
+            "turns": summary.turns,
+            "resumed": summary.resumed,
+            "unanswered": summary.unanswered,
+            "failed": len(summary.failures),
+            "exchanges_given": journal.given,
+            "exchanges_own": journal.own,
+        },
+        "timings": {name: round(seconds, 6) for name, seconds in sorted(summary.timings.items())},
+        "seconds": round(summary.seconds, 3),
+        "failures": [{"turn": id.to_json(), "failure": failure.to_json()} for id, failure in summary.failures],
+    }
+
+
+@contextmanager
+def _locked(output: Path) -> Iterator[None]:
+    """Hold the run folder, so that two runs never write into it at once."""
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(output / ".lock", timeout=0)
+        lock.acquire()
+    except Timeout as error:
+        raise InputError(
+            f"output {output}: another run is writing into this folder. Wait for it, or give another folder."
+        ) from error
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InputError(f"output {output}: is a file; a folder is wanted.") from error
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StorageFull(f"output {output}: no space left.") from error
+        raise InputError(f"output {output}: cannot be written ({error.strerror or error}).") from error
+    try:
+        yield
+    finally:
+        lock.release()
+        (output / ".lock").unlink(missing_ok=True)

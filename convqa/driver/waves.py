@@ -1,0 +1,109 @@
+"""The walk: groups of conversations, wave by wave, one pipeline run for each wave."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from convqa.domain import Conversation, Failure, Response, Turn, TurnId, Turns
+from convqa.driver.history import History, HistoryMode, check, response_of
+from convqa.errors import RunError
+from convqa.pipeline.load import OUTPUTS, Pipeline
+
+BATCH_SIZE = 256
+WAIT_SECONDS = 120.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """The responses to the turns at one position of a group's conversations, in the group's order."""
+
+    group: int
+    number: int
+    responses: tuple[Response, ...]
+    given: int
+    own: int
+
+
+def drive(
+    pipeline: Pipeline,
+    conversations: Sequence[Conversation],
+    history: HistoryMode = "own",
+    batch_size: int = BATCH_SIZE,
+    wait: float = WAIT_SECONDS,
+    done: Callable[[TurnId], Response | None] = lambda _: None,
+) -> Iterator[Wave]:
+    """Answer conversations: ``batch_size`` of them at a time, wave t holding the t-th turn of each.
+
+    :param wait: seconds to wait for a store that went away before giving up.
+    :param done: the response of a turn that was answered before; such turns only feed the history.
+    :raises InputError: if the contexts do not fit ``history``.
+    :raises RunError: if the run cannot go on.
+    """
+    check(conversations, history)
+    for group, members in enumerate(_batched(conversations, batch_size)):
+        histories = [History(conversation, history) for conversation in members]
+        for number in range(max((len(conversation.turns) for conversation in members), default=0)):
+            open_turns: list[tuple[History, Turn]] = []
+            for conversation, past in zip(members, histories, strict=True):
+                if number >= len(conversation.turns):
+                    continue
+                turn = conversation.turns[number]
+                known = done(turn.id)
+                if known is not None:
+                    past.add(number, known)
+                else:
+                    open_turns.append((past, replace(turn, history=past.before(number))))
+            if not open_turns:
+                continue
+            responses = _patiently(pipeline, [turn for _, turn in open_turns], wait)
+            own = 0
+            for (past, turn), response in zip(open_turns, responses, strict=True):
+                past.add(number, response)
+                own += past.own_in(turn.history)
+            total = sum(len(turn.history) for _, turn in open_turns)
+            yield Wave(group, number, tuple(responses), given=total - own, own=own)
+
+
+def _batched(conversations: Sequence[Conversation], size: int) -> Iterator[Sequence[Conversation]]:
+    for start in range(0, len(conversations), size):
+        yield conversations[start : start + size]
+
+
+def _patiently(pipeline: Pipeline, turns: Sequence[Turn], wait: float) -> list[Response]:
+    """Answer a wave; while a store is away, try again until ``wait`` seconds have passed."""
+    deadline = time.monotonic() + wait
+    pause = 1.0
+    while True:
+        try:
+            return answer(pipeline, turns)
+        except RunError as error:
+            left = deadline - time.monotonic()
+            if not error.transient or left <= 0:
+                raise
+            logger.warning("%s Trying again in %.0f s (giving up in %.0f s).", error, min(pause, left), left)
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, 15.0)
+
+
+def answer(pipeline: Pipeline, turns: Sequence[Turn]) -> list[Response]:
+    """Run the pipeline on one wave; responses in the order of the turns."""
+    try:
+        made = pipeline.run(Turns(tuple(turns)))
+    except Exception as error:
+        # Our stations turn their errors into Failures; this is a component of Haystack's or of the user's.
+        if len(turns) > 1:
+            return [response for turn in turns for response in answer(pipeline, [turn])]
+        cause = error.__cause__ or error
+        stage = str(getattr(error, "component_name", None) or "pipeline")
+        return [Response(turns[0].id, error=Failure(stage, type(cause).__name__, str(cause)))]
+    batches = [(label, getattr(made, label)) for label in OUTPUTS]
+    share = {name: seconds / len(turns) for name, seconds in made.timings.items()}
+    return [
+        response_of(turn, {label: batch and batch.items[index] for label, batch in batches}, share)
+        for index, turn in enumerate(turns)
+    ]

@@ -1,0 +1,63 @@
+"""What can go wrong, in the user's words. Every message says what, where, what was wanted and what to do.
+
+``InputError`` and ``WorkError`` are ordinary exceptions. ``RunError`` derives from ``BaseException`` because it has to
+cross a Haystack pipeline unwrapped (Haystack wraps every ``Exception`` and writes a snapshot into the home folder);
+the driver catches it, and at the Python door it becomes a ``WorkError``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ConvqaError(Exception):
+    """Base of every error that a caller of convqa may want to catch. ``exit_code`` is the command line's."""
+
+    exit_code = 1
+
+
+class InputError(ConvqaError):
+    """The user's mistake: a file, an option, a pipeline, a missing extra."""
+
+    exit_code = 2
+
+
+class WorkError(ConvqaError):
+    """The work failed, though what was asked was right."""
+
+    exit_code = 1
+
+
+class RunError(BaseException):
+    """Something that stops a whole run. ``transient`` errors are worth waiting for (a server that restarts)."""
+
+    transient = False
+
+
+class StoreUnavailable(RunError):
+    """A store does not answer now."""
+
+    transient = True
+
+
+class StoreDamaged(RunError):
+    """A collection cannot be read as its manifest says."""
+
+
+class StorageFull(RunError):
+    """A file cannot be written: no space, no permission, a read-only disk."""
+
+
+class ModelMissing(RunError):
+    """A model that a station needs cannot be loaded."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`` Did you mean 'x'?`` for the closest known name, or an empty string.
+
+    >>> nearest("copi", ["copy", "expansion"])
+    " Did you mean 'copy'?"
+    """
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" Did you mean {found[0]!r}?" if found else ""

@@ -1,0 +1,140 @@
+"""The two measures that need models, both optional: SAS (a cross-encoder) and POSSCORE (tagger and word vectors).
+
+They take the official names only if the official model was named; else the name says which one was used.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import re
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from string import punctuation
+from typing import Any
+
+import numpy
+
+from convqa.errors import InputError
+from convqa.evaluation.qrecc import AnswerScorer
+from convqa.metrics import posscore as formula
+from convqa.metrics import sas as similarity
+from convqa.metrics.posscore import Tagged, Vector, lookups
+
+OFFICIAL_SAS = "cross-encoder/stsb-roberta-large"
+OFFICIAL_VECTORS = frozenset({"fasttext-wiki-news-subwords-300", "wiki-news-300d-1M-subword"})
+TAGGER = "en_core_web_sm"
+
+Tagger = Callable[[str], Tagged]
+
+
+def sas(model: str = OFFICIAL_SAS, device: str = "cpu", batch_size: int = 32) -> AnswerScorer:
+    """Semantic answer similarity by a cross-encoder with one output, from a local folder or the local model cache.
+
+    Nothing is downloaded and no code of the model is run. The sigmoid of its output is the score, as in
+    sentence-transformers.
+
+    :raises InputError: if the extra ``models`` or the model is missing.
+    """
+    torch = _need("torch", 'pip install "convqa[models]"')
+    transformers = _need("transformers", 'pip install "convqa[models]"')
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(model, local_files_only=True, trust_remote_code=False)
+        network = transformers.AutoModelForSequenceClassification.from_pretrained(
+            model, local_files_only=True, trust_remote_code=False
+        )
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(
+            f"SAS: the model {model!r} is not on this machine ({reason}). Give a folder, or run: hf download {model}"
+        ) from error
+    if network.config.num_labels != 1:
+        raise InputError(f"SAS: {model!r} has {network.config.num_labels} outputs; wanted a cross-encoder with one.")
+    network = network.eval().to(device)
+
+    def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        scores: list[float] = []
+        for start in range(0, len(pairs), batch_size):
+            first, second = zip(*pairs[start : start + batch_size], strict=True)
+            inputs = tokenizer(list(first), list(second), padding=True, truncation=True, return_tensors="pt")
+            with torch.inference_mode():
+                logits = network(**inputs.to(device)).logits[:, 0]
+            scores.extend(torch.sigmoid(logits.float()).tolist())
+        return scores
+
+    name = "SAS" if model == OFFICIAL_SAS else f"SAS({model})"
+    return AnswerScorer(name, lambda pairs: similarity.sas([(answer, truth) for truth, answer in pairs], score))
+
+
+def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:
+    """POSSCORE with word vectors in fastText's text format (.vec, plain or gzip).
+
+    :param tagger: text -> (word, tag) pairs; None = that of the package posscore, spaCy's en_core_web_sm.
+    :raises InputError: if the vectors, spaCy, its model or nltk are missing.
+    """
+    if not vectors.is_file():
+        raise InputError(f"POSSCORE: {vectors}: no such file; wanted word vectors in fastText's text format (.vec).")
+    tag = tagger or _official_tagger()
+
+    def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        tagged = [(tag(truth), tag(answer)) for truth, answer in pairs]
+        words = {word for pair in tagged for text in pair for word in lookups([word for word, _ in text])}
+        table = read_vectors(vectors, words)
+        return [formula.posscore(truth, answer, table) for truth, answer in tagged]
+
+    official = tagger is None and vectors.name.split(".")[0] in OFFICIAL_VECTORS
+    return AnswerScorer("POSSCORE" if official else f"POSSCORE({vectors.name})", score)
+
+
+def read_vectors(path: Path, words: Collection[str]) -> dict[str, Vector]:
+    """The vectors of some words, from a file whose lines are a word and its numbers (a line of counts may lead).
+
+    :raises InputError: naming the line that is not so.
+    """
+    found: dict[str, Vector] = {}
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            word, _, rest = line.rstrip().partition(" ")
+            if word in words and not (number == 1 and rest.isdigit()):
+                try:
+                    found[word] = numpy.array(rest.split(), dtype=numpy.float32)
+                except ValueError:
+                    raise InputError(
+                        f"{path}: line {number}: wanted a word and numbers, found {rest[:40]!r}."
+                    ) from None
+    return found
+
+
+def _official_tagger() -> Tagger:
+    install = f"pip install spacy nltk && python -m spacy download {TAGGER}"
+    spacy, tokenize = _need("spacy", install), _need("nltk.tokenize", install)
+    try:
+        pipeline = spacy.load(TAGGER)
+    except OSError:
+        raise InputError(f"POSSCORE: spaCy's model {TAGGER} is missing. Run: {install}") from None
+    tweets = tokenize.TweetTokenizer(preserve_case=False)
+    return lambda text: [(token.text, token.pos_) for token in pipeline(_cleaned(text, tweets.tokenize))]
+
+
+def _cleaned(text: str, tokenize: Callable[[str], list[str]]) -> str:
+    """What the package posscore does to a text before tagging: plain ASCII words, contractions split, no punctuation.
+
+    >>> _cleaned("I can't see http://x.y it's 5%", str.split)
+    'i can nt see url it s 5'
+    """
+    words = [f"{word[: word.find('http')]} URL" if "http" in word else word for word in text.lower().split()]
+    plain = re.sub(r"[^A-Za-z0-9():,.!?\"']", " ", " ".join(words)).replace("URL", "__url__")
+    spaced = f" {' '.join(tokenize(plain))} "
+    spaced = spaced.replace(" won't ", " will n't ").replace(" can't ", " can n't ")
+    for ending in ("'s", "'m", "'re", "n't", "'ll", "'ve", "'d", "'em"):
+        spaced = spaced.replace(f"{ending} ", f" {ending} ")
+    # The blanks around what is deleted stay: spaCy makes tokens of them, which count as other words.
+    return " ".join(spaced.split()).translate(str.maketrans("", "", punctuation))
+
+
+def _need(module: str, install: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise InputError(f"This measure needs {package}, which is not installed. Run: {install}") from None

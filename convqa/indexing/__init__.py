@@ -1,0 +1,9 @@
+"""Files in, a collection out; and which collection a run searches."""
+
+from __future__ import annotations
+
+from convqa.indexing.build import index
+from convqa.indexing.find import collection_for, collection_of
+from convqa.indexing.passages import read_passages
+
+__all__ = ["collection_for", "collection_of", "index", "read_passages"]

@@ -1,0 +1,77 @@
+"""Passages into a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from convqa.domain import Passage
+from convqa.errors import InputError
+from convqa.indexing.passages import read_passages
+from convqa.stores import create_store, exists, open_store
+from convqa.stores.base import Info, WritableStore
+
+_REPORT = 1000
+
+
+class Progress(Protocol):
+    """Told how many passages are done; ``total`` 0 means unknown."""
+
+    def __call__(self, done: int, total: int = 0) -> None: ...
+
+
+def index(
+    sources: Sequence[Path],
+    url: str,
+    *,
+    add: bool = False,
+    replace: bool = False,
+    language: str | None = None,
+    progress: Progress | None = None,
+) -> Info:
+    """Index files of passages (:func:`read_passages`) as a collection, or add them to one: all of them or none.
+
+    :param add: to a collection that exists. :param replace: make it anew, aside, and put it in the old one's place.
+    :param language: of the passages; None = English, or the collection's own when adding.
+    :raises InputError: for a mistake in the files, or a collection that is there without ``add`` or ``replace``.
+    """
+    if add and replace:
+        raise InputError("add and replace exclude each other: give one of them.")
+    passages = reporting(read_passages(sources), progress)
+    if add and exists(url):
+        _add(passages, url, language)
+    else:
+        build(passages, url, language or "en", replace)
+    return open_store(url).info()
+
+
+def build(passages: Iterable[Passage], url: str, language: str, replace: bool = False) -> None:
+    """A new collection of passages, in place when it is whole."""
+    with create_store(url, language, replace) as store:
+        store.add(passages)
+
+
+def _add(passages: Iterable[Passage], url: str, language: str | None) -> None:
+    store = open_store(url)
+    info = store.info()
+    if not isinstance(store, WritableStore) or "write" not in info.capabilities:
+        raise InputError(f"collection {url} ({info.engine}) cannot be added to.")
+    if language is not None and language != info.language:
+        raise InputError(
+            f"collection {url} is in language {info.language!r}, not {language!r}: add with --language "
+            f"{info.language}, or make a collection of its own."
+        )
+    store.add(passages)
+    store.commit()
+
+
+def reporting(passages: Iterator[Passage], progress: Progress | None) -> Iterator[Passage]:
+    """The same passages; ``progress`` hears of them as they go by."""
+    done = 0
+    for done, passage in enumerate(passages, 1):
+        yield passage
+        if progress is not None and done % _REPORT == 0:
+            progress(done)
+    if progress is not None:
+        progress(done)

@@ -1,0 +1,125 @@
+"""Which collection a run searches: the one that is given, or what its input directory brings."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import orjson
+from filelock import FileLock
+
+from convqa.domain import Passage
+from convqa.errors import InputError, StoreDamaged, WorkError
+from convqa.indexing.build import Progress, build, reporting
+from convqa.indexing.passages import SUFFIXES, read_passages
+from convqa.stores import is_collection, open_store
+from convqa.tasks.base import Task
+from convqa.text.analysis import analyzer
+
+logger = logging.getLogger(__name__)
+
+_CACHE_FORMAT = 1
+"""Part of every key: raised when the same passages must be indexed again."""
+
+
+def collection_for(
+    task: Task, input_path: Path, url: str | None, language: str = "en", progress: Progress | None = None
+) -> str:
+    """The URL of a run's collection, found or built: ``--collection``; a convqa index in the input directory;
+    passages.jsonl[.gz] there; the task's own passages. The input directory is only read.
+
+    :raises InputError: if there is none of these, saying what was looked for.
+    """
+    if url:
+        return collection_of(url, language, progress)
+    folder = input_path if input_path.is_dir() else input_path.parent
+    found = _collection_in(folder)
+    if found is not None:
+        open_store(str(found))
+        return str(found)
+    for suffix in SUFFIXES:
+        if (folder / f"passages{suffix}").is_file():
+            return collection_of(str(folder / f"passages{suffix}"), language, progress)
+    passages = task.passages(input_path)
+    if passages is not None:
+        return _cached(_digest_of(passages), lambda: task.passages(input_path) or (), language, progress)
+    raise InputError(
+        f"no collection for {input_path}: give --collection with a folder made by convqa index or a JSONL file of "
+        f"passages. Looked in {folder} for a convqa index, passages.jsonl and passages.jsonl.gz."
+    )
+
+
+def collection_of(url: str, language: str = "en", progress: Progress | None = None) -> str:
+    """The URL of a collection that is given by its URL or as a file of passages, which is indexed once into the cache.
+
+    :raises InputError: if there is no collection, or the passages have a mistake.
+    """
+    path = Path(url)
+    if url.endswith(SUFFIXES) and not path.is_dir():
+        if not path.is_file():
+            raise InputError(f"passages {url} do not exist. Wanted: a folder made by convqa index, or a JSONL file.")
+        return _cached(_digest_of_file(path), lambda: read_passages([path]), language, progress)
+    open_store(url)
+    return url
+
+
+def cache_folder() -> Path:
+    """``$XDG_CACHE_HOME/convqa``, else ``~/.cache/convqa``."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "convqa"
+
+
+def _collection_in(folder: Path) -> Path | None:
+    if not folder.is_dir():
+        raise InputError(f"input {folder} does not exist.")
+    inside = sorted(path for path in folder.iterdir() if path.is_dir())
+    found = [path for path in (folder, *inside) if is_collection(path)]
+    if len(found) > 1:
+        names = ", ".join(str(path) for path in found)
+        raise InputError(f"{folder} has several collections: {names}. Name one with --collection.")
+    return found[0] if found else None
+
+
+def _cached(digest: str, passages: Callable[[], Iterable[Passage]], language: str, progress: Progress | None) -> str:
+    """The cached collection of passages, built unless it is there and whole. Safe for two processes at once."""
+    key = f"{_CACHE_FORMAT} {analyzer(language).name} {digest}"
+    place = cache_folder() / "collections" / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{place}.lock"):
+            if not _usable(place):
+                build(reporting(iter(passages()), progress), str(place), language)
+    except OSError as error:
+        raise WorkError(
+            f"the cache {place.parent} cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a folder "
+            "that can, or index the passages with convqa index and give --collection."
+        ) from error
+    return str(place)
+
+
+def _usable(place: Path) -> bool:
+    if not place.exists():
+        return False
+    try:
+        open_store(str(place))
+    except (InputError, StoreDamaged) as error:
+        logger.warning("a cached collection is built again: %s", error)
+        shutil.rmtree(place)
+        return False
+    return True
+
+
+def _digest_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def _digest_of(passages: Iterable[Passage]) -> str:
+    digest = hashlib.blake2b()
+    for passage in passages:
+        digest.update(orjson.dumps(passage.to_json(), option=orjson.OPT_SORT_KEYS))
+    return digest.hexdigest()

@@ -1,0 +1,175 @@
+"""Passages from JSONL files, streamed. What cannot be a passage is refused with file, line and field."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import math
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from convqa.domain import MetaValue, Passage
+from convqa.errors import InputError
+from convqa.validation import explain, shorten
+
+logger = logging.getLogger(__name__)
+
+SUFFIXES = (".jsonl", ".jsonl.gz")
+_GZIP = b"\x1f\x8b"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+class _Record(BaseModel):
+    """One line. ``text`` or, as Anserini has it, ``contents``."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    id: str | int
+    text: str | None = None
+    contents: str | None = None
+    title: str | None = None
+    url: str | None = None
+    meta: dict[str, str | int | float | bool] | None = None
+
+
+def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:
+    """Passages of JSONL files (plain or gzip) and of all such files in folders, in order.
+
+    A number as id becomes its string. Unknown fields are ignored with one warning; a lone surrogate in a text becomes
+    U+FFFD with one warning.
+
+    :raises InputError: naming file, line and field, for what is missing, damaged or no passage.
+    """
+    notes = _Notes()
+    for path in _files(sources):
+        empty = True
+        for number, line in enumerate(_lines(path), 1):
+            if line.strip():
+                empty = False
+                yield _passage(line, f"{path}:{number}", notes)
+        if empty:
+            raise InputError(f"{path} is empty. Wanted: one JSON object a line, with id and text.")
+
+
+class _Notes:
+    """Warnings that are given once for all files."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def once(self, kind: str, message: str, *values: object) -> None:
+        if kind not in self._given:
+            self._given.add(kind)
+            logger.warning(message, *values)
+
+
+def _files(sources: Sequence[Path]) -> Iterator[Path]:
+    for source in sources:
+        if source.is_dir():
+            found = sorted(path for path in source.iterdir() if path.name.endswith(SUFFIXES) and path.is_file())
+            if not found:
+                raise InputError(f"folder {source} has no passages. Wanted in it: files *.jsonl or *.jsonl.gz.")
+            yield from found
+        elif source.exists():
+            yield source
+        else:
+            raise InputError(f"passages {source} do not exist. Wanted: a JSONL file, plain or gzip, or a folder.")
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    number = 0
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == _GZIP
+            file.seek(0)
+            with gzip.GzipFile(fileobj=file) if packed else file as lines:
+                for number, line in enumerate(lines, 1):  # noqa: B007
+                    yield line
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            f"{path}: the gzip data breaks off after line {number} ({error}). Get the file anew."
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _passage(line: bytes, place: str, notes: _Notes) -> Passage:
+    record = _record(_parsed(line, place, notes), place)
+    if record.model_extra:
+        notes.once(
+            "unknown",
+            "%s: unknown fields are ignored here and in what follows: %s (known: id, text, contents, title, url, meta)",
+            place,
+            ", ".join(sorted(record.model_extra)),
+        )
+    text = record.contents if record.text is None else record.text
+    if text is None or not text.strip():
+        found = "neither" if text is None else shorten(text)
+        raise InputError(f"{place}: text: found {found}; wanted: a text that is not empty, under text or contents.")
+    return Passage(_id(record.id, place), text, record.title or "", record.url or "", _meta(record.meta, place))
+
+
+def _parsed(line: bytes, place: str, notes: _Notes) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        reason = str(error)
+    # orjson refuses a lone surrogate; the standard library lets it through.
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError(f"{place}: found {shorten(line)}, which is not JSON ({reason}). {_WANTED}") from None
+    if isinstance(data, dict):
+        notes.once("surrogate", "%s: lone surrogates are replaced by U+FFFD, here and in what follows", place)
+        return {key: value if key == "id" else _mended(value) for key, value in data.items()}
+    return data
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_mended(key): _mended(item) for key, item in value.items()}
+    return value
+
+
+def _record(data: Any, place: str) -> _Record:
+    if not isinstance(data, dict):
+        raise InputError(f"{place}: found {shorten(data)}. {_WANTED}")
+    name = data.get("id")
+    if isinstance(name, str) and (bad := _NOT_IN_IDS.search(name)):
+        raise InputError(
+            f"{place}: id: found {shorten(name)} with the character U+{ord(bad[0]):04X}; wanted: no control "
+            "characters, line ends or lone surrogates in an id."
+        )
+    try:
+        return _Record.model_validate(data)
+    except ValidationError as error:
+        field, message = explain(error)[0]
+        raise InputError(f"{place}: {field}: {message}. {_WANTED}") from error
+
+
+def _id(value: str | int, place: str) -> str:
+    if not str(value).strip():
+        raise InputError(f"{place}: id: found {value!r}; wanted: a name that is not empty.")
+    return str(value)
+
+
+def _meta(meta: dict[str, MetaValue] | None, place: str) -> dict[str, MetaValue]:
+    for name, value in (meta or {}).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"{place}: meta.{name}: found {value}; wanted: a finite number.")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise InputError(f"{place}: meta.{name}: found {value}; wanted: a number of at most 64 bits.")
+    return meta or {}
+
+
+_WANTED = 'Wanted: one JSON object a line, such as {"id": "p1", "text": "...", "title": "..."}.'

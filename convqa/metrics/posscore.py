@@ -1,0 +1,66 @@
+"""POSSCORE (Liu, Zhou, Wilson and Roelleke, CIKM 2021; package posscore 0.0.1), over given tags and vectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import exp
+
+import numpy
+from numpy.typing import NDArray
+
+CONTENT = frozenset({"ADJ", "ADV", "VERB", "PROPN", "NOUN"})
+"""Universal part-of-speech tags of content words."""
+
+_WORD = re.compile(r"(?:(?!\d)\w)+")
+
+Tagged = Sequence[tuple[str, str]]
+"""(word, tag) pairs of one text."""
+Vector = NDArray[numpy.float32]
+
+
+def posscore(truth: Tagged, model: Tagged, vectors: Mapping[str, Vector]) -> float:
+    """Cosine of the content words' mean vectors, weighted by content shares, plus that of the other words.
+
+    The weight is exp(1 - share in the truth / share in the model), 1 if a side has no content words. A cosine that is
+    undefined counts 0. Range: about 0 to 2, more where the model is denser in content words.
+
+    >>> vectors = {"cat": numpy.array([1.0, 0.0]), "dog": numpy.array([0.0, 1.0])}
+    >>> posscore([("cat", "NOUN")], [("cat", "NOUN")], vectors)
+    1.0
+    """
+    if not truth or not model:
+        return 0.0
+    truth_content, truth_other = _split(truth)
+    model_content, model_other = _split(model)
+    weight = 1.0
+    if truth_content and model_content:
+        weight = exp(1 - (len(truth_content) / len(truth)) / (len(model_content) / len(model)))
+    return weight * _cosine(truth_content, model_content, vectors) + _cosine(truth_other, model_other, vectors)
+
+
+def _split(text: Tagged) -> tuple[list[str], list[str]]:
+    content = [word for word, tag in text if tag in CONTENT]
+    other = [word for word, tag in text if tag not in CONTENT]
+    return content, other
+
+
+def _cosine(truth: Sequence[str], model: Sequence[str], vectors: Mapping[str, Vector]) -> float:
+    means = [_mean(words, vectors) for words in (truth, model)]
+    norms = [float(numpy.linalg.norm(mean)) for mean in means]
+    return float(numpy.dot(*means)) / (norms[0] * norms[1]) if all(norms) else 0.0
+
+
+def _mean(words: Sequence[str], vectors: Mapping[str, Vector]) -> Vector:
+    found = [vectors[word] for word in lookups(words) if word in vectors]
+    return numpy.mean(found, axis=0, dtype=numpy.float32) if found else numpy.zeros(1, dtype=numpy.float32)
+
+
+def lookups(words: Sequence[str]) -> list[str]:
+    """The words whose vectors count: letters only, 2 to 15 of them, as gensim's simple_preprocess has it.
+
+    >>> lookups(["Rome", "b", "1950s", "it_is"])
+    ['rome', 'it_is']
+    """
+    found = _WORD.findall(" ".join(words).lower())
+    return [word for word in found if 2 <= len(word) <= 15 and not word.startswith("_")]

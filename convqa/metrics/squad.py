@@ -1,0 +1,46 @@
+"""Exact match and F1 of SQuAD 2 (Rajpurkar, Jia and Liang, ACL 2018; evaluate-v2.0.py)."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+def normalise(text: str) -> str:
+    """Lower case, without the 32 ASCII punctuation characters (deleted: they join words), articles and extra blanks.
+
+    >>> normalise("The U.S. has vitamin-A")
+    'us has vitamina'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(truth: str, model: str) -> float:
+    """1 if both are the same after normalisation, else 0.
+
+    >>> exact_match("The Eiffel Tower, Paris.", "eiffel tower paris")
+    1.0
+    """
+    return float(normalise(truth) == normalise(model))
+
+
+def f1(truth: str, model: str) -> float:
+    """Harmonic mean of token precision and recall, counted with repeats; without tokens on a side, whether both lack.
+
+    >>> f1("the cat sat on the mat", "a cat on a mat today")
+    0.75
+    >>> f1("The.", "a")
+    1.0
+    """
+    truth_tokens, model_tokens = Counter(normalise(truth).split()), Counter(normalise(model).split())
+    if not truth_tokens or not model_tokens:
+        return float(truth_tokens == model_tokens)
+    shared = (truth_tokens & model_tokens).total()
+    if not shared:
+        return 0.0
+    precision, recall = shared / model_tokens.total(), shared / truth_tokens.total()
+    return 2 * precision * recall / (precision + recall)

@@ -1,0 +1,1 @@
+"""Pipelines: what answers a turn, written as YAML."""

@@ -1,0 +1,106 @@
+"""From a pipeline file and the user's settings to one resolved document: extends, override, drop, --set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from convqa.errors import InputError, nearest
+from convqa.pipeline.document import Document, Node, find, read
+from convqa.pipeline.drop import drop
+from convqa.pipeline.types import full_name
+
+
+def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> Document:
+    """The resolved document of a pipeline: in order extends, override, drop, settings; types as full paths.
+
+    :param pipeline: a shipped name or a path.
+    :param settings: ``node.param`` or ``node.type`` -> value, as ``override:`` and ``--set`` have them.
+    :raises InputError: naming the file and the node.
+    """
+    file = find(str(pipeline))
+    try:
+        document = _extended(file, ())
+        return _resolve_types(_set(document, settings or {}, "--set"))
+    except InputError as error:
+        prefix = f"pipeline {file}"
+        raise error if str(error).startswith("pipeline ") else InputError(f"{prefix}: {error}") from error
+
+
+def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
+    """``["retriever.top_k=50"]`` as a mapping; values are parsed as YAML.
+
+    >>> parse_settings(["retriever.top_k=50", "rewriter.type=copy", "retriever.filter={lang: [en]}"])
+    {'retriever.top_k': 50, 'rewriter.type': 'copy', 'retriever.filter': {'lang': ['en']}}
+
+    :raises InputError: if one has no ``=`` or its value is not YAML.
+    """
+    parsed = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or "." not in key:
+            raise InputError(f"--set {setting}: wanted is NODE.PARAMETER=VALUE, for example retriever.top_k=50.")
+        try:
+            parsed[key.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise InputError(
+                f"--set {setting}: the value {value!r} is not YAML: {' '.join(str(error).split())}."
+            ) from error
+    return parsed
+
+
+def _extended(file: Path, above: tuple[Path, ...]) -> Document:
+    """A file on top of the one that it extends, with its own override and drop applied."""
+    here = file.resolve()
+    if here in above:
+        chain = " -> ".join(path.name for path in (*above, here))
+        raise InputError(f"pipeline {file}: extends itself in a circle: {chain}.")
+    own = read(file)
+    base = _extended(find(own.extends, beside=file), (*above, here)) if own.extends else Document()
+    merged = Document(
+        metadata={**base.metadata, **own.metadata},
+        components={**base.components, **own.components},
+        connections=[*base.connections, *own.connections],
+        inputs={
+            name: _union(base.inputs.get(name, []), own.inputs.get(name, [])) for name in [*base.inputs, *own.inputs]
+        },
+        outputs={**base.outputs, **own.outputs},
+    )
+    changed = _set(merged, own.override, "override")
+    for name in own.drop:
+        changed = drop(changed, name)
+    return changed
+
+
+def _union(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*first, *second]))
+
+
+def _set(document: Document, settings: Mapping[str, Any], where: str) -> Document:
+    """Apply ``node.param`` and ``node.type`` settings. A new type starts from its own defaults."""
+    components = {name: node.model_copy(deep=True) for name, node in document.components.items()}
+    for key, value in sorted(settings.items(), key=lambda item: not item[0].endswith(".type")):
+        name, dot, parameter = key.partition(".")
+        if name not in components or not dot or not parameter:
+            raise InputError(
+                f"{where} {key}: there is no node {name!r}.{nearest(name, components)} "
+                f"Nodes: {', '.join(components)}; wanted is NODE.PARAMETER or NODE.type."
+            )
+        if parameter != "type":
+            components[name].init_parameters[parameter] = value
+        elif not isinstance(value, str):
+            raise InputError(f"{where} {key}: found {value!r}, wanted the name of a component.")
+        elif full_name(value, name) != full_name(components[name].type, name):
+            components[name] = Node(type=value)
+    return document.model_copy(update={"components": components})
+
+
+def _resolve_types(document: Document) -> Document:
+    components = {
+        name: Node(type=full_name(node.type, name), init_parameters=node.init_parameters)
+        for name, node in document.components.items()
+    }
+    return document.model_copy(update={"components": components, "extends": None, "override": {}, "drop": []})

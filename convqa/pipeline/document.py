@@ -1,0 +1,124 @@
+"""A pipeline file as written: Haystack's YAML plus ``extends``, ``override``, ``drop``, ``inputs`` and ``outputs``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from convqa.errors import InputError, nearest
+from convqa.places import shipped
+from convqa.validation import explain
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Node(_Strict):
+    """One component: its type (dotted path, or the short name of a station's member) and its parameters."""
+
+    type: str
+    init_parameters: dict[str, Any] = {}
+
+
+Socket = Annotated[str, Field(pattern=r"^[^.]+\.[^.]+$")]
+"""``node.socket``, written out: Haystack would guess the socket, and readers of the file would have to."""
+
+
+class Connection(_Strict):
+    """An arrow from ``node.socket`` to ``node.socket``."""
+
+    sender: Socket
+    receiver: Socket
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+class Document(_Strict):
+    """A pipeline file; after composing, ``extends``, ``override`` and ``drop`` are empty."""
+
+    metadata: dict[str, Any] = {}
+    extends: str | None = None
+    override: dict[str, Any] = {}
+    drop: Annotated[list[str], BeforeValidator(_listed)] = []
+    components: dict[str, Node] = {}
+    connections: list[Connection] = []
+    inputs: dict[str, Annotated[list[str], BeforeValidator(_listed)]] = {}
+    outputs: dict[str, str] = {}
+
+    def to_yaml(self) -> str:
+        """The resolved pipeline, with sorted nodes and arrows so that equal pipelines give equal text."""
+        data = self.model_dump(include={"metadata", "components", "connections", "inputs", "outputs"})
+        data["connections"] = sorted(data["connections"], key=lambda arrow: (arrow["receiver"], arrow["sender"]))
+        data["inputs"] = {name: sorted(sockets) for name, sockets in data["inputs"].items()}
+        return yaml.safe_dump(data, sort_keys=True, allow_unicode=True, width=120)
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML takes the last of two equal keys in silence; a pipeline with two nodes of one name is a mistake."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = key_node.value
+            if key in seen and key != "<<":
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def shipped_pipelines() -> list[str]:
+    """Names of the pipelines that ship with convqa."""
+    return sorted(path.stem for path in shipped("pipelines").glob("*.yaml"))
+
+
+def find(name: str, beside: Path | None = None) -> Path:
+    """The file of a pipeline: a shipped name, or a path (also relative to the file that extends it).
+
+    :raises InputError: if there is neither.
+    """
+    candidates = [Path(name)] if beside is None else [beside.parent / name, Path(name)]
+    if Path(name).suffix in {".yaml", ".yml"} or "/" in name:
+        for candidate in candidates:
+            if candidate.is_file():
+                return candidate
+        raise InputError(f"pipeline {name!r}: no such file. Shipped pipelines: {', '.join(shipped_pipelines())}.")
+    file = shipped("pipelines", f"{name}.yaml")
+    if not file.is_file():
+        known = shipped_pipelines()
+        raise InputError(
+            f"pipeline {name!r} does not exist.{nearest(name, known)} Shipped pipelines: {', '.join(known)}; "
+            "a file of your own is given by its path, ending in .yaml."
+        )
+    return file
+
+
+def read(file: Path) -> Document:
+    """One pipeline file, its form checked.
+
+    :raises InputError: naming the file and the line or the field.
+    """
+    try:
+        data = yaml.load(file.read_text(encoding="utf-8"), Loader=_UniqueKeys)  # a SafeLoader
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"pipeline {file}: cannot be read ({error}).") from error
+    except yaml.YAMLError as error:
+        raise InputError(f"pipeline {file}: is not valid YAML: {' '.join(str(error).split())}.") from error
+    except RecursionError as error:
+        raise InputError(f"pipeline {file}: is nested too deeply.") from error
+    if not isinstance(data, dict):
+        wanted = "a mapping with components, connections, inputs and outputs is wanted"
+        raise InputError(f"pipeline {file}: found {'nothing' if data is None else type(data).__name__}; {wanted}.")
+    try:
+        return Document.model_validate(data)
+    except ValidationError as error:
+        known = list(Document.model_fields)
+        lines = [f"{field} {message}{nearest(field, known)}" for field, message in explain(error)]
+        raise InputError(f"pipeline {file}: " + "; ".join(lines) + ".") from error

@@ -1,0 +1,169 @@
+"""A resolved document, wired as a Haystack pipeline and run on one wave of turns at a time."""
+
+from __future__ import annotations
+
+import graphlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from haystack import Pipeline as Graph
+from haystack.core.errors import PipelineConnectError, PipelineError
+
+from convqa.components.base import TIMINGS
+from convqa.domain import Answers, Rankings, Readings, Rewrites, Turns
+from convqa.errors import InputError, nearest
+from convqa.pipeline import nodes
+from convqa.pipeline.compose import compose
+from convqa.pipeline.document import Document
+
+OUTPUTS: Mapping[str, type] = {
+    "rewrites": Rewrites,
+    "rankings": Rankings,
+    "readings": Readings,
+    "answers": Answers,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What one run of a pipeline made, None for stages that it lacks; ``timings`` are seconds by node."""
+
+    rewrites: Rewrites | None
+    rankings: Rankings | None
+    readings: Readings | None
+    answers: Answers | None
+    timings: Mapping[str, float]
+
+
+class Pipeline:
+    """What answers a turn. Stateless: it may answer many conversations at once and never mixes them."""
+
+    def __init__(self, document: Document, graph: Graph) -> None:
+        self.document = document
+        self._graph = graph
+
+    @property
+    def stages(self) -> frozenset[str]:
+        """Which of rewrites, rankings, readings and answers this pipeline makes."""
+        return frozenset(self.document.outputs)
+
+    def warm_up(self) -> None:
+        """Open the collection and load models, so that what is missing is said before the work starts."""
+        self._graph.warm_up()
+
+    def run(self, turns: Turns) -> Outputs:
+        """Answer one wave. Item errors come back as Failures in place.
+
+        :raises RunError: if the run as a whole cannot go on (a store that is away, a disk that is full).
+        """
+        data: dict[str, dict[str, Turns]] = {}
+        for receiver in self.document.inputs.get("turns", []):
+            node, _, socket = receiver.partition(".")
+            data.setdefault(node, {})[socket] = turns
+        senders = {label: sender.partition(".")[::2] for label, sender in self.document.outputs.items()}
+        timings: dict[str, float] = {}
+        token = TIMINGS.set(timings)
+        start = time.perf_counter()
+        try:
+            made = self._graph.run(data, include_outputs_from={node for node, _ in senders.values()})
+        finally:
+            TIMINGS.reset(token)
+        found = {label: made.get(node, {}).get(socket) for label, (node, socket) in senders.items()}
+        timings["pipeline"] = time.perf_counter() - start - sum(timings.values())
+        return Outputs(timings=timings, **{label: found.get(label) for label in OUTPUTS})
+
+
+def load(pipeline: str | Path, collection: str | None = None, settings: Mapping[str, Any] | None = None) -> Pipeline:
+    """Load a pipeline by shipped name or path.
+
+    :param collection: URL of the collection that its stations search.
+    :param settings: ``node.param`` or ``node.type`` -> value.
+    :raises InputError: naming file, node and parameter.
+    """
+    return wire(compose(pipeline, settings), str(pipeline), collection)
+
+
+def wire(document: Document, name: str, collection: str | None = None) -> Pipeline:
+    """Make and connect the nodes of a resolved document; the first mistake is raised."""
+    pipeline, mistakes = assemble(document, collection)
+    if pipeline is None:
+        raise InputError(f"pipeline {name}: " + " ".join(mistakes))
+    return pipeline
+
+
+def assemble(document: Document, collection: str | None = None) -> tuple[Pipeline | None, list[str]]:
+    """The pipeline, or every mistake in its document at once."""
+    mistakes: list[str] = []
+    graph = Graph(metadata=document.metadata)
+    for name, node in document.components.items():
+        try:
+            graph.add_component(name, nodes.make(name, node, collection))
+        except (InputError, ValueError) as error:
+            mistakes.append(str(error))
+    if not mistakes:
+        mistakes = [*_connect(graph, document), *_circle(document)]
+    if not mistakes:
+        mistakes = [*_inputs(graph, document), *_outputs(graph, document)]
+    return (None, mistakes) if mistakes else (Pipeline(document, graph), [])
+
+
+def _connect(graph: Graph, document: Document) -> list[str]:
+    mistakes = []
+    for arrow in document.connections:
+        try:
+            graph.connect(arrow.sender, arrow.receiver)
+        except (PipelineConnectError, PipelineError, ValueError, KeyError) as error:
+            mistakes.append(f"connections: {arrow.sender} -> {arrow.receiver}: {' '.join(str(error).split())}")
+    return mistakes
+
+
+def _circle(document: Document) -> list[str]:
+    before: dict[str, set[str]] = {}
+    for arrow in document.connections:
+        before.setdefault(arrow.receiver.partition(".")[0], set()).add(arrow.sender.partition(".")[0])
+    try:
+        graphlib.TopologicalSorter(before).prepare()
+    except graphlib.CycleError as error:
+        return [f"connections go in a circle: {' -> '.join(reversed(error.args[1]))}; a turn must come to an end."]
+    return []
+
+
+def _inputs(graph: Graph, document: Document) -> list[str]:
+    """Compare ``inputs:`` with the sockets that no arrow feeds: Haystack would feed or starve them in silence."""
+    mistakes = [f"inputs.{name}: the driver gives turns, nothing else." for name in document.inputs if name != "turns"]
+    declared = set(document.inputs.get("turns", []))
+    open_sockets = {
+        f"{node}.{socket}": details
+        for node, sockets in graph.inputs(include_components_with_connected_inputs=True).items()
+        for socket, details in sockets.items()
+    }
+    fed = {arrow.receiver for arrow in document.connections}
+    for receiver in sorted(declared):
+        if receiver not in open_sockets:
+            mistakes.append(f"inputs.turns: there is no socket {receiver!r}.{nearest(receiver, open_sockets)}")
+        elif receiver in fed:
+            mistakes.append(f"inputs.turns: {receiver} is fed by a connection already.")
+        elif open_sockets[receiver]["type"] is not Turns:
+            mistakes.append(f"inputs.turns: {receiver} does not take turns.")
+    for socket, details in sorted(open_sockets.items()):
+        if details["is_mandatory"] and socket not in declared and socket not in fed:
+            mistakes.append(f"{socket} is not connected and not named under inputs: it would wait for ever.")
+    return mistakes
+
+
+def _outputs(graph: Graph, document: Document) -> list[str]:
+    mistakes = []
+    if not document.outputs:
+        mistakes.append(f"outputs: nothing is named; wanted are some of {', '.join(OUTPUTS)}.")
+    for label, sender in document.outputs.items():
+        node, _, socket = sender.partition(".")
+        if label not in OUTPUTS:
+            mistakes.append(f"outputs.{label} is not known.{nearest(label, OUTPUTS)} Wanted are: {', '.join(OUTPUTS)}.")
+        elif node not in document.components or socket not in nodes.outputs(graph.get_component(node)):
+            mistakes.append(f"outputs.{label}: there is no socket {sender!r}.")
+        elif nodes.outputs(graph.get_component(node))[socket].type is not OUTPUTS[label]:
+            mistakes.append(f"outputs.{label}: {sender} does not give {label}.")
+    return mistakes

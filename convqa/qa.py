@@ -1,0 +1,87 @@
+"""The Python door: ``convqa.load(...)`` gives an assistant that holds conversations or answers many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from convqa.domain import Conversation, Exchange, Response, Turn, TurnId
+from convqa.driver.history import HistoryMode, exchange
+from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
+from convqa.errors import RunError, WorkError
+from convqa.indexing import collection_of
+from convqa.pipeline.load import Pipeline
+from convqa.pipeline.load import load as load_pipeline
+
+
+def load(
+    pipeline: str | Path = "default",
+    collection: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> QA:
+    """Load a pipeline and open its collection.
+
+    :param pipeline: a shipped name or the path of a YAML file.
+    :param collection: a folder made by ``convqa index``, or a file of passages (JSONL, plain or gzip), which is
+        indexed once into the cache.
+    :param overrides: ``node.param`` or ``node.type`` -> value, as ``--set`` has them.
+    :raises ConvqaError: if the pipeline or the collection is not as it should be.
+    """
+    with _ordinary_errors():
+        url = None if collection is None else collection_of(str(collection))
+        loaded = load_pipeline(pipeline, url, overrides)
+        loaded.warm_up()
+    return QA(loaded)
+
+
+class QA:
+    """A loaded pipeline with its collection. Holds no conversation itself: use as many at once as you like."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+
+    def conversation(self, language: str = "en") -> Talk:
+        """A new conversation, with an empty history."""
+        return Talk(self, language)
+
+    def drive(
+        self, conversations: Iterable[Conversation], history: HistoryMode = "own", batch_size: int = BATCH_SIZE
+    ) -> Iterator[Response]:
+        """Answer whole conversations, ``batch_size`` of them at a time; responses come wave by wave.
+
+        :raises ConvqaError: if the contexts do not fit ``history``, or the work cannot go on.
+        """
+        with _ordinary_errors():
+            for wave in drive(self.pipeline, list(conversations), history, batch_size, WAIT_SECONDS):
+                yield from wave.responses
+
+
+class Talk:
+    """One conversation: every question sees the exchanges before it."""
+
+    def __init__(self, qa: QA, language: str = "en") -> None:
+        self._qa = qa
+        self._language = language
+        self.history: tuple[Exchange, ...] = ()
+
+    def ask(self, question: str) -> Response:
+        """Answer a question and remember the exchange. A turn that failed is a response with an error.
+
+        :raises ConvqaError: if the work cannot go on (a store that is away).
+        """
+        turn = Turn(TurnId("talk", len(self.history) + 1), question, self.history, language=self._language)
+        with _ordinary_errors():
+            response = answer(self._qa.pipeline, [turn])[0]
+        self.history = (*self.history, exchange(turn, response))
+        return response
+
+
+@contextmanager
+def _ordinary_errors() -> Iterator[None]:
+    """Run errors cross Haystack as BaseException; callers of a library expect an Exception."""
+    try:
+        yield
+    except RunError as error:
+        raise WorkError(str(error)) from error

@@ -1,0 +1,142 @@
+"""The tantivy index of a collection: finds candidates, by tantivy's own fixed k1 = 1.2 and b = .75.
+
+A document has ``n`` (the passage's number), ``tokens`` (ours, joined by blanks), ``title`` (those of the title again)
+and ``meta`` (a digest of each name and value, for filters).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import tantivy
+from numpy.typing import NDArray
+from tantivy import Occur, Query
+
+from convqa.domain import MetaValue
+
+FOLDER = "tantivy"
+_HEAP = 128 * 1024 * 1024
+
+
+def create(folder: Path) -> None:
+    """An empty index in ``folder``."""
+    path = folder / FOLDER
+    path.mkdir()
+    builder = tantivy.SchemaBuilder()
+    # An integer field: on an unsigned one tantivy-py's Document(n=3) kills the writer's thread.
+    builder.add_integer_field("n", stored=False, indexed=True, fast=True)
+    builder.add_text_field("tokens", stored=False, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("title", stored=False, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("meta", stored=False, tokenizer_name="raw", index_option="basic")
+    tantivy.Index(builder.build(), path=str(path))
+
+
+def _open(path: Path) -> tantivy.Index:
+    index = tantivy.Index.open(str(path))
+    # Tokenizers are not stored with an index.
+    blanks = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+    index.register_tokenizer("whitespace", blanks)
+    return index
+
+
+@contextmanager
+def _lockable(path: Path) -> Iterator[Path]:
+    """A folder with the same files in which a lock can be made: tantivy makes one to open a reader."""
+    if os.access(path, os.W_OK):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="convqa-") as links:
+        for file in path.resolve().iterdir():
+            if file.suffix != ".lock":
+                (Path(links) / file.name).symlink_to(file)
+        yield Path(links)
+
+
+def meta_term(name: str, value: MetaValue) -> str:
+    """What stands in the index for a meta field's value: 1 and 1.0 are the same, 1, "1" and True are not."""
+    if isinstance(value, float) and not isinstance(value, bool) and math.isfinite(value) and value == int(value):
+        value = int(value)
+    return blake2b(repr((name, type(value).__name__, value)).encode(), digest_size=8).hexdigest()
+
+
+class CandidateIndex:
+    """The reading side: one state of the index, which later commits do not change."""
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / FOLDER
+        with _lockable(path) as place:
+            index = _open(place)
+            self._schema = index.schema
+            self._searcher = index.searcher()
+
+    def candidates(self, query: Query, limit: int) -> NDArray[np.int64]:
+        """Numbers of the best ``limit`` passages, best first."""
+        hits = self._searcher.search(query, limit=limit, count=False).hits
+        return np.array(self._searcher.fast_field_values("n", [address for _, address in hits]), np.int64)
+
+    def query(
+        self,
+        weights: Mapping[str, float],
+        title_weight: float | None,
+        filter: Mapping[str, tuple[MetaValue, ...]] | None,
+    ) -> Query:
+        """Any of the tokens, by weight; all filters."""
+        clauses = [(Occur.Should, self._term("tokens", token, weight)) for token, weight in weights.items()]
+        if title_weight:
+            clauses += [
+                (Occur.Should, self._term("title", token, weight * title_weight)) for token, weight in weights.items()
+            ]
+        query = Query.boolean_query(clauses)
+        if filter is None:
+            return query
+        needed = [(Occur.Must, self._accepted(name, values)) for name, values in filter.items()]
+        return Query.boolean_query([(Occur.Must, query), *needed])
+
+    def _term(self, field: str, token: str, weight: float) -> Query:
+        term = Query.term_query(self._schema, field, token, "freq")
+        return term if weight == 1.0 else Query.boost_query(term, weight)
+
+    def _accepted(self, name: str, values: Sequence[MetaValue]) -> Query:
+        terms = [(Occur.Should, self._term("meta", meta_term(name, value), 1.0)) for value in values]
+        return Query.const_score_query(Query.boolean_query(terms), 0.0)
+
+
+class IndexWriter:
+    """The writing side. One thread: with more, passages get other document numbers in every build."""
+
+    def __init__(self, folder: Path) -> None:
+        index = _open(folder / FOLDER)
+        self._schema = index.schema
+        self._writer = index.writer(heap_size=_HEAP, num_threads=1)
+
+    def forget_from(self, first: int) -> None:
+        """Delete the passages with the number ``first`` and above."""
+        numbers = Query.range_query(self._schema, "n", tantivy.FieldType.Integer, first, None)
+        self._writer.delete_documents_by_query(numbers)
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._writer.delete_documents_by_term("n", number)
+
+    def add(self, number: int, text: Sequence[str], title: Sequence[str], meta: Mapping[str, MetaValue]) -> None:
+        document = tantivy.Document(n=number, tokens=" ".join((*title, *text)))
+        if title:
+            document.add_text("title", " ".join(title))
+        for name, value in meta.items():
+            document.add_text("meta", meta_term(name, value))
+        self._writer.add_document(document)
+
+    def commit(self) -> None:
+        self._writer.commit()
+
+    def close(self) -> None:
+        """End; what was not committed is dropped."""
+        self._writer.rollback()
+        self._writer.wait_merging_threads()

@@ -1,0 +1,49 @@
+"""BM25, exactly, for a few candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convqa.stores.embedded.manifest import FieldTotals
+
+
+def lucene_lengths(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """Lengths in tokens as Lucene keeps them in one byte: exact below 40, then rounded down to 4 binary digits over 24.
+
+    Rankings stay beside those of Lucene and Elasticsearch: with exact lengths the MRR of Vaswani differs by .006.
+    Source: org.apache.lucene.util.SmallFloat.intToByte4.
+
+    >>> lucene_lengths(np.array([7, 39, 41, 100, 1000])).tolist()
+    [7, 39, 40, 96, 984]
+    """
+    over = np.maximum(lengths.astype(np.int64) - 24, 0)
+    dropped = np.maximum(np.frexp(over)[1].astype(np.int64) - 4, 0)
+    return np.where(lengths < 24, lengths, 24 + (over >> dropped << dropped))
+
+
+def bm25(
+    frequencies: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    df: NDArray[Any],
+    lengths: NDArray[Any],
+    totals: FieldTotals,
+    k1: float,
+    b: float,
+) -> NDArray[np.float64]:
+    """Sum of weight * idf * tf / (tf + k1 (1 - b + b len/avg)), without the old factor (k1 + 1).
+
+    idf is Lucene's, ln(1 + (N - df + .5) / (df + .5)); N and avg are of the passages that have the field; lengths are
+    rounded as Lucene keeps them.
+
+    :param frequencies: shape (terms, passages). :param weights, df: of each term. :param lengths: of each passage.
+    :return: shape (passages,).
+    """
+    idf = np.log1p((totals.passages - df + 0.5) / (df + 0.5))
+    norms = k1 * (1 - b + b * lucene_lengths(lengths) / totals.average)
+    parts = np.divide(frequencies, frequencies + norms, out=np.zeros_like(frequencies), where=frequencies > 0)
+    # Added term by term, so that a passage's score does not depend on its neighbours.
+    scores: NDArray[np.float64] = ((weights * idf)[:, None] * parts).sum(axis=0)
+    return scores

@@ -1,0 +1,235 @@
+"""Adds and deletes. Data goes behind what is committed; replacing the manifest commits it.
+
+Order of a commit: data files, files of the new generation, tantivy, manifest, then tantivy's deletions. Killed before
+the manifest: readers see the old state (they ignore numbers that it does not know), and the next writer removes the
+rest. Killed after it: readers leave out what is deleted, and the next writer deletes it again.
+"""
+
+from __future__ import annotations
+
+import logging
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from convqa.domain import Passage
+from convqa.errors import InputError, StorageFull, WorkError
+from convqa.stores.embedded.files import Appender, BlobAppender, write_array
+from convqa.stores.embedded.forward import ForwardAppender
+from convqa.stores.embedded.index import IndexWriter
+from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, hashed
+from convqa.stores.embedded.manifest import Manifest
+from convqa.stores.embedded.snapshot import Snapshot
+from convqa.stores.embedded.totals import Totals
+from convqa.stores.embedded.vocabulary import VocabularyWriter
+from convqa.text.analysis import analyzer
+
+logger = logging.getLogger(__name__)
+
+LOCK = "writer.lock"
+_BATCH = 2000
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Say which collection could not be written when the system refuses to write.
+
+    :raises StorageFull: for no space, no permission, a read-only disk.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StorageFull(f"collection {folder} cannot be written: {error.strerror or error}") from error
+
+
+class Writer:
+    """One transaction: any number of adds and deletes, then ``commit`` or ``close`` (which drops them).
+
+    :raises WorkError: if another writer is at work on the folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = FileLock(folder / LOCK)
+        try:
+            with writing(folder):
+                self._lock.acquire(timeout=0)
+        except Timeout:
+            raise WorkError(f"collection {folder} is being written by another process; try again later") from None
+        try:
+            with writing(folder):
+                self._begin(Snapshot.open(folder))
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _begin(self, base: Snapshot) -> None:
+        manifest = base.manifest
+        self._base = base
+        self._analyzer = analyzer(manifest.language)
+        self._numbers = manifest.numbers
+        self._totals = Totals.of(manifest)
+        self._repeated = 0
+        self._deleted = set(base.deleted.tolist())
+        self._lookup = GrowingLookup(base.lookup)
+        self._vocabulary = VocabularyWriter(base.vocabulary)
+        sizes = manifest.files
+        self._passages = BlobAppender(self._folder, "passages", sizes)
+        self._ids = BlobAppender(self._folder, "ids", sizes)
+        self._text = ForwardAppender(self._folder, "text", sizes)
+        self._title = ForwardAppender(self._folder, "title", sizes)
+        self._lengths = Appender(self._folder / "lengths", sizes.get("lengths", 0))
+        self._index = IndexWriter(self._folder)
+        self._index.forget_from(self._numbers)
+        self._index.forget(self._deleted)
+
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Add passages; one that is there already, word for word, is skipped.
+
+        :raises InputError: for an id that is there with another content.
+        """
+        stream = iter(passages)
+        while batch := list(islice(stream, _BATCH)):
+            fresh = self._fresh(batch)
+            if fresh:
+                with writing(self._folder):
+                    self._append(list(fresh.values()), list(fresh.keys()))
+
+    def _fresh(self, batch: Sequence[Passage]) -> dict[bytes, tuple[Passage, bytes]]:
+        """Of a batch what is not there yet: passages with their stored form, by id."""
+        fresh: dict[bytes, tuple[Passage, bytes]] = {}
+        for passage in batch:
+            data, id = _encoded(passage)
+            known = fresh[id][1] if id in fresh else self._stored(id, passage.id)
+            if known is None:
+                fresh[id] = (passage, data)
+            elif known == data:
+                self._repeated += 1
+            else:
+                raise InputError(
+                    f"two passages have the id {passage.id!r}: {_start(orjson.loads(known)['text'])!r} and "
+                    f"{_start(passage.text)!r}. Wanted: one passage for each id; rename one, or delete the old one."
+                )
+        return fresh
+
+    def _stored(self, id: bytes, name: str) -> bytes | None:
+        number = self._find(id, name)
+        return None if number is None else self._passages[number]
+
+    def _find(self, id: bytes, name: str) -> int | None:
+        found = self._lookup.find(hashed(name))
+        return next((number for number in found if number not in self._deleted and self._ids[number] == id), None)
+
+    def _append(self, entries: Sequence[tuple[Passage, bytes]], ids: Sequence[bytes]) -> None:
+        tokens, vocabulary = self._analyzer.tokens, self._vocabulary
+        texts = [tokens(passage.text) for passage, _ in entries]
+        titles = [tokens(passage.title) for passage, _ in entries]
+        for number, (text, title, (passage, _)) in enumerate(zip(texts, titles, entries, strict=True), self._numbers):
+            self._index.add(number, text, title, passage.meta)
+        text_keys = self._text.extend([[vocabulary[token] for token in text] for text in texts])
+        title_keys = self._title.extend([[vocabulary[token] for token in title] for title in titles])
+        self._vocabulary.count("text", _terms(text_keys))
+        self._vocabulary.count("title", _terms(title_keys))
+        self._vocabulary.count("all", _terms(np.union1d(text_keys, title_keys)))
+        lengths = np.array([list(map(len, texts)), list(map(len, titles))], NUMBER).T
+        self._lengths.append(np.ascontiguousarray(lengths).data)
+        self._passages.extend([data for _, data in entries])
+        self._ids.extend(ids)
+        self._lookup.extend([hashed(passage.id) for passage, _ in entries], _numbers(self._numbers, len(entries)))
+        self._totals.add(lengths)
+        self._totals.checksum += sum(_digest(data) for _, data in entries)
+        self._numbers += len(entries)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete passages by id; ids that are not there are counted in one warning."""
+        missing = 0
+        with writing(self._folder):
+            for id in ids:
+                number = self._find(id.encode(errors="replace"), id)
+                if number is None:
+                    missing += 1
+                else:
+                    self._delete(number)
+        if missing:
+            logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._folder)
+
+    def _delete(self, number: int) -> None:
+        self._deleted.add(number)
+        text, title = self._text.terms(number), self._title.terms(number)
+        self._vocabulary.count("text", text, -1)
+        self._vocabulary.count("title", title, -1)
+        self._vocabulary.count("all", np.union1d(text, title), -1)
+        width = 2 * NUMBER.itemsize
+        lengths = np.frombuffer(self._lengths.read(number * width, (number + 1) * width), NUMBER).reshape(1, 2)
+        self._totals.add(lengths, -1)
+        self._totals.checksum -= _digest(self._passages[number])
+
+    def commit(self) -> None:
+        """Make all that was added and deleted visible to readers that open now, and end the transaction."""
+        with writing(self._folder):
+            manifest = self._write_files()
+            self._index.commit()
+            manifest.write(self._folder)
+            newly = self._deleted - set(self._base.deleted.tolist())
+            if newly:
+                self._index.forget(newly)
+                self._index.commit()
+            for name in self._base.manifest.files.keys() - manifest.files.keys():
+                (self._folder / name).unlink(missing_ok=True)
+        if self._repeated:
+            logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
+        self.close()
+
+    def _write_files(self) -> Manifest:
+        generation, folder = self._base.manifest.generation + 1, self._folder
+        files = self._passages.sync() | self._ids.sync() | self._text.sync() | self._title.sync()
+        self._lengths.sync()
+        files["lengths"] = self._lengths.size
+        files |= self._vocabulary.write(folder, generation)
+        deleted = np.array(sorted(self._deleted), NUMBER)
+        lookup = self._lookup.whole().without(deleted)
+        for name, values in (("ids.hashes", lookup.hashes), ("ids.numbers", lookup.numbers), ("deleted", deleted)):
+            files[f"{name}.{generation}"] = write_array(folder / f"{name}.{generation}", values)
+        count = self._numbers - len(self._deleted)
+        return self._totals.manifest(self._base.manifest, generation, self._numbers, count, files)
+
+    def close(self) -> None:
+        """End; what was not committed is dropped."""
+        for part in (self._passages, self._ids, self._text, self._title, self._lengths, self._index):
+            part.close()
+        self._lock.release()
+
+
+def _encoded(passage: Passage) -> tuple[bytes, bytes]:
+    if not passage.id:
+        raise InputError(f"a passage has an empty id (text {_start(passage.text)!r}); wanted: a name of its own")
+    try:
+        data = orjson.dumps(passage.to_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    except TypeError as error:
+        raise InputError(f"passage {passage.id!r} cannot be stored: {error}") from error
+    return data, passage.id.encode()
+
+
+def _start(text: str) -> str:
+    return textwrap.shorten(text[:200], 60, placeholder="...")
+
+
+def _digest(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=16).digest(), "little")
+
+
+def _terms(keys: NDArray[Any]) -> NDArray[Any]:
+    return keys & np.uint64(0xFFFFFFFF)
+
+
+def _numbers(first: int, count: int) -> range:
+    return range(first, first + count)

@@ -1,0 +1,138 @@
+"""Reading and writing the files of tasks: JSON with errors that name the place, and files that appear whole."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from convqa.errors import InputError, StorageFull
+
+log = logging.getLogger("convqa")
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def read_bytes(path: Path, wanted: str) -> bytes:
+    """The bytes of a file.
+
+    :raises InputError: if it is missing, empty or unreadable; ``wanted`` says what should be there.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; wanted {wanted}.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); wanted {wanted}.") from None
+    if not data.strip():
+        raise InputError(f"{path}: the file is empty; wanted {wanted}.")
+    return data
+
+
+def read_json(path: Path, wanted: str) -> Any:
+    """The JSON value in a file. Lone surrogates are replaced by U+FFFD with one warning; a BOM is skipped.
+
+    NaN and infinity are read as such, for the caller to refuse where they stand.
+
+    :raises InputError: naming line and column of what is no JSON.
+    """
+    data = read_bytes(path, wanted)
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return _read_json_leniently(path, data, wanted)
+
+
+def _read_json_leniently(path: Path, data: bytes, wanted: str) -> Any:
+    """orjson is fast and strict; this says where the error is, and accepts what the standard library accepts."""
+    try:
+        text = data.decode("utf-8-sig")
+        value = json.loads(text)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; wanted {wanted} in UTF-8.") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        at_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        cut = " The file seems to be cut off: copy it again." if at_end else ""
+        raise InputError(f"{path}: {where}: this is no JSON ({error.msg}); wanted {wanted}.{cut}") from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"{path}: this JSON cannot be read ({error}); wanted {wanted}.") from None
+    count = 0
+
+    def clean(value: Any) -> Any:
+        nonlocal count
+        if isinstance(value, str):
+            value, replaced = _SURROGATES.subn("\ufffd", value)
+            count += replaced
+            return value
+        if isinstance(value, list):
+            return [clean(item) for item in value]
+        if isinstance(value, dict):
+            return {clean(key): clean(item) for key, item in value.items()}
+        return value
+
+    value = clean(value)
+    if count:
+        log.warning("%s: replaced %d lone surrogates (half characters) by U+FFFD", path, count)
+    return value
+
+
+def to_json_bytes(value: Any) -> bytes:
+    """Compact JSON in UTF-8; numpy's 32-bit floats take their shortest form; lone surrogates become U+FFFD.
+
+    >>> to_json_bytes({"a": "b"})
+    b'{"a":"b"}'
+    """
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+    except TypeError:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=lambda item: float(str(item)))
+        return _SURROGATES.sub("\ufffd", text).encode()
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that appears whole or not at all: written aside in the same directory, flushed, fsynced and renamed.
+
+    Whatever is raised inside removes the part written so far.
+
+    :raises StorageFull: if the directory cannot be made, or the file cannot be written.
+    """
+    aside = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with aside.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.replace(path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageFull(f"{path}: cannot be written ({reason}); free space or choose another output.") from error
+    finally:
+        _remove(aside)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file that may be gone, or lie where nothing can be changed."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        log.debug("%s: cannot be removed (%s)", path, error)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make a rename durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,115 @@
+"""questions.json in, conversations out: strict about what is wrong, patient with what can be mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from convqa.domain import Conversation, Exchange, Turn, TurnId
+from convqa.errors import InputError
+from convqa.tasks.files import log
+from convqa.tasks.qrecc.records import (
+    QUESTIONS,
+    QuestionRecord,
+    check_spellings,
+    label,
+    read_records,
+    turn_id,
+    warn_of_unknown,
+)
+
+FILE = "questions.json"
+_FILES = (FILE, "questions-rewritten.json", "scai-qrecc21-*-questions.json", "scai-qrecc21-*-questions-rewritten.json")
+_WANTED = "a JSON array of {Conversation_no, Turn_no, Question}, with Context if it is known"
+
+Records = list[dict[str, Any]]
+
+
+def matches(path: Path) -> bool:
+    """A directory with questions.json, or a questions file under one of the names that SCAI-QReCC gave it."""
+    if path.is_dir():
+        return (path / FILE).is_file()
+    return path.is_file() and any(fnmatchcase(path.name, pattern) for pattern in _FILES)
+
+
+def read(path: Path) -> Iterator[Conversation]:
+    """Conversations in order of their first turn in the file, turns by number.
+
+    ``Turn.history`` holds the exchanges of ``Context``. An empty question is kept (with a warning): a run has to have
+    every turn of its input.
+
+    :raises InputError: before the first conversation.
+    """
+    file = path / FILE if path.is_dir() else path
+    records = read_records(file, QUESTIONS, _WANTED)
+    if not records:
+        raise InputError(f"{file}: the array is empty; wanted {_WANTED}.")
+    warn_of_unknown(file, records, frozenset(QuestionRecord.__annotations__))
+    _refuse_duplicates(file, records)
+    check_spellings(file, [turn_id(record) for record in records])
+    conversations = _grouped(file, records)
+    _warn_of_gaps(file, conversations)
+    blank = [str(turn_id(record)) for record in records if not record["Question"].strip()]
+    if blank:
+        log.warning("%s: %d empty questions, kept as turns; the first is turn %s", file, len(blank), blank[0])
+    return (_conversation(number, turns) for number, turns in conversations.items())
+
+
+def _refuse_duplicates(file: Path, records: Records) -> None:
+    seen: dict[TurnId, int] = {}
+    for index, record in enumerate(records):
+        first = seen.setdefault(turn_id(record), index)
+        if first != index:
+            raise InputError(
+                f"{file}: {label(records, index)}: the same turn as record {first}; "
+                f"wanted each pair of Conversation_no and Turn_no once. Are two data sets put together here?"
+            )
+
+
+def _grouped(file: Path, records: Records) -> dict[int | str, Records]:
+    """Turns by conversation, in order."""
+    conversations: dict[int | str, Records] = {}
+    interleaved = set()
+    last: int | str | None = None
+    for record in records:
+        number = record["Conversation_no"]
+        if number in conversations and number != last:
+            interleaved.add(number)
+        conversations.setdefault(number, []).append(record)
+        last = number
+    if interleaved:
+        log.warning("%s: collected the turns of %d interleaved conversations", file, len(interleaved))
+    unordered = 0
+    for turns in conversations.values():
+        numbers = [record["Turn_no"] for record in turns]
+        if numbers != sorted(numbers):
+            unordered += 1
+            turns.sort(key=lambda record: int(record["Turn_no"]))
+    if unordered:
+        log.warning("%s: sorted the turns of %d conversations by Turn_no", file, unordered)
+    return conversations
+
+
+def _warn_of_gaps(file: Path, conversations: Mapping[int | str, Records]) -> None:
+    """Turn_no starts at 1 (or 0) and goes up by one; where it does not, turns were skipped."""
+    skipped = 0
+    for turns in conversations.values():
+        numbers = [record["Turn_no"] for record in turns]
+        skipped += numbers[-1] - min(numbers[0], 1) + 1 - len(numbers)
+    if skipped:
+        log.warning("%s: accepted %d gaps in Turn_no (skipped turns)", file, skipped)
+
+
+def _conversation(number: int | str, records: Records) -> Conversation:
+    return Conversation(number, tuple(_turn(record) for record in records))
+
+
+def _turn(record: Mapping[str, Any]) -> Turn:
+    context = record.get("Context", [])
+    history = tuple(
+        Exchange(question, answer, status="answered" if answer else "unanswered")
+        for question, answer in zip(context[::2], context[1::2], strict=True)
+    )
+    return Turn(turn_id(record), record["Question"], history)

@@ -1,0 +1,159 @@
+"""The records of QReCC's JSON files, checked by pydantic, with errors that name file, record and field."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NotRequired
+
+from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, Strict, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
+
+# pydantic needs the one of typing_extensions below Python 3.12, and depends on that package itself.
+from typing_extensions import TypedDict
+
+from convqa.domain import TurnId
+from convqa.errors import InputError
+from convqa.tasks.files import log, read_json
+from convqa.validation import explain, shorten
+
+# From here on a number rounds to infinity as a 32-bit float.
+_FLOAT32_END = 3.4028235677973366e38
+
+
+def _conversation_no(value: Any) -> int | str:
+    if type(value) is int or (type(value) is str and value):
+        return value
+    raise PydanticCustomError("conversation_no", "wanted a whole number, or a string that is not empty")
+
+
+def _turn_no(value: Any) -> int:
+    if type(value) is int and value >= 0:
+        return value
+    raise PydanticCustomError("turn_no", "wanted a whole number, 0 or more")
+
+
+def truncated(value: Any) -> Any:
+    """The official script formats both numbers with %d, which truncates floats."""
+    return int(value) if type(value) is float and math.isfinite(value) else value
+
+
+def _alternating(context: list[str]) -> list[str]:
+    if len(context) % 2:
+        raise PydanticCustomError("context", "wanted question, answer, question, answer ...: an even number of strings")
+    return context
+
+
+def _named(passages: dict[str, float]) -> dict[str, float]:
+    if "" in passages:
+        raise PydanticCustomError("passage_id", "wanted passage ids that are not empty")
+    return passages
+
+
+ConversationNo = Annotated[int | str, PlainValidator(_conversation_no)]
+TurnNo = Annotated[int, PlainValidator(_turn_no)]
+ScoredConversationNo = Annotated[int | str, PlainValidator(lambda value: _conversation_no(truncated(value)))]
+ScoredTurnNo = Annotated[int, PlainValidator(lambda value: _turn_no(truncated(value)))]
+Text = Annotated[str, Strict()]
+Score = Annotated[float, Strict(), Field(allow_inf_nan=False, gt=-_FLOAT32_END, lt=_FLOAT32_END)]
+Passages = Annotated[dict[Text, Score], Strict(), AfterValidator(_named)]
+
+
+class QuestionRecord(TypedDict):
+    """A record of questions.json."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    Conversation_no: ConversationNo
+    Turn_no: TurnNo
+    Question: Text
+    Context: NotRequired[Annotated[list[Text], Strict(), AfterValidator(_alternating)]]
+
+
+class TruthRecord(TypedDict):
+    """A record of ground-truth.json; further fields are kept for breakdowns."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    Conversation_no: ScoredConversationNo
+    Turn_no: ScoredTurnNo
+    Truth_rewrite: Text
+    Truth_answer: Text
+    Truth_passages: NotRequired[Annotated[list[Text], Strict()]]
+
+
+class RunRecord(TypedDict):
+    """A record of run.json, as far as the official script reads it; it skips null rewrites and answers."""
+
+    Conversation_no: ScoredConversationNo
+    Turn_no: ScoredTurnNo
+    Model_rewrite: NotRequired[Text | None]
+    Model_passages: NotRequired[Passages]
+    Model_answer: NotRequired[Text | None]
+
+
+QUESTIONS: TypeAdapter[Any] = TypeAdapter(QuestionRecord)
+TRUTHS: TypeAdapter[Any] = TypeAdapter(TruthRecord)
+RUNS: TypeAdapter[Any] = TypeAdapter(RunRecord)
+
+
+def read_records(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
+    """The records of a file, checked.
+
+    :raises InputError: at the first record that ``adapter`` does not accept.
+    """
+    records = read_array(path, wanted)
+    for index, record in enumerate(records):
+        try:
+            records[index] = adapter.validate_python(record)
+        except ValidationError as error:
+            field, message = explain(error)[0]
+            place = f"{label(records, index)}: {field}" if field else label(records, index)
+            raise InputError(f"{path}: {place}: {message}.") from None
+    return records
+
+
+def read_array(path: Path, wanted: str) -> list[Any]:
+    """The JSON array in a file.
+
+    :raises InputError: if it holds something else.
+    """
+    records = read_json(path, wanted)
+    if not isinstance(records, list):
+        raise InputError(f"{path}: found {shorten(records)}; wanted {wanted}.")
+    return records
+
+
+def label(records: Sequence[Any], index: int) -> str:
+    """How messages name a record: its place, counted from 0, and its turn where it says so.
+
+    >>> label([{"Conversation_no": 7, "Turn_no": 2}], 0)
+    'record 0 (turn 7_2)'
+    """
+    record = records[index]
+    if isinstance(record, Mapping) and {"Conversation_no", "Turn_no"} <= record.keys():
+        return f"record {index} (turn {record['Conversation_no']}_{record['Turn_no']})"
+    return f"record {index}"
+
+
+def turn_id(record: Mapping[str, Any]) -> TurnId:
+    """The turn that a checked record is about."""
+    return TurnId(record["Conversation_no"], record["Turn_no"])
+
+
+def check_spellings(path: Path, ids: Sequence[TurnId]) -> None:
+    """Refuse conversation numbers that only differ in type: as text, in run folders and TREC files, they are one.
+
+    :raises InputError: naming the first such conversation.
+    """
+    conversations = {turn.conversation for turn in ids}
+    numbers = {str(number) for number in conversations if isinstance(number, int)}
+    both = sorted(numbers & conversations)
+    if both:
+        raise InputError(f"{path}: Conversation_no {both[0]} is a number here and a string there; wanted one of them.")
+
+
+def warn_of_unknown(path: Path, records: Sequence[Mapping[str, Any]], known: frozenset[str]) -> None:
+    """One warning that names all fields nobody reads."""
+    unknown = set().union(*records) - known
+    if unknown:
+        log.warning("%s: ignored unknown fields: %s", path, ", ".join(sorted(map(str, unknown))))

@@ -1,0 +1,175 @@
+"""Text to tokens: the one analysis that every writable store indexes and every query goes through.
+
+English is Lucene's ``EnglishAnalyzer`` (words by UAX 29, possessive dropped, lower case, 33 stop words, Porter);
+German is Snowball's stemmer and stop list. A language is one entry of ``_LANGUAGES`` and a stop list.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import Stemmer
+
+from convqa.domain import Query
+from convqa.errors import InputError, nearest
+from convqa.text.words import words as split
+
+logger = logging.getLogger(__name__)
+
+LONGEST_TOKEN = 255
+"""Characters, as in Lucene. Longer tokens are dropped."""
+
+MOST_TOKENS = 1024
+"""Distinct tokens of a query."""
+
+_CACHED_WORDS = 300_000
+
+
+@dataclass(frozen=True)
+class Analyzer:
+    """How texts of one language become tokens. Safe to share between threads.
+
+    ``stopwords`` are dropped everywhere; ``long_stopwords`` (a superset) from queries only, where asked for.
+    """
+
+    language: str
+    name: str
+    stopwords: frozenset[str]
+    long_stopwords: frozenset[str]
+    _stem: Callable[[str], str] = field(repr=False, compare=False)
+    _possessive: bool = field(repr=False, compare=False)
+    _tokens: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Word -> token, "" for what is dropped."""
+
+    def words(self, text: str) -> list[str]:
+        """Lower-case words without a possessive 's; nothing else is removed."""
+        return [self._bare(word) for word in split(text)] if self._possessive else split(text)
+
+    def tokens(self, text: str) -> list[str]:
+        """Stemmed words without stop words, in order.
+
+        >>> analyzer("en").tokens("The engineers' bridges of London's river")
+        ['engin', 'bridg', 'london', 'river']
+        """
+        known = self._tokens
+        tokens = []
+        for word in split(text):
+            token = known.get(word)
+            if token is None:
+                token = self._learn(word)
+            if token:
+                tokens.append(token)
+        return tokens
+
+    def stem(self, word: str) -> str:
+        """The stem of a lower-case word."""
+        return self._stem(word)
+
+    def _bare(self, word: str) -> str:
+        return word[:-2] if word[-1] == "s" and word[-2:-1] in _APOSTROPHES else word
+
+    def _learn(self, word: str) -> str:
+        if len(word) > LONGEST_TOKEN:
+            return ""
+        bare = self._bare(word) if self._possessive else word
+        token = "" if bare in self.stopwords else self._stem(bare)
+        if len(self._tokens) >= _CACHED_WORDS:
+            self._tokens.clear()
+        self._tokens[word] = token
+        return token
+
+
+@cache
+def analyzer(language: str) -> Analyzer:
+    """The analyzer of a language, by its two-letter code.
+
+    :raises InputError: for a language that is not known.
+    """
+    made = _LANGUAGES.get(language)
+    if made is None:
+        raise InputError(
+            f"language {language!r} is not known here; wanted: one of {', '.join(sorted(_LANGUAGES))}."
+            + nearest(language, _LANGUAGES)
+        )
+    return made()
+
+
+def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"] = "default") -> dict[str, float]:
+    """A query as one map of token -> summed weight: what every store searches for.
+
+    Each token of the text counts 1 per occurrence; each token of an analysed history term adds that term's weight.
+    Stop words drop out of both. Over 1,024 distinct tokens the heaviest stay (ties by token), with one warning.
+
+    >>> weigh(Query("Is Rome older?", (("Old Rome", 0.5),)), analyzer("en"))
+    {'rome': 1.5, 'older': 1.0, 'old': 0.5}
+    """
+    weights: dict[str, float] = dict(Counter(_kept(query.text, analyzer, stopwords)))
+    for term, weight in query.terms:
+        for token in _kept(term, analyzer, stopwords):
+            weights[token] = weights.get(token, 0.0) + weight
+    if len(weights) > MOST_TOKENS:
+        logger.warning("a query has %d distinct tokens: the heaviest %d are searched", len(weights), MOST_TOKENS)
+        heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MOST_TOKENS]
+        weights = dict(heaviest)
+    return {token: float(weight) for token, weight in weights.items() if weight}
+
+
+def _kept(text: str, analyzer: Analyzer, stopwords: Literal["default", "long"]) -> list[str]:
+    if stopwords == "default":
+        return analyzer.tokens(text)
+    return analyzer.tokens(" ".join(word for word in analyzer.words(text) if word not in analyzer.long_stopwords))
+
+
+_APOSTROPHES = frozenset("'\u2019\uff07")
+_VOWEL_THEN_CONSONANT = re.compile(r"[aeiou].*[^aeiouy]|[^aeiou]y.*[^aeiouy]|[aeiou]y")
+
+
+def _porter(stem: Callable[[str], str], word: str) -> str:
+    """Porter as in Lucene: Snowball's, but for words of two letters and Porter's own departures (-bli, -logi)."""
+    if len(word) < 3:
+        return word
+    stemmed = stem(word)
+    if stemmed.endswith("logi") and _VOWEL_THEN_CONSONANT.search(stemmed[:-4]):
+        return stemmed[:-1]
+    if stemmed.endswith("bli") and _VOWEL_THEN_CONSONANT.search(stemmed[:-3]):
+        return stem(stemmed[:-1] + "e")
+    return stemmed
+
+
+def _snowball(algorithm: str) -> Callable[[str], str]:
+    """A stemmer for many threads: PyStemmer's objects keep state while they work."""
+    stemmer, lock = Stemmer.Stemmer(algorithm, 0), threading.Lock()
+
+    def stem(word: str) -> str:
+        with lock:
+            return str(stemmer.stemWord(word))
+
+    return stem
+
+
+def _stopwords(name: str) -> frozenset[str]:
+    lines = (Path(__file__).parent / "stopwords" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(line for line in lines if not line.startswith("#"))
+
+
+def _english() -> Analyzer:
+    snowball, short = _snowball("porter"), _stopwords("en")
+    return Analyzer(
+        "en", "convqa-en-1", short, short | _stopwords("en-long"), lambda word: _porter(snowball, word), True
+    )
+
+
+def _german() -> Analyzer:
+    listed = _stopwords("de")
+    return Analyzer("de", "convqa-de-1", listed, listed, _snowball("german"), False)
+
+
+_LANGUAGES: dict[str, Callable[[], Analyzer]] = {"en": _english, "de": _german}

@@ -1,0 +1,77 @@
+"""Sentences of a text, as offsets.
+
+The boundaries are sentencex's (Wikimedia, MIT). Two things are added, because the passages of open collections are
+raw web text: lines of lists and menus are sentences of their own, and what is longer than a person would read as one
+sentence (whole quoted paragraphs, menus without a full stop) is cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+import sentencex
+
+LONGEST = 400
+"""Characters of a sentence. In the passages of six real collections 0.2 to 4 % of sentencex's are longer."""
+
+# A line ends a sentence, unless the next line goes on in lower case, or the text is wrapped at a width: then the
+# line is long and has no closing mark. Repetitions are bounded: runs of a million blanks occur, and must cost nothing.
+_LINE = re.compile(
+    r"(?:(?<=[.!?:;])[^\S\n]{0,8}|(?<![^\n]{60}))\n(?=\s{0,20}[^\s a-zß-ÿа-я])"
+    r"|\n(?=\s{0,20}(?:[*•#|]|[\u2013-]\s|\d{1,3}[.)]\s))"
+)
+_STRONG = re.compile(r"(?<=[.!?…;])[\"'\u201d\u2019)\]]{0,4}\s{1,8}(?=[^\sa-z])|\s{1,8}[|•·»]\s|\.{3}\s")
+_BLANK = re.compile(r"\s")
+
+
+def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
+    """Sentences as offsets ``[start, end)`` in code points: in order, apart, trimmed of white space, never empty.
+
+    >>> text = "It is Dr. Smith! 👍 He lives   here.\\n"
+    >>> [text[start:end] for start, end in sentences(text)]
+    ['It is Dr. Smith!', '👍 He lives   here.']
+    """
+    return list(_sentences(text, language))
+
+
+@lru_cache(maxsize=2048)
+def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
+    # The library speaks UTF-8; a lone surrogate becomes one "?", so that offsets stay.
+    speakable = text.encode("utf-8", "replace").decode("utf-8")
+    found: list[tuple[int, int]] = []
+    for boundary in sentencex.get_sentence_boundaries(language, speakable):
+        for start, end in _parts(text, boundary["start_index"], boundary["end_index"]):
+            piece = text[start:end]
+            left = start + len(piece) - len(piece.lstrip())
+            right = start + len(piece.rstrip())
+            if left < right:
+                found.append((left, right))
+    return tuple(found)
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for line in _split(_LINE, text, start, end) if text.find("\n", start, end) >= 0 else ((start, end),):
+        if line[1] - line[0] <= LONGEST:
+            yield line
+            continue
+        for part in _split(_STRONG, text, *line):
+            yield from _cut(text, *part)
+
+
+def _split(mark: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for found in mark.finditer(text, start, end):
+        yield start, found.end()
+        start = found.end()
+    yield start, end
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut at the last white space that keeps a part short enough; where there is none, anywhere."""
+    while end - start > LONGEST:
+        blanks = [found.end() for found in _BLANK.finditer(text, start + LONGEST // 2, start + LONGEST)]
+        middle = blanks[-1] if blanks else start + LONGEST
+        yield start, middle
+        start = middle
+    yield start, end

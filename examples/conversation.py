@@ -1,0 +1,35 @@
+"""Hold a conversation over the bundled passages and show where every sentence of an answer comes from."""
+
+from __future__ import annotations
+
+import convqa
+from convqa.places import shipped
+
+QUESTIONS = [
+    "What is a physician's assistant?",
+    "What are the educational requirements required to become one?",
+    "What's the average starting salary in the UK?",
+]
+
+
+def main() -> None:
+    qa = convqa.load("default", collection=shipped("examples", "qrecc-trec", "passages.jsonl.gz"))
+    talk = qa.conversation()
+    for question in QUESTIONS:
+        response = talk.ask(question)
+        print(f"Q: {question}")
+        if response.rewrite and response.rewrite.queries[0].terms:
+            terms = ", ".join(term for term, _ in response.rewrite.queries[0].terms)
+            print(f"   (also searched, with less weight: {terms})")
+        if response.answer is None or not response.answer.sentences:
+            print("A: no answer\n")
+            continue
+        sources: dict[str, int] = {}
+        for sentence in response.answer.sentences:
+            marks = [sources.setdefault(citation.passage_id, len(sources) + 1) for citation in sentence.citations]
+            print(f"A: {sentence.text} {''.join(f'[{mark}]' for mark in marks)}")
+        print("\n".join(f"   [{number}] {passage_id}" for passage_id, number in sources.items()) + "\n")
+
+
+if __name__ == "__main__":
+    main()

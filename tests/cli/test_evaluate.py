@@ -1,0 +1,62 @@
+"""``convqa evaluate`` and ``convqa validate`` as a user calls them; the measures themselves: tests/evaluation."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def made(call, small, indexed, tmp_path):
+    call("run", small, tmp_path / "run", "--collection", indexed, "--quiet")
+    return tmp_path / "run"
+
+
+def test_the_table_and_the_official_file(call, small, made, tmp_path):
+    code, out, err = call("evaluate", small, made, "--output", tmp_path / "scores", "--trec", "--breakdown", "history")
+    assert (code, err) == (0, "")
+    assert "QR" in out and "ROUGE1-R" in out and "empty history" in out
+    text = (tmp_path / "scores" / "evaluation.prototext").read_text()
+    assert text.startswith('measure{\n  key: "QR"') and 'key: "MRR"' in text
+    turns = [json.loads(line) for line in (tmp_path / "scores" / "turns.jsonl").read_text().splitlines()]
+    assert len(turns) == 34 and any("F1" in turn for turn in turns)
+    assert {"run.trec", "truth.qrels"} <= {path.name for path in (tmp_path / "scores").iterdir()}
+
+
+def test_the_official_long_options(call, small, made, tmp_path):
+    arguments = [f"--input-dataset={small}", "--input-run", made, "--output", tmp_path / "o", "--no-rewriting"]
+    assert call("evaluate", *arguments, "--eval-missing-truth", "--eval-turn-one-rewrites")[0] == 0
+    assert '"QR"' not in (tmp_path / "o" / "evaluation.prototext").read_text()
+
+
+def test_json(call, small, made):
+    code, out, _ = call("evaluate", small, made, "--json")
+    data = json.loads(out)
+    assert code == 0 and 0 <= data["measures"]["F1"]["low"] <= data["measures"]["F1"]["mean"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "TRUTH_DIR (--input-dataset) is missing"),
+        (["{small}"], "RUN_DIR (--input-run) is missing"),
+        (["{small}", "{small}"], "run.json"),
+        (["{made}", "{made}"], "ground-truth.json"),
+        (["{small}", "{made}", "--trec"], "--output DIR"),
+        (["{small}", "{made}", "--breakdown", "Sourc"], "'Sourc'"),
+    ],
+)
+def test_mistakes(call, small, made, arguments, message):
+    code, _, err = call("evaluate", *[argument.format(small=small, made=made) for argument in arguments])
+    assert code == 2 and message in err
+
+
+def test_validate(call, small, made):
+    assert call("validate", made, small)[0] == 0
+    run = json.loads((made / "run.json").read_text())
+    run[0]["Model_passages"] = {"": 1.0}
+    del run[1]
+    (made / "run.json").write_text(json.dumps(run))
+    code, out, err = call("validate", made, small)
+    assert code == 2 and "2 problems" in out and len(err.splitlines()) == 2

@@ -1,0 +1,42 @@
+"""``convqa check`` and ``convqa show``."""
+
+from __future__ import annotations
+
+
+def test_check_names_every_mistake(call, tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text("extends: default\noverride: {retriever.topk: 5, reader.passages: none}\n")
+    code, out, err = call("check", "default", path)
+    assert code == 2
+    assert out == "default: ok\n"
+    assert "components.retriever.topk is not known. Did you mean 'top_k'?" in err
+    assert "components.reader.passages found 'none'" in err
+
+
+def test_check_of_good_pipelines(call):
+    assert call("check", "default", "copy-bm25", "concat-bm25", "expansion-bm25")[0] == 0
+
+
+def test_show_as_text(call):
+    code, out, _ = call("show", "expansion-bm25", "--set", "retriever.top_k=7")
+    assert code == 0
+    order = [line.split(":")[0] for line in out.splitlines() if not line.startswith(" ") and ":" in line]
+    assert order == ["rewriter", "retriever", "reader", "builder"]
+    assert "top_k=7" in out and "answers = builder.answers" in out
+
+
+def test_show_as_mermaid(call):
+    _, out, _ = call("show", "copy-bm25", "--as", "mermaid")
+    assert out.startswith("flowchart LR") and "rewriter -- rewrites --> retriever" in out
+
+
+def test_show_as_yaml_is_a_pipeline_that_gives_itself(call, tmp_path):
+    _, out, _ = call("show", "default", "--as", "yaml")
+    (tmp_path / "again.yaml").write_text(out)
+    assert call("show", tmp_path / "again.yaml", "--as", "yaml")[1] == out
+
+
+def test_version_and_unknown_commands(call):
+    assert call("--version")[1].startswith("convqa 0")
+    assert call("frobnicate")[0] == 2
+    assert call("run", "--help")[0] == 0

@@ -1,0 +1,242 @@
+"""``convqa run`` on the bundled example: files, resume, and every mistake that a user can make with it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import signal
+import time
+
+import pytest
+
+PIPELINE = """
+extends: copy-bm25
+override: {rewriter.type: slow_for_test.Slow}
+"""
+SLOW = """
+import os, time
+from haystack import component
+from convqa.components.base import Rewriter
+from convqa.domain import Query, Rewrite
+
+@component
+class Slow(Rewriter):
+    def rewrite(self, turn):
+        time.sleep(float(os.environ.get("SLOW_SECONDS", "0")))
+        if os.environ.get("FAIL_ON") and os.environ["FAIL_ON"] in turn.question:
+            raise ValueError("told to fail")
+        return Rewrite(turn.question, (Query(turn.question),))
+"""
+
+
+@pytest.fixture
+def slow(tmp_path, monkeypatch):
+    """A pipeline whose rewriter takes the time that SLOW_SECONDS says and fails where FAIL_ON says."""
+    (tmp_path / "slow_for_test.py").write_text(SLOW)
+    (tmp_path / "slow.yaml").write_text(PIPELINE)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "slow_for_test")
+    return tmp_path / "slow.yaml"
+
+
+def test_a_run_writes_its_folder(call, small, indexed, tmp_path):
+    code, out, err = call("run", small, tmp_path / "out", "--collection", indexed)
+    assert (code, err) == (0, "")
+    assert "34 turns of 3 conversations" in out and "0 failed" in out
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"run.json", "responses.jsonl", "pipeline.resolved.yaml", "run.meta.json", "ir-metadata.yml"}
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    questions = json.loads((small / "questions.json").read_text())
+    assert [(t["Conversation_no"], t["Turn_no"]) for t in run] == [
+        (t["Conversation_no"], t["Turn_no"]) for t in questions
+    ]
+    assert all(t["Model_rewrite"] and t["Model_passages"] and t["Model_answer"] for t in run)
+    cited = [c for t in run for c in t["Model_citations"]]
+    assert cited and all(c["passage_id"] and c["end"] > c["start"] for c in cited)
+    meta = json.loads((tmp_path / "out" / "run.meta.json").read_text())
+    assert meta["status"] == "done" and meta["counts"]["turns"] == 34 and meta["counts"]["exchanges_given"] == 0
+    assert meta["counts"]["exchanges_own"] > 0 and meta["timings"]["retriever"] > 0
+    assert meta["versions"]["haystack-ai"] and meta["fingerprint"]["collection"]["count"] == 326
+
+
+def test_tiras_options_and_passages_in_the_input(call, whole, tmp_path):
+    code, out, _ = call("run", "--input", whole, "--output", tmp_path / "out", "--limit", 2, "--quiet")
+    assert (code, out) == (0, "")
+    assert {t["Conversation_no"] for t in json.loads((tmp_path / "out" / "run.json").read_text())} == {1, 2}
+
+
+def test_a_questions_file_is_accepted(call, whole, tmp_path):
+    code, _, err = call("run", whole / "questions-rewritten.json", tmp_path / "out", "--limit", 1)
+    assert (code, err) == (0, "")
+
+
+def test_the_same_command_again_changes_nothing(call, small, indexed, tmp_path):
+    arguments = ("run", small, tmp_path / "out", "--collection", indexed)
+    call(*arguments)
+    before = (tmp_path / "out" / "run.json").read_bytes()
+    code, out, _ = call(*arguments)
+    assert code == 0 and "34 from before" in out
+    assert (tmp_path / "out" / "run.json").read_bytes() == before
+
+
+def test_killed_at_any_moment_and_run_again_gives_the_same_bytes(process, call, slow, small, indexed, tmp_path):
+    arguments = ("run", small, tmp_path / "killed", "--collection", indexed, "--pipeline", slow, "--batch-size", 2)
+    call("run", small, tmp_path / "whole", "--collection", indexed, "--pipeline", slow, "--batch-size", 2)
+    journal = tmp_path / "killed" / "responses.jsonl"
+    lengths = set()
+    for _ in range(3):
+        seen = journal.stat().st_size if journal.exists() else 0
+        running = process(*arguments, SLOW_SECONDS="0.02")
+        deadline = time.monotonic() + 60
+        while (not journal.exists() or journal.stat().st_size <= seen) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        assert not (tmp_path / "killed" / "run.json").exists()
+        lengths.add(journal.stat().st_size)
+    assert len(lengths) == 3
+    assert call(*arguments)[0] == 0
+    assert (tmp_path / "killed" / "run.json").read_bytes() == (tmp_path / "whole" / "run.json").read_bytes()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupts_end_cleanly_and_say_how_to_go_on(process, slow, small, indexed, tmp_path, number, code):
+    journal = tmp_path / "out" / "responses.jsonl"
+    running = process("run", small, tmp_path / "out", "--collection", indexed, "--pipeline", slow, SLOW_SECONDS="0.05")
+    while not journal.exists() or not journal.stat().st_size:
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.send_signal(number)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == code
+    assert "the same command goes on" in err and "Traceback" not in err
+
+
+def test_failed_turns_are_named_and_can_be_tried_again(call, slow, small, indexed, tmp_path, monkeypatch):
+    arguments = ("run", small, tmp_path / "out", "--collection", indexed, "--pipeline", slow)
+    monkeypatch.setenv("FAIL_ON", "What does it cost?")
+    code, out, err = call(*arguments)
+    assert code == 1 and "1 failed" in out
+    assert "turn 1_3 failed in rewriter: ValueError: told to fail" in err
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert len(run) == 34
+    assert {key: run[2][key] for key in ("Model_rewrite", "Model_passages", "Model_answer")} == {
+        "Model_rewrite": "", "Model_passages": {}, "Model_answer": ""
+    }  # fmt: skip
+    monkeypatch.delenv("FAIL_ON")
+    assert call(*arguments)[0] == 1
+    code, out, err = call(*arguments, "--retry-errors")
+    assert (code, err) == (0, "") and "0 failed" in out
+    assert json.loads((tmp_path / "out" / "run.meta.json").read_text())["retried_errors"] is True
+    call("run", small, tmp_path / "clean", "--collection", indexed, "--pipeline", slow)
+    assert json.loads((tmp_path / "out" / "run.json").read_text()) == json.loads(
+        (tmp_path / "clean" / "run.json").read_text()
+    )
+
+
+def test_another_fingerprint_is_refused_until_restart(call, small, indexed, tmp_path):
+    arguments = ("run", small, tmp_path / "out", "--collection", indexed)
+    call(*arguments)
+    code, _, err = call(*arguments, "--set", "retriever.top_k=5")
+    assert code == 2 and "holds a run with another pipeline" in err and "--restart" in err
+    assert call(*arguments, "--set", "retriever.top_k=5", "--restart")[0] == 0
+    assert len(json.loads((tmp_path / "out" / "run.json").read_text())[0]["Model_passages"]) == 5
+
+
+def test_two_runs_into_one_folder(process, call, slow, small, indexed, tmp_path):
+    arguments = ("run", small, tmp_path / "out", "--collection", indexed, "--pipeline", slow)
+    running = process(*arguments, SLOW_SECONDS="0.2")
+    journal = tmp_path / "out" / "responses.jsonl"
+    while not journal.exists():
+        assert running.poll() is None
+        time.sleep(0.01)
+    code, _, err = call(*arguments)
+    assert code == 2 and "another run is writing into this folder" in err
+
+
+def test_a_disk_that_is_full_at_the_end(call, small, indexed, tmp_path, monkeypatch):
+    from pathlib import Path
+
+    arguments = ("run", small, tmp_path / "out", "--collection", indexed)
+    replace = Path.replace
+
+    def full(self, target):
+        if Path(target).name == "run.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", full)
+    code, _, err = call(*arguments)
+    assert code == 1 and "No space left on device" in err
+    assert not (tmp_path / "out" / "run.json").exists()
+    monkeypatch.undo()
+    code, out, _ = call(*arguments)
+    assert code == 0 and "34 from before" in out
+
+
+def test_gold_history_needs_a_context(call, small, indexed, tmp_path):
+    code, _, err = call("run", small, tmp_path / "out", "--collection", indexed, "--history", "gold")
+    assert code == 2 and "no turn of the input has a Context" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--pipeline", "nothing"], "pipeline 'nothing' does not exist"),
+        (["--set", "retriever.k1=high"], "components.retriever.k1 found 'high'"),
+        (["--set", "retriever.top_k"], "wanted is NODE.PARAMETER=VALUE"),
+        (["--history", "golden"], "wanted is own, gold or none"),
+        (["--task", "qrec"], "qrec"),
+        (["--collection", "nowhere-at-all"], "nowhere-at-all"),
+        (["--collection", "foo://x"], "foo"),
+        (["--batch-size", "0"], "batch-size"),
+        (["--bogus"], "No such option"),
+    ],
+)
+def test_wrong_options(call, small, tmp_path, arguments, message):
+    code, _, err = call("run", small, tmp_path / "out", *arguments)
+    assert code == 2 and message in err and "Traceback" not in err
+
+
+def test_missing_arguments_and_directories(call, small, tmp_path):
+    assert call("run")[0] == 2
+    code, _, err = call("run", tmp_path / "nowhere", tmp_path / "out")
+    assert code == 2 and "nowhere" in err
+    code, _, err = call("run", small, tmp_path / "out")
+    assert code == 2 and "passages.jsonl" in err and "--collection" in err
+
+
+def test_an_output_that_is_a_file(call, small, indexed, tmp_path):
+    (tmp_path / "file").write_text("x")
+    code, _, err = call("run", small, tmp_path / "file", "--collection", indexed)
+    assert code == 2 and "is a file; a folder is wanted" in err
+
+
+def test_an_output_that_cannot_be_written(call, small, indexed, tmp_path):
+    code, _, err = call("run", small, "/proc/convqa-out", "--collection", indexed)
+    assert code == 2 and "cannot be written" in err
+
+
+def test_a_damaged_journal_is_not_continued_blindly(call, small, indexed, tmp_path):
+    arguments = ("run", small, tmp_path / "out", "--collection", indexed)
+    call(*arguments)
+    (tmp_path / "out" / "run.meta.json").write_text("{")
+    code, _, err = call(*arguments)
+    assert code == 2 and "without a readable run.meta.json" in err
+
+
+def test_the_input_is_not_touched_and_nothing_lands_in_the_home_folder(call, whole, tmp_path, monkeypatch):
+    from pathlib import Path
+
+    before = {path: path.stat().st_mtime_ns for path in whole.rglob("*")}
+    call("run", whole, tmp_path / "out", "--limit", 1)
+    assert {path: path.stat().st_mtime_ns for path in whole.rglob("*")} == before
+    assert {path.name for path in Path.home().iterdir()} <= {"cache"}
+
+
+def test_the_log_goes_to_a_file_too(call, small, indexed, tmp_path):
+    shutil.rmtree(tmp_path / "out", ignore_errors=True)
+    code, _, _ = call("run", small, tmp_path / "out", "--collection", indexed, "--log-file", tmp_path / "log", "-v")
+    assert code == 0 and (tmp_path / "log").exists()

@@ -1,0 +1,75 @@
+"""Answers of whole sentences with citations."""
+
+from __future__ import annotations
+
+from convqa.components.builders.sentences import Sentences
+from convqa.domain import Citation, Hit, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn, TurnId
+
+P = Passage("p", "Ada was born in London.\r\nShe  wrote notes. She died in 1852.")
+Q = Passage("q", "Ada was born in London, too. Babbage built engines.")
+RANKING = Ranking((Hit("p", 2.0, P), Hit("q", 1.0, Q), Hit("r", 0.5)))
+
+
+def span(passage, text, score):
+    start = passage.text.index(text)
+    return Span(passage.id, start, start + len(text), text, score)
+
+
+def build(*spans, sentences=2, ranking=RANKING, language="en", reading=True):
+    turn = Turn(TurnId(1, 1), "Who?", language=language)
+    return Sentences(sentences=sentences).build(
+        turn, Rewrite("Who?", ()), ranking, Reading(spans, 0.0) if reading else None
+    )
+
+
+def test_best_spans_in_the_order_of_ranking_and_text():
+    answer = build(
+        span(Q, "Babbage built engines.", 3.0), span(P, "She died in 1852.", 2.0), span(P, "She  wrote notes.", 1.0)
+    )
+    assert answer.text == "She died in 1852. Babbage built engines."
+    assert answer.sentences == (
+        Sentence("She died in 1852.", (Citation("p", 43, 60),)),
+        Sentence("Babbage built engines.", (Citation("q", 29, 51),)),
+    )
+    assert P.text[43:60] == "She died in 1852."
+    assert (answer.kind, answer.score) == ("answer", 3.0)
+
+
+def test_white_space_of_a_quote_is_collapsed_in_the_answer_only():
+    answer = build(span(P, "London.\r\nShe  wrote notes.", 1.0))
+    assert answer.text == "London. She wrote notes."
+    (citation,) = answer.sentences[0].citations
+    assert P.text[citation.start : citation.end] == "London.\r\nShe  wrote notes."
+
+
+def test_a_repeated_sentence_is_passed_over():
+    answer = build(
+        span(P, "Ada was born in London.", 3.0),
+        span(Q, "Ada was born in London, too.", 2.0),
+        span(P, "She died in 1852.", 1.0),
+    )
+    assert answer.text == "Ada was born in London. She died in 1852."
+
+
+def test_without_a_reading_the_best_passage_begins():
+    assert build(reading=False).text == build().text == "Ada was born in London. She wrote notes."
+    assert build(reading=False, sentences=9).text.endswith("She died in 1852.")
+    assert build(reading=False, ranking=Ranking((Hit("r", 3.0), Hit("q", 1.0, Q)))).sentences[0].citations == (
+        Citation("q", 0, 28),
+    )
+
+
+def test_chinese_sentences_are_joined_without_blanks():
+    passage = Passage("z", "她生于伦敦。她写了笔记。")
+    assert build(reading=False, ranking=Ranking((Hit("z", 1.0, passage),)), language="en").text == "她生于伦敦。 她写了笔记。"
+    spans = (span(passage, "她生于伦敦。", 2.0), span(passage, "她写了笔记。", 1.0))
+    assert build(*spans, ranking=Ranking((Hit("z", 1.0, passage),)), language="zh").text == passage.text
+
+
+def test_nothing_to_say_gives_a_reason():
+    nothing = build(reading=False, ranking=Ranking())
+    assert (nothing.kind, nothing.text, nothing.sentences) == ("none", "", ())
+    assert (nothing.reason, nothing.nearest) == ("no passage was found", ())
+    bare = build(reading=False, ranking=Ranking((Hit("r", 1.0), Hit("e", 0.5, Passage("e", " ")))))
+    assert (bare.kind, bare.nearest) == ("none", ("r", "e"))
+    assert bare.reason == "no passage that was found has a text to quote"

@@ -1,0 +1,78 @@
+"""Reciprocal rank fusion with named inputs."""
+
+from __future__ import annotations
+
+import pytest
+from haystack import Pipeline
+from pydantic import ValidationError
+
+from convqa.components.joiners.rrf import RRF
+from convqa.components.retrievers.given import Given
+from convqa.components.rewriters.copy import Copy
+from convqa.domain import Failure, Hit, Passage, Ranking, Rankings, Turn, TurnId, Turns
+
+SPARSE = Ranking((Hit("x", 9.0), Hit("y", 1.0)))
+DENSE = Ranking((Hit("y", 0.9, Passage("y", "text")), Hit("z", 0.8)))
+
+
+def join(*, top_k=100, weights=None, **rankings):
+    joiner = RRF(inputs=list(rankings), weights=weights, top_k=top_k)
+    (ranking,) = joiner.run(**{name: Rankings((ranking,)) for name, ranking in rankings.items()})["rankings"]
+    return ranking
+
+
+def test_scores_by_hand():
+    ranking = join(sparse=SPARSE, dense=DENSE)
+    assert [hit.id for hit in ranking.hits] == ["y", "x", "z"]
+    assert [hit.score for hit in ranking.hits] == pytest.approx([1 / 62 + 1 / 61, 1 / 61, 1 / 62], rel=1e-6)
+    assert ranking.hits[0].passage == Passage("y", "text")
+
+
+def test_weights_and_top_k():
+    assert [hit.id for hit in join(sparse=SPARSE, dense=DENSE, weights={"dense": 9.0}, top_k=2).hits] == ["y", "z"]
+
+
+def test_the_order_of_arrival_decides_nothing():
+    joiner = RRF(inputs=["a", "b"], weights={"b": 2.0})
+    rankings = {"a": Rankings((SPARSE,)), "b": Rankings((DENSE,))}
+    assert joiner.run(**rankings) == joiner.run(**dict(reversed(rankings.items())))
+
+
+def test_a_failed_ranking_fails_the_turn():
+    failure = Failure("retriever", "ValueError", "no")
+    (item,) = RRF(inputs=["a", "b"]).run(a=Rankings((SPARSE,)), b=Rankings((failure,)))["rankings"]
+    assert item == failure
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"inputs": ["a"]}, "at least 2 items"),
+        ({"inputs": ["a", "a"]}, "names an input twice"),
+        ({"inputs": ["a", "b c"]}, "'b c' is not a socket name"),
+        ({"inputs": ["a", "b"], "weights": {"c": 1.0}}, "weights names 'c'"),
+        ({"inputs": ["a", "b"], "weights": {"a": 0.0}}, "greater than 0"),
+        ({}, "inputs"),
+    ],
+)
+def test_wrong_parameters_say_what_is_wanted(options, message):
+    with pytest.raises((ValidationError, ValueError), match=message):
+        RRF(**options)
+
+
+def test_in_a_pipeline_and_through_its_yaml():
+    pipeline = Pipeline()
+    pipeline.add_component("rewriter", Copy())
+    pipeline.add_component("one", Given())
+    pipeline.add_component("two", Given(b=0.0))
+    pipeline.add_component("joiner", RRF(inputs=["sparse", "dense"], weights={"dense": 2.0}))
+    for name, socket in (("one", "sparse"), ("two", "dense")):
+        pipeline.connect("rewriter.rewrites", f"{name}.rewrites")
+        pipeline.connect(f"{name}.rankings", f"joiner.{socket}")
+    passages = (Passage("g", "Goethe wrote Faust."), Passage("s", "Schiller wrote."))
+    turns = Turns((Turn(TurnId(1, 1), "Who wrote Faust?", passages=passages),))
+    data = {name: {"turns": turns} for name in ("rewriter", "one", "two")}
+    made = pipeline.run(data)
+    assert [hit.id for hit in made["joiner"]["rankings"].items[0].hits] == ["g", "s"]
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["convqa.components"])
+    assert again.run(data) == made

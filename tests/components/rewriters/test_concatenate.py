@@ -1,0 +1,41 @@
+"""Earlier questions before the question."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.components.rewriters.concatenate import Concatenate
+from convqa.domain import Exchange, Query, Turn, TurnId
+
+HISTORY = tuple(Exchange(f"q{number}?", f"a{number}") for number in range(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "wanted"),
+    [
+        (1, 0, "q1? why?"),
+        (0, 1, "q4? why?"),
+        (1, 1, "q1? q4? why?"),
+        (0, 0, "why?"),
+        (3, 3, "q1? q2? q3? q4? why?"),
+        (99, 99, "q1? q2? q3? q4? why?"),
+    ],
+)
+def test_first_and_last_questions(first, last, wanted):
+    rewrite = Concatenate(first=first, last=last).rewrite(Turn(TurnId(1, 5), "why?", HISTORY))
+    assert rewrite.text == wanted
+    assert rewrite.queries == (Query(wanted),)
+
+
+def test_a_first_turn_is_the_question():
+    assert Concatenate(first=2, last=2).rewrite(Turn(TurnId(1, 1), "why?")).text == "why?"
+
+
+def test_an_open_question_is_said_once():
+    asked = Exchange("Can I apply?", "Are you over 60?", status="asked")
+    assert Concatenate(first=9).rewrite(Turn(TurnId(1, 2), "Yes", (asked,))).text == "Can I apply?"
+
+
+def test_empty_questions_leave_no_blanks():
+    history = (Exchange(" ", "", status="failed"), Exchange("q?"))
+    assert Concatenate(first=9).rewrite(Turn(TurnId(1, 3), "why?", history)).text == "q? why?"

@@ -1,0 +1,258 @@
+"""What every store promises. A new engine is one line in ``STORES``."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from convqa.domain import Passage, Query, float32
+from convqa.errors import InputError
+from convqa.stores import create_store, open_store
+from convqa.stores.base import Prf, SearchParams, Store, WritableStore
+
+WEIRD_ID = "http://a.b/c?d=%20,é:/" + "x" * 1378
+PASSAGES = [
+    Passage("p1", "The river Thames flows through London.", "Thames", "http://x/1", {"year": 2001, "kind": "river"}),
+    Passage("p2", "Rome was not built in a day.", "Rome", "", {"year": 2002, "kind": "city", "old": True}),
+    Passage("p3", "Bridges of London cross the river.", "", "", {"year": 2001, "kind": "bridge", "old": False}),
+    Passage("p4", "Bridges of London cross the river.", "", "", {"year": 2003.0, "kind": "bridge"}),
+    Passage(WEIRD_ID, "Ein Käse 😀 von weit her: 東京 \x00 und zurück.", "Käse", "", {"kind": "cheese"}),
+    Passage("stop", "to be or not to be", "The"),
+]
+DEFAULT = SearchParams()
+
+
+@contextmanager
+def embedded(tmp_path):
+    """A place for a collection of the engine."""
+    yield str(tmp_path / "collection")
+
+
+STORES = {"embedded": embedded}
+
+
+@pytest.fixture(params=STORES.values(), ids=STORES.keys())
+def url(request, tmp_path):
+    with request.param(tmp_path) as place:
+        yield place
+
+
+@pytest.fixture
+def store(url):
+    with create_store(url, "en") as made:
+        made.add(PASSAGES)
+    opened = open_store(url)
+    yield opened
+    opened.close()
+
+
+def ids(store, text, k=10, params=DEFAULT, **query):
+    return [hit.id for hit in store.search([Query(text, **query)], k, params)[0].hits]
+
+
+def test_is_a_store_and_says_what_it_holds(store):
+    info = store.info()
+    assert isinstance(store, Store)
+    assert (info.count, info.language, info.analyzer) == (6, "en", "convqa-en-1")
+    assert len(info.checksum) == 32
+    assert "write" not in info.capabilities or isinstance(store, WritableStore)
+
+
+def test_rankings_are_by_score_then_id_descending_with_float32_scores(store):
+    hits = store.search([Query("bridges of London")], 10, DEFAULT)[0].hits
+    assert [hit.id for hit in hits] == ["p4", "p3", "p1"]
+    assert hits[0].score == hits[1].score > hits[2].score > 0
+    assert all(hit.score == float32(hit.score) for hit in hits)
+
+
+def test_ties_at_the_cut_go_to_the_highest_id(store):
+    assert ids(store, "bridges", k=1) == ["p4"]
+
+
+def test_passages_are_attached_to_the_first_hits_only(store):
+    hits = store.search([Query("London river")], 10, DEFAULT, texts=1)[0].hits
+    assert hits[0].passage is not None
+    assert hits[0].passage.id == hits[0].id
+    assert [hit.passage for hit in hits[1:]] == [None, None]
+
+
+def test_queries_are_answered_in_order_and_each_by_itself(store):
+    both = store.search([Query("Rome"), Query("zzz"), Query("Thames")], 10, DEFAULT)
+    assert [[hit.id for hit in ranking.hits] for ranking in both] == [["p2"], [], ["p1"]]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "the of a", "zzzz", "\x00", "\ud800", "?!"])
+def test_a_query_without_known_words_finds_nothing(store, text):
+    assert ids(store, text) == []
+
+
+def test_a_question_of_100_000_characters_is_searched(store, caplog):
+    assert ids(store, "London " + " ".join(f"w{n}" for n in range(18_000)))[:1] == ["p4"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "a query has 18001 distinct tokens: the heaviest 1024 are searched"
+    ]
+
+
+def test_history_terms_count_with_their_weight(store):
+    light = store.search([Query("day", (("London", 0.1),))], 10, DEFAULT)[0]
+    heavy = store.search([Query("day", (("London", 9.0),))], 10, DEFAULT)[0]
+    assert light.hits[0].id == "p2"
+    assert heavy.hits[0].id in {"p3", "p4", "p1"}
+    once, twice = (store.search([Query(text)], 1, DEFAULT)[0].hits[0].score for text in ("Rome", "Rome Rome"))
+    assert twice == pytest.approx(2 * once)
+
+
+def test_ids_and_texts_of_any_kind_come_back_as_they_were(store):
+    assert ids(store, "Käse") == [WEIRD_ID]
+    assert ids(store, "京") == [WEIRD_ID]
+    assert store.fetch([WEIRD_ID, "nobody", "p1", "\ud800"]) == [PASSAGES[4], None, PASSAGES[0], None]
+    assert sorted(store.scan(), key=lambda passage: passage.id) == sorted(PASSAGES, key=lambda passage: passage.id)
+
+
+def test_long_stop_words_leave_queries_only(store):
+    assert ids(store, "through") == ["p1"]
+    assert ids(store, "through", params=SearchParams(stopwords="long")) == []
+
+
+@pytest.mark.parametrize(
+    ("accepted", "expected"),
+    [
+        ({"year": (2001,)}, ["p3", "p1"]),
+        ({"year": (2001.0, 2003)}, ["p4", "p3", "p1"]),
+        ({"year": (2001,), "kind": ("river", "city")}, ["p1"]),
+        ({"old": (False,)}, ["p3"]),
+        ({"old": (0,)}, []),
+        ({"year": ("2001",)}, []),
+        ({"nothing": (1,)}, []),
+        ({"year": ()}, []),
+        ({}, ["p4", "p3", "p1"]),
+    ],
+)
+def test_filters_ask_meta_fields_for_one_of_their_values(store, accepted, expected):
+    if "filter" not in store.info().capabilities:
+        pytest.skip("this engine does not filter")
+    assert sorted(ids(store, "London river", params=SearchParams(filter=accepted))) == sorted(expected)
+
+
+def test_filters_do_not_change_scores(store):
+    free = {hit.id: hit.score for hit in store.search([Query("London river")], 10, DEFAULT)[0].hits}
+    chosen = store.search([Query("London river")], 10, SearchParams(filter={"kind": ("river",)}))[0].hits
+    assert [(hit.id, hit.score) for hit in chosen] == [("p1", free["p1"])]
+
+
+def test_title_weight_scores_titles_by_themselves(store):
+    if "title_weight" not in store.info().capabilities:
+        with pytest.raises(InputError, match="title_weight"):
+            ids(store, "Thames", params=SearchParams(title_weight=1.0))
+        return
+    text_only, both = (
+        store.search([Query("Thames")], 1, SearchParams(title_weight=weight))[0].hits[0].score for weight in (0.0, 2.0)
+    )
+    assert both > text_only > 0
+
+
+def test_what_an_engine_cannot_do_is_refused_by_name(store):
+    for name, params in {"prf": SearchParams(prf=Prf()), "k1": SearchParams(k1=2.0), "b": SearchParams(b=0.1)}.items():
+        if name not in store.info().capabilities:
+            with pytest.raises(InputError, match=name):
+                ids(store, "London", params=params)
+
+
+def test_threads_see_what_one_thread_sees(store):
+    queries = [Query(text) for text in ("London", "Rome river", "bridges day")] * 10
+    expected = store.search(queries, 5, DEFAULT)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(store.search(queries, 5, DEFAULT))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
+
+
+def test_nothing_is_visible_before_commit(store, url):
+    store.add([Passage("p9", "Paris and its river")])
+    assert ids(store, "Paris") == []
+    store.commit()
+    assert ids(open_store(url), "Paris") == ["p9"]
+    assert open_store(url).info().count == 7
+
+
+def test_deleted_passages_are_gone_and_no_longer_counted(store, url):
+    before = store.info()
+    store.add([Passage("p9", "London once more")])
+    store.commit()
+    assert store.info().checksum != before.checksum
+    store.delete(["p9"])
+    store.commit()
+    assert store.info() == before
+    assert store.fetch(["p9"]) == [None]
+    assert ids(store, "once more") == []
+    scores = [hit.score for hit in store.search([Query("London")], 9, DEFAULT)[0].hits]
+    assert scores == [hit.score for hit in open_store(url).search([Query("London")], 9, DEFAULT)[0].hits]
+
+
+def test_the_checksum_does_not_depend_on_the_order(store, tmp_path, request):
+    factory = STORES[request.node.callspec.id]
+    (tmp_path / "other").mkdir()
+    with factory(tmp_path / "other") as place:
+        with create_store(place, "en") as made:
+            made.add(reversed(PASSAGES))
+        assert open_store(place).info().checksum == store.info().checksum
+
+
+def test_the_same_passage_again_is_skipped_with_one_warning(store, caplog):
+    store.add([*PASSAGES[:2], Passage("p7", "new"), Passage("p7", "new")])
+    store.commit()
+    assert store.info().count == 7
+    assert [record.getMessage() for record in caplog.records] == [
+        "3 passages came again with the same id and content: kept once"
+    ]
+
+
+def test_the_same_id_with_other_content_is_refused_and_nothing_of_the_add_stays(store):
+    before = store.info()
+    with pytest.raises(InputError, match=r"'p1'.*The river Thames.*Another text"):
+        store.add([Passage("p8", "fine"), Passage("p1", "Another text")])
+    store.commit()
+    assert store.info() == before
+
+
+def test_a_deleted_id_may_come_again(store):
+    store.delete(["p1"])
+    store.add([Passage("p1", "Another text about Vienna")])
+    store.commit()
+    assert ids(store, "Vienna") == ["p1"]
+    assert ids(store, "Thames") == []
+    assert store.info().count == 6
+
+
+def test_an_existing_collection_is_kept_unless_it_is_to_be_replaced(store, url):
+    with pytest.raises(InputError, match=r"exists.*--replace"), create_store(url, "en"):
+        pass
+    with create_store(url, "de", replace=True) as made:
+        made.add([Passage("d1", "Die Häuser der Stadt")])
+    assert open_store(url).info().language == "de"
+    assert ids(open_store(url), "Haus") == ["d1"]
+
+
+def test_a_build_that_fails_leaves_nothing(url, tmp_path):
+    def passages():
+        yield PASSAGES[0]
+        raise RuntimeError("source broke")
+
+    with pytest.raises(RuntimeError, match="source broke"), create_store(url, "en") as made:
+        made.add(passages())
+    with pytest.raises(InputError):
+        open_store(url)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_collection_can_be_searched(url):
+    with create_store(url, "en"):
+        pass
+    assert ids(open_store(url), "London") == []
+    assert open_store(url).info().count == 0
+    assert list(open_store(url).scan()) == []

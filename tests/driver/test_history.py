@@ -1,0 +1,75 @@
+"""Which exchanges a turn sees, by mode."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.domain import Answer, Conversation, Exchange, Failure, Response, Rewrite, Turn, TurnId
+from convqa.driver.history import History, check, exchange
+from convqa.errors import InputError
+
+
+def given(*pairs):
+    return tuple(Exchange(question, answer) for question, answer in pairs)
+
+
+def conversation(*contexts):
+    return Conversation(7, tuple(Turn(TurnId(7, n), f"q{n}", context) for n, context in enumerate(contexts, 1)))
+
+
+def response(number, text):
+    return Response(TurnId(7, number), Rewrite(f"r{number}", ()), answer=Answer("answer", text))
+
+
+def test_without_a_context_own_is_this_runs_turns_in_order():
+    past = History(conversation((), (), ()), "own")
+    past.add(0, response(1, "a1"))
+    past.add(1, response(2, "a2"))
+    assert past.before(2) == (Exchange("q1", "a1", "r1"), Exchange("q2", "a2", "r2"))
+
+
+def test_own_answers_take_the_place_of_given_ones():
+    context = given(("g0", "x0"), ("g1", "x1"), ("g2", "x2"))
+    talk = conversation(context[:1], context)
+    past = History(talk, "own")
+    past.add(0, response(1, "own"))
+    # Turn 1 had one given exchange, so it is exchange 1 of turn 2's context; 0 and 2 stay as given.
+    assert past.before(1) == (context[0], Exchange("q1", "own", "r1"), context[2])
+    assert past.own_in(past.before(1)) == 1
+
+
+def test_own_never_makes_a_given_context_longer():
+    context = given(("g0", "x0"))
+    past = History(conversation(context, context), "own")
+    past.add(0, response(1, "own"))
+    assert past.before(1) == context
+
+
+def test_gold_and_none():
+    context = given(("g0", "x0"))
+    assert History(conversation((), context), "gold").before(1) == context
+    past = History(conversation((), context), "none")
+    past.add(0, response(1, "a"))
+    assert past.before(1) == ()
+
+
+def test_what_a_turn_leaves_behind():
+    turn = Turn(TurnId(1, 1), "q")
+    failed = Response(turn.id, error=Failure("reader", "ValueError", "no"))
+    assert exchange(turn, failed) == Exchange("q", "", None, "failed")
+    none = Response(turn.id, Rewrite("r", ()), answer=Answer("none", "", reason="nothing found"))
+    assert exchange(turn, none) == Exchange("q", "", "r", "unanswered")
+    asked = Response(turn.id, answer=Answer("question", "Are you over 60?"))
+    assert exchange(turn, asked) == Exchange("q", "Are you over 60?", None, "asked")
+    assert exchange(turn, Response(turn.id)).status == "unanswered"
+
+
+def test_gold_is_refused_when_nothing_is_given():
+    with pytest.raises(InputError, match="no turn of the input has a Context"):
+        check([conversation((), ())], "gold")
+
+
+def test_a_context_that_does_not_grow_is_refused():
+    talk = conversation(given(("g0", "x0")), given(("other", "x0"), ("g1", "x1")))
+    with pytest.raises(InputError, match="turn 7_2: its Context does not begin with the Context of turn 7_1"):
+        check([talk], "own")

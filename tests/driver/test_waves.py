@@ -1,0 +1,111 @@
+"""The walk through groups and waves, with a stub in the pipeline's place (the real one: tests/driver/test_run.py)."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+import pytest
+
+from convqa.domain import Answer, Answers, Conversation, Failure, Rewrite, Rewrites, Turn, TurnId
+from convqa.driver import waves
+from convqa.driver.waves import drive
+from convqa.errors import StorageFull, StoreUnavailable
+from convqa.pipeline.load import Outputs
+
+
+class Echo:
+    """Answers with the number of exchanges that it sees; fails on the question "bad"; keeps what it was given."""
+
+    def __init__(self, away=0, error=StoreUnavailable):
+        self.waves = []
+        self.away = away
+        self.error = error
+
+    def run(self, turns):
+        if self.away:
+            self.away -= 1
+            raise self.error("the store is away.")
+        self.waves.append([str(turn.id) for turn in turns])
+        answers = [
+            Failure("reader", "ValueError", "bad")
+            if turn.question == "bad"
+            else Answer("answer", f"{len(turn.history)}")
+            for turn in turns
+        ]
+        rewrites = Rewrites(tuple(Rewrite(turn.question, ()) for turn in turns))
+        return Outputs(rewrites, None, None, Answers(tuple(answers)), {"reader": 1.0})
+
+
+def talks(*lengths):
+    return [
+        Conversation(no, tuple(Turn(TurnId(no, n), f"q{n}") for n in range(1, length + 1)))
+        for no, length in enumerate(lengths, 1)
+    ]
+
+
+def test_groups_are_walked_wave_by_wave():
+    pipeline = Echo()
+    got = list(drive(pipeline, talks(2, 1, 3, 1), batch_size=2))
+    assert pipeline.waves == [["1_1", "2_1"], ["1_2"], ["3_1", "4_1"], ["3_2"], ["3_3"]]
+    assert [(wave.group, wave.number) for wave in got] == [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]
+    assert [response.answer.text for wave in got for response in wave.responses] == ["0", "0", "1", "0", "0", "1", "2"]
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_a_turn_does_not_depend_on_its_batch_mates(size):
+    answers = {r.id: r.answer for wave in drive(Echo(), talks(3, 2, 1, 3), batch_size=size) for r in wave.responses}
+    assert answers[TurnId(4, 3)].text == "2" and len(answers) == 9
+
+
+def test_one_bad_turn_fails_alone_and_is_marked_in_the_history():
+    talk = Conversation(1, (Turn(TurnId(1, 1), "bad"), Turn(TurnId(1, 2), "q")))
+    first, second = (response for wave in drive(Echo(), [talk]) for response in wave.responses)
+    assert first.error == Failure("reader", "ValueError", "bad") and first.answer is None
+    assert first.rewrite is not None
+    assert second.answer.text == "1"
+    assert math.isclose(second.timings["reader"], 1.0)
+
+
+def test_turns_done_before_only_feed_the_history():
+    pipeline = Echo()
+    all_of_it = {r.id: r for wave in drive(pipeline, talks(3, 3)) for r in wave.responses}
+    pipeline.waves.clear()
+    done = {id: response for id, response in all_of_it.items() if id.number < 3}
+    again = {r.id: r for wave in drive(pipeline, talks(3, 3), done=done.get) for r in wave.responses}
+    assert pipeline.waves == [["1_3", "2_3"]]
+    assert again == {id: response for id, response in all_of_it.items() if id.number == 3}
+
+
+def test_a_store_that_comes_back_in_time_is_waited_for(monkeypatch, caplog):
+    naps = []
+    monkeypatch.setattr(waves.time, "sleep", naps.append)
+    with caplog.at_level(logging.WARNING):
+        got = list(drive(Echo(away=2), talks(1), wait=60))
+    assert len(got) == 1 and naps == [1.0, 2.0]
+    assert "Trying again" in caplog.text
+
+
+def test_waiting_ends(monkeypatch):
+    clock = iter(range(0, 1000, 50))
+    monkeypatch.setattr(waves.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(waves.time, "sleep", lambda seconds: None)
+    with pytest.raises(StoreUnavailable):
+        list(drive(Echo(away=100), talks(1), wait=120))
+
+
+def test_a_full_disk_is_not_waited_for():
+    with pytest.raises(StorageFull):
+        list(drive(Echo(away=1, error=StorageFull), talks(1)))
+
+
+def test_a_foreign_component_that_raises_fails_its_turn_only():
+    class Raising(Echo):
+        def run(self, turns):
+            if any(turn.question == "bad" for turn in turns):
+                raise RuntimeError("wrapped") from KeyError("cause")
+            return super().run(turns)
+
+    turns = [Conversation(1, (Turn(TurnId(1, 1), "bad"),)), Conversation(2, (Turn(TurnId(2, 1), "q"),))]
+    bad, good = (response for wave in drive(Raising(), turns) for response in wave.responses)
+    assert bad.error.error == "KeyError" and good.answer is not None

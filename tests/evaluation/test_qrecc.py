@@ -1,0 +1,352 @@
+"""Every worked case of the official evaluator (version 2021-10-04, executed), and what must hold beyond them."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convqa.domain import TurnId
+from convqa.errors import InputError
+from convqa.evaluation import AnswerScorer, evaluate, prototext
+
+DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
+
+TRUTH = [
+    (1, "Who was Ada Lovelace?", ["u_p1"], "An English mathematician."),
+    (2, "When was Ada Lovelace born?", ["u_p2", "v_p0"], "10 December 1815"),
+    (3, "Where did Ada Lovelace die?", [], "in the city of London"),
+    (4, "Did Ada Lovelace have children?", ["u_p9"], ""),
+]
+RUN = [
+    (1, "whatever", {"x_p0": 9, "u_p1": 8}, "english mathematician"),
+    (2, "When was she born?", {"v_p0": 1, "x_p0": 3, "y_p0": 2}, "December 10, 1815"),
+    (3, None, {"u_p1": 1}, "London"),
+    (4, "Did Ada Lovelace have any children", {"u_p9": 5, "u_p8": 5}, "three"),
+]
+OFFICIAL = ("QR", "MRR", "EM", "F1", "ROUGE1-R")
+
+
+def truth_record(turn, rewrite="", passages=(), answer="", conversation=7):
+    return {
+        "Conversation_no": conversation,
+        "Turn_no": turn,
+        "Truth_rewrite": rewrite,
+        "Truth_passages": list(passages),
+        "Truth_answer": answer,
+    }
+
+
+def run_record(turn, rewrite=None, passages=None, answer=None, conversation=7):
+    fields = {"Model_rewrite": rewrite, "Model_passages": passages, "Model_answer": answer}
+    given_fields = {name: value for name, value in fields.items() if value is not None}
+    return {"Conversation_no": conversation, "Turn_no": turn} | given_fields
+
+
+@pytest.fixture
+def score(tmp_path):
+    def scored(truth, run, **options):
+        (tmp_path / "ground-truth.json").write_text(json.dumps(truth))
+        (tmp_path / "run.json").write_text(json.dumps(run))
+        return evaluate(tmp_path, tmp_path, **options)
+
+    return scored
+
+
+def means(evaluation, names=OFFICIAL):
+    return tuple(f"{evaluation.summaries[name].mean:.3f}" if name in evaluation.summaries else "-" for name in names)
+
+
+T = [truth_record(*row) for row in TRUTH]
+R = [run_record(*row) for row in RUN]
+
+
+def changed(turn, **fields):
+    """R with fields of one turn changed; None removes a field."""
+    records = [dict(record) for record in R]
+    record = next(record for record in records if record["Turn_no"] == turn)
+    record.update(fields)
+    for name in [name for name, value in fields.items() if value is None]:
+        del record[name]
+    return records
+
+
+@pytest.mark.parametrize(
+    ("run", "options", "expected"),
+    [
+        (R, {}, (0.533, 0.611, 0.333, 0.800, 0.622)),
+        (R, {"eval_turn_one_rewrites": True}, (0.400, 0.611, 0.333, 0.800, 0.622)),
+        (R, {"eval_missing_truth": True}, (0.533, 0.458, 0.250, 0.600, 0.467)),
+        (R[:3], {}, (0.200, 0.417, 0.333, 0.800, 0.622)),
+        (changed(2, Model_passages=None), {}, (0.533, 0.750, 0.333, 0.800, 0.622)),
+        (changed(2, Model_passages={}), {}, (0.533, 0.500, 0.333, 0.800, 0.622)),
+    ],
+)
+def test_worked_runs(score, run, options, expected):
+    assert means(score(T, run, **options)) == tuple(f"{value:.3f}" for value in expected)
+
+
+def test_scores_by_turn(score):
+    scores = score(T, R).scores
+    assert scores["QR"].values == pytest.approx((0.6, 0, 1))
+    assert scores["MRR"].values == pytest.approx((1 / 2, 1 / 3, 1))
+    assert scores["F1"].values == pytest.approx((1, 1, 0.4))
+    assert [id.number for id in scores["MRR"].ids] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("truth", "model", "expected"),
+    [
+        ("What's Café U.S.A.?", "what s caf usa", "0.500"),
+        ("the the the cat", "the cat cat", "0.500"),
+        ("İstanbul ve Ankara", "istanbul ve ankara", "0.500"),
+    ],
+)
+def test_qr_of_one_turn(score, truth, model, expected):
+    assert means(score([truth_record(2, truth)], [run_record(2, model)]), ["QR"]) == (expected,)
+
+
+def test_qr_is_not_skipped_for_a_rewrite_of_turn_one_only(score):
+    truth = [truth_record(1, "one"), truth_record(2, "two")]
+    assert means(score(truth, [run_record(1, "one"), run_record(2)]), ["QR"]) == ("0.000",)
+
+
+def test_qr_is_skipped_if_all_rewrites_are_null(score):
+    run = [{"Conversation_no": 7, "Turn_no": 2, "Model_rewrite": None}]
+    evaluation = score([truth_record(2, "two")], run)
+    assert means(evaluation, ["QR"]) == ("-",)
+    assert evaluation.skipped["QR"] == "the run has no rewrites"
+
+
+@pytest.mark.parametrize(("missing", "expected"), [(False, "1.000"), (True, "0.500")])
+def test_qr_of_missing_truth(score, missing, expected):
+    truth = [truth_record(2, ""), truth_record(3, "right")]
+    run = [run_record(2, "something"), run_record(3, "right")]
+    assert means(score(truth, run, eval_missing_truth=missing), ["QR"]) == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("passages", "relevant", "expected"),
+    [
+        ({"a": 1, "b": 1}, "a", "0.500"),
+        ({"a": 1, "b": 1}, "b", "1.000"),
+        ({"u_p10": 1, "u_p9": 1}, "u_p10", "0.500"),
+        ({"u_p10": 1, "u_p9": 1}, "u_p9", "1.000"),
+        ({"a": 15.0000002, "b": 15.0000001}, "b", "1.000"),
+        ({f"p{rank:03}": -rank for rank in range(1, 1501)}, "p150", "0.007"),
+    ],
+)
+def test_mrr_of_one_turn(score, passages, relevant, expected):
+    assert means(score([truth_record(1, "", [relevant])], [run_record(1, None, passages)]), ["MRR"]) == (expected,)
+
+
+def test_mrr_has_no_cutoff(score):
+    passages = {f"p{rank:04}": -rank for rank in range(1, 1501)}
+    evaluation = score([truth_record(1, "", ["p1500"])], [run_record(1, None, passages)])
+    assert evaluation.summaries["MRR"].mean == 1 / 1500
+    assert evaluation.summaries["MRR@10"].mean == 0
+
+
+@pytest.mark.parametrize(
+    ("truth", "model", "expected"),
+    [
+        ("The Eiffel Tower, Paris.", "eiffel tower paris", ("1.000", "1.000", "0.750")),
+        ("the cat sat on the mat", "a cat on a mat today", ("0.000", "0.750", "0.500")),
+        ("The.", "a", ("1.000", "1.000", "0.000")),
+        ("The.", "the dog", ("0.000", "0.000", "1.000")),
+        ("“hello” world", "hello world", ("0.000", "0.500", "1.000")),
+        ("1999–2001", "1999-2001", ("0.000", "0.000", "1.000")),
+        ("$71,369.", "71369", ("1.000", "1.000", "0.000")),
+    ],
+)
+def test_answer_of_one_turn(score, truth, model, expected):
+    evaluation = score([truth_record(1, "", [], truth)], [run_record(1, None, None, model)])
+    assert means(evaluation, ["EM", "F1", "ROUGE1-R"]) == expected
+
+
+def test_missing_answer_to_missing_truth(score):
+    truth = [truth_record(1, "", [], ""), truth_record(2, "", [], "x")]
+    evaluation = score(truth, [run_record(2, None, None, "y")], eval_missing_truth=True)
+    assert evaluation.scores["EM"].values == (1, 0)
+    assert evaluation.scores["F1"].values == (1, 0)
+    assert evaluation.scores["ROUGE1-R"].values == (0, 0)
+
+
+@pytest.mark.parametrize(("truth", "run"), [(T, []), ([], R), ([], [])])
+def test_nothing_to_score(score, truth, run):
+    evaluation = score(truth, run)
+    assert means(evaluation) == ("-",) * 5
+    assert prototext(evaluation) == ""
+
+
+def test_a_single_blank_is_an_answer_and_no_answer_of_a_used_turn_skips(score):
+    assert means(score([truth_record(1, "", [], " ")], [run_record(1, None, None, "x")]), ["EM"]) == ("0.000",)
+    unused = score([truth_record(1, "", [], "x"), truth_record(2)], [run_record(2, None, None, "y")])
+    assert unused.skipped["F1"] == "no turn with a true answer has Model_answer"
+
+
+def test_of_repeated_run_turns_the_last_value_counts(score, caplog):
+    run = [run_record(1, None, None, "x"), run_record(1, None, None, "y"), run_record(1, None, {"a": 1})]
+    evaluation = score([truth_record(1, "", ["a"], "y")], run)
+    assert means(evaluation, ["MRR", "EM"]) == ("1.000", "1.000")
+    assert "2 turns occur again; the last one counts" in caplog.text
+
+
+def test_repeated_truth_turns_collapse_for_em_and_f1_only(score):
+    truth = [truth_record(1, "", [], "x"), truth_record(1, "", [], "y")]
+    evaluation = score(truth, [run_record(1, None, None, "x")])
+    assert evaluation.scores["EM"].values == (0,)
+    assert evaluation.scores["ROUGE1-R"].values == (1, 0)
+
+
+def test_float_numbers_are_truncated_as_officially(score):
+    run = [{"Conversation_no": 7.0, "Turn_no": 1.9, "Model_answer": "x"}]
+    assert means(score([truth_record(1, "", [], "x")], run), ["EM"]) == ("1.000",)
+
+
+def test_conversation_numbers_match_as_text(score):
+    evaluation = score([truth_record(1, "", [], "x", "c 1")], [run_record(1, None, None, "x", "c 1")])
+    assert means(evaluation, ["EM"]) == ("1.000",)
+    assert means(score([truth_record(1, "", [], "x", 1)], [run_record(1, None, None, "x", "1")]), ["EM"]) == ("1.000",)
+
+
+@pytest.mark.parametrize(("option", "off"), [("no_rewriting", [0]), ("no_retrieval", [1]), ("no_answering", [2, 3, 4])])
+def test_parts_can_be_left_out(score, option, off):
+    found = means(score(T, R, **{option: True}))
+    assert [index for index, mean in enumerate(found) if mean == "-"] == off
+
+
+def test_further_scorers_see_truth_and_answer(score):
+    scorer = AnswerScorer("SAS(stub)", lambda pairs: [float(truth.split()[-1] == model) for truth, model in pairs])
+    evaluation = score(T, R, scorers=[scorer])
+    assert evaluation.scores["SAS(stub)"].values == (0, 0, 1)
+    assert prototext(evaluation).endswith('measure{\n  key: "SAS(stub)"\n  value: "0.333"\n}')
+
+
+def test_partial_and_foreign_turns_are_named(score, caplog):
+    score(T, [*R[:3], run_record(9, None, None, "x")])
+    assert "lacks 1 of the 4 turns of the truth" in caplog.text
+    assert "ignored 1 turns that are not in the truth" in caplog.text
+    assert "MRR leaves out 1 turns that lack Model_passages" in caplog.text
+
+
+def test_intervals_depend_on_the_seed_only(score):
+    truth = [truth_record(turn, "", [], "x") for turn in range(1, 60)]
+    run = [run_record(turn, None, None, "x " + "y " * turn) for turn in range(1, 60)]
+    one, again, other = (score(truth, run, seed=seed).summaries["F1"] for seed in (1, 1, 2))
+    assert one == again
+    assert (one.low, one.high) != (other.low, other.high)
+    assert one.low < one.mean < one.high
+
+
+# --- breakdowns ---------------------------------------------------------------------------------------------------
+
+
+def test_breakdown_by_history_and_by_field(score):
+    truth = [record | {"source": "quac" if record["Turn_no"] < 3 else "trec"} for record in T]
+    breakdowns = score(truth, R, breakdown=["history", "source"]).breakdowns
+    assert breakdowns["history"]["empty history"]["F1"].turns == 1
+    assert breakdowns["history"]["with history"]["F1"].mean == pytest.approx(0.7)
+    assert {group: by["MRR"].turns for group, by in breakdowns["source"].items()} == {"quac": 2, "trec": 1}
+    assert breakdowns["source"]["quac"]["MRR"].mean == pytest.approx(5 / 12)
+
+
+def test_breakdown_by_history_believes_the_questions_beside_the_truth(score, tmp_path):
+    asked = [
+        {"Conversation_no": 7, "Turn_no": 1, "Question": "and she?", "Context": ["Who was it?", "Ada."]},
+        {"Conversation_no": 8, "Turn_no": 1, "Question": "who?"},
+    ]
+    (tmp_path / "questions.json").write_text(json.dumps(asked))
+    truth = [truth_record(1, "", [], "x"), truth_record(1, "", [], "x", 8)]
+    evaluation = score(
+        truth, [run_record(1, None, None, "x"), run_record(1, None, None, "y", 8)], breakdown=["history"]
+    )
+    found = {group: by["EM"].mean for group, by in evaluation.breakdowns["history"].items()}
+    assert found == {"empty history": 0, "with history": 1}
+
+
+def test_breakdown_by_odd_values(score):
+    truth = [truth_record(1, "", [], "x") | {"f": ["é", 1]}, truth_record(2, "", [], "x"), T[2] | {"f": ""}]
+    evaluation = score(truth, R, breakdown=["f"])
+    assert list(evaluation.breakdowns["f"]) == ['["é", 1]', "(missing)", "(empty)"]
+
+
+def test_unknown_breakdown_is_named(score):
+    with pytest.raises(InputError, match=r"no record has the field 'Truth_pasages'.*Did you mean 'Truth_passages'"):
+        score(T, R, breakdown=["Truth_pasages"])
+
+
+# --- properties ---------------------------------------------------------------------------------------------------
+
+texts = st.text(max_size=12)
+turns = st.lists(
+    st.tuples(texts, st.dictionaries(st.text(min_size=1, max_size=4), st.floats(-1e3, 1e3), max_size=5), texts),
+    min_size=1,
+    max_size=6,
+)
+
+
+def by_turn(evaluation):
+    return {name: dict(zip(scores.ids, scores.values, strict=True)) for name, scores in evaluation.scores.items()}
+
+
+@given(truth=turns, run=turns, seed=st.integers(0, 9))
+def test_order_is_irrelevant_and_scores_lie_between_0_and_1(tmp_path_factory, truth, run, seed):
+    truth_records = [truth_record(n, r, sorted(p), a) for n, (r, p, a) in enumerate(truth, 1)]
+    run_records = [run_record(n, r, p, a) for n, (r, p, a) in enumerate(run, 1)]
+    folder = tmp_path_factory.mktemp("run")
+    found = []
+    for generator in (None, random.Random(seed)):
+        for name, records in (("ground-truth.json", truth_records), ("run.json", run_records)):
+            if generator:
+                generator.shuffle(records)
+            (folder / name).write_text(json.dumps(records))
+        found.append(evaluate(folder, folder))
+    assert by_turn(found[0]) == by_turn(found[1])
+    for name, scores in found[0].scores.items():
+        assert "words" in name or all(0 <= value <= 1 + 1e-9 for value in scores.values), name
+    for summary in found[0].summaries.values():
+        assert math.isfinite(summary.mean) and summary.low <= summary.high
+
+
+# --- recorded figures ---------------------------------------------------------------------------------------------
+
+
+def need(path):
+    if not path.exists():
+        pytest.skip(f"the shared data is not here: {path}")
+    return path
+
+
+def test_real_rewrites_score_as_with_the_library_of_the_official_script(score):
+    """Expected: means of rouge_score 0.1.2 (use_stemmer=False) over the same 844 turns."""
+    turns = json.loads(need(DATA / "qrecc" / "dev-turns.json").read_text())
+    ids = [{"Conversation_no": turn["Conversation_no"], "Turn_no": turn["Turn_no"]} for turn in turns]
+    copied = [id | {"Model_rewrite": turn["Question"]} for id, turn in zip(ids, turns, strict=True)]
+    summary = score(turns, copied).summaries
+    assert summary["QR"].turns == 844
+    assert summary["QR"].mean == pytest.approx(0.571841615735564, abs=1e-12)
+
+
+def test_recorded_quartiles_of_real_system_turns(score):
+    """40 turns of a submission, in its authors' groups: best and worst quarter by QR, in it by MRR, in it by F1."""
+    named = json.loads(need(DATA / "qrecc" / "example-turns.json").read_text())
+    turns = [turn | {"group": name.split()} for name, members in named.items() for turn in members]
+    scores = by_turn(score(turns, turns))
+
+    def values(measure, *group):
+        members = [turn for turn in turns if turn["group"][: len(group)] == list(group)]
+        return [scores[measure][TurnId(turn["Conversation_no"], turn["Turn_no"])] for turn in members]
+
+    best, worst = ("ROUGE1-R", ">", "Q3"), ("ROUGE1-R", "<", "Q1")
+    assert min(values("QR", *best)) > max(values("QR", *worst))
+    for qr in (best, worst):
+        assert min(values("MRR", *qr, "MRR", ">", "Q3")) >= max(values("MRR", *qr, "MRR", "<", "Q1"))
+        for mrr in (("MRR", ">", "Q3"), ("MRR", "<", "Q1")):
+            group = (*qr, *mrr, "F1")
+            assert min(values("F1", *group, ">", "Q3")) > max(values("F1", *group, "<", "Q1"))

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+
+import ir_measures
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_measures import RR, R, nDCG
+
+from convqa.errors import InputError
+from convqa.evaluation import evaluate, write_trec
+
+
+def evaluated(folder, truth, run):
+    """``truth``: turn -> relevant ids; ``run``: turn -> {id: score}, all of one conversation."""
+    truth_records = [
+        {"Conversation_no": "c 1", "Turn_no": n, "Truth_rewrite": "", "Truth_answer": "", "Truth_passages": sorted(ids)}
+        for n, ids in truth.items()
+    ]
+    run_records = [{"Conversation_no": "c 1", "Turn_no": n, "Model_passages": scores} for n, scores in run.items()]
+    (folder / "ground-truth.json").write_text(json.dumps(truth_records))
+    (folder / "run.json").write_text(json.dumps(run_records))
+    return evaluate(folder, folder)
+
+
+def test_lines(tmp_path):
+    run = {1: {"Types of cheese:19": 15.1, "b": 2, "c": 2}, 2: {"x": 1}, 3: {}}
+    evaluation = evaluated(tmp_path, {1: ["b"], 2: [], 3: ["q"], 4: ["r"]}, run)
+    paths = write_trec(evaluation, tmp_path, tag="my run")
+    assert [path.name for path in paths] == ["run.trec", "truth.qrels"]
+    assert paths[0].read_text().splitlines() == [
+        "c%201_1 Q0 Types%20of%20cheese:19 1 15.1 my%20run",
+        "c%201_1 Q0 c 2 2.0 my%20run",
+        "c%201_1 Q0 b 3 2.0 my%20run",
+        "c%201_2 Q0 x 1 1.0 my%20run",
+    ]
+    assert paths[1].read_text().splitlines() == ["c%201_1 0 b 1", "c%201_3 0 q 1"]
+
+
+def test_ids_that_would_become_one_are_refused(tmp_path):
+    evaluation = evaluated(tmp_path, {1: ["a b"]}, {1: {"a%20b": 1, "a b": 2}})
+    with pytest.raises(InputError, match="are the same id in a TREC file"):
+        write_trec(evaluation, tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*"))
+
+
+ids = st.text(st.characters(codec="utf-8", exclude_characters="%"), min_size=1, max_size=3)
+scores = st.integers(-2, 2) | st.floats(-1e3, 1e3)
+
+
+@given(
+    truth=st.dictionaries(st.integers(1, 5), st.sets(ids, min_size=1, max_size=3), min_size=1),
+    run=st.dictionaries(st.integers(1, 5), st.dictionaries(ids, scores, max_size=8), min_size=1),
+)
+def test_ir_measures_finds_the_same_means(tmp_path_factory, truth, run):
+    if not truth.keys() & run.keys():
+        return
+    folder = tmp_path_factory.mktemp("trec")
+    evaluation = evaluated(folder, truth, _without_ties_of_blanks(run))
+    run_path, qrels_path = write_trec(evaluation, folder)
+    measures = {RR: "MRR", nDCG @ 3: "nDCG@3", nDCG @ 10: "nDCG@10", R @ 10: "R@10", R @ 100: "R@100"}
+    # trec_eval's own reader splits at newlines only; read as it does.
+    qrels = [ir_measures.Qrel(*_fields(line, 0, 2), 1) for line in qrels_path.read_text().split("\n")[:-1]]
+    scored = [
+        ir_measures.ScoredDoc(*_fields(line, 0, 2), float(_fields(line, 4)[0]))
+        for line in run_path.read_text().split("\n")[:-1]
+    ]
+    found = ir_measures.calc_aggregate(list(measures), qrels, scored) if scored else defaultdict(float)
+    for measure, name in measures.items():
+        assert evaluation.summaries[name].mean == pytest.approx(found[measure]), name
+
+
+def _fields(line, *places):
+    fields = line.split()
+    assert len(fields) in (4, 6)
+    return [fields[place] for place in places]
+
+
+def _without_ties_of_blanks(run):
+    """Encoding a blank can change the order of ids that tie: give such turns distinct scores."""
+    return {
+        turn: {id: float(rank) for rank, id in enumerate(scores)} if any(map(str.isspace, "".join(scores))) else scores
+        for turn, scores in run.items()
+    }

@@ -1,0 +1,218 @@
+"""extends, override, drop and --set, and what happens when they are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from convqa.errors import InputError
+from convqa.pipeline.compose import compose, parse_settings
+from convqa.pipeline.document import shipped_pipelines
+from convqa.pipeline.load import assemble
+
+SMALL = """
+components:
+  rewriter:  {type: convqa.components.rewriters.copy.Copy}
+  retriever: {type: convqa.components.retrievers.bm25.BM25, init_parameters: {top_k: 10}}
+connections:
+  - {sender: rewriter.rewrites, receiver: retriever.rewrites}
+inputs:  {turns: [rewriter.turns, retriever.turns]}
+outputs: {rewrites: rewriter.rewrites, rankings: retriever.rankings}
+"""
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def mistakes(pipeline: str) -> str:
+    try:
+        _, found = assemble(compose(pipeline))
+    except InputError as error:
+        return str(error)
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("name", shipped_pipelines())
+def test_every_shipped_pipeline_loads(name):
+    assert mistakes(name) == ""
+
+
+def test_extends_override_and_set_apply_in_this_order(tmp_path):
+    write(tmp_path, "base.yaml", SMALL)
+    child = write(tmp_path, "child.yaml", "extends: base.yaml\noverride: {retriever.top_k: 20, retriever.k1: 1.2}\n")
+    document = compose(child, {"retriever.top_k": 30})
+    assert document.components["retriever"].init_parameters == {"top_k": 30, "k1": 1.2}
+    assert document.extends is None and document.override == {}
+
+
+def test_short_names_become_full_paths(tmp_path):
+    path = write(tmp_path, "p.yaml", SMALL.replace("convqa.components.rewriters.copy.Copy", "copy"))
+    assert compose(path).components["rewriter"].type == "convqa.components.rewriters.copy.Copy"
+
+
+def test_a_new_type_starts_from_its_own_defaults():
+    document = compose("expansion-bm25", {"rewriter.type": "copy"})
+    assert document.components["rewriter"].init_parameters == {}
+    assert compose("copy-bm25").to_yaml() == document.to_yaml()
+
+
+def test_dropping_the_reader_removes_its_optional_receivers(tmp_path):
+    child = write(tmp_path, "child.yaml", "extends: expansion-bm25\ndrop: reader\n")
+    document = compose(child)
+    assert set(document.outputs) == {"rewrites", "rankings", "answers"}
+    assert "builder.readings" not in {arrow.receiver for arrow in document.connections}
+    assert mistakes(child) == ""
+
+
+RERANKED = """
+components:
+  rewriter:  {type: copy}
+  retriever: {type: bm25}
+  reranker:  {type: reverse_for_test.Reverse}
+connections:
+  - {sender: rewriter.rewrites, receiver: retriever.rewrites}
+  - {sender: rewriter.rewrites, receiver: reranker.rewrites}
+  - {sender: retriever.rankings, receiver: reranker.rankings}
+inputs:  {turns: [rewriter.turns, retriever.turns, reranker.turns]}
+outputs: {rankings: reranker.rankings}
+"""
+
+
+def test_drop_rewires_to_the_one_input_of_the_same_type(tmp_path, monkeypatch):
+    (tmp_path / "reverse_for_test.py").write_text(
+        "from haystack import component\n"
+        "from convqa.components.base import Reranker\n"
+        "@component\n"
+        "class Reverse(Reranker):\n"
+        "    def rerank(self, turn, rewrite, ranking):\n"
+        "        return ranking\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "reverse_for_test")
+    write(tmp_path, "base.yaml", RERANKED)
+    child = write(tmp_path, "child.yaml", "extends: base.yaml\ndrop: [reranker]\n")
+    assert mistakes(child) == ""
+    assert compose(child).outputs == {"rankings": "retriever.rankings"}
+    assert compose(child).inputs == {"turns": ["rewriter.turns", "retriever.turns"]}
+
+
+JOINED = """
+components:
+  rewriter: {type: copy}
+  sparse_retriever: {type: bm25}
+  dense_retriever: {type: bm25, init_parameters: {top_k: 5}}
+  joiner: {type: rrf, init_parameters: {inputs: [sparse, dense]}}
+connections:
+  - {sender: rewriter.rewrites, receiver: sparse_retriever.rewrites}
+  - {sender: rewriter.rewrites, receiver: dense_retriever.rewrites}
+  - {sender: sparse_retriever.rankings, receiver: joiner.sparse}
+  - {sender: dense_retriever.rankings, receiver: joiner.dense}
+inputs:  {turns: [rewriter.turns, sparse_retriever.turns, dense_retriever.turns]}
+outputs: {rewrites: rewriter.rewrites, rankings: joiner.rankings}
+"""
+
+
+def test_nothing_takes_the_place_of_a_node_with_two_inputs_of_the_type(tmp_path):
+    write(tmp_path, "base.yaml", JOINED)
+    child = write(tmp_path, "child.yaml", "extends: base.yaml\ndrop: [joiner]\n")
+    assert mistakes(str(tmp_path / "base.yaml")) == ""
+    assert "sparse_retriever.rankings and dense_retriever.rankings go into it" in mistakes(child)
+
+
+def test_dropping_what_is_needed_is_an_error(tmp_path):
+    write(tmp_path, "base.yaml", SMALL)
+    child = write(tmp_path, "child.yaml", "extends: base.yaml\ndrop: rewriter\n")
+    assert "retriever.rewrites needs its rewrites" in mistakes(child)
+
+
+def test_settings_are_yaml():
+    assert parse_settings(["a.b=[1, x]", "a.c="]) == {"a.b": [1, "x"], "a.c": None}
+    with pytest.raises(InputError, match=r"NODE\.PARAMETER=VALUE"):
+        parse_settings(["top_k"])
+    with pytest.raises(InputError, match="is not YAML"):
+        parse_settings(["a.b=[1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            SMALL.replace("bm25.BM25", "bm52.BM25"),
+            "there is no module 'convqa.components.retrievers.bm52'. Did you mean",
+        ),
+        (SMALL.replace("copy.Copy", "copy.Copi"), "has no component 'Copi'. Did you mean 'Copy'?"),
+        (SMALL.replace("convqa.components.rewriters.copy.Copy", "copi"), "'copi' is not known. Did you mean 'copy'?"),
+        (
+            SMALL.replace("top_k: 10", "top_k: ten"),
+            "components.retriever.top_k found 'ten'; input should be a valid integer",
+        ),
+        (SMALL.replace("top_k: 10", "top_k: 0"), "components.retriever.top_k found 0; input should be greater than"),
+        (SMALL.replace("top_k: 10", "topk: 10"), "components.retriever.topk is not known. Did you mean 'top_k'?"),
+        (
+            SMALL.replace("convqa.components.rewriters.copy.Copy", "subprocess.Popen"),
+            "the module 'subprocess' is not allowed",
+        ),
+        (SMALL.replace("convqa.components.rewriters.copy.Copy", "haystack.utils.auth.os"), "no component 'os'"),
+        (SMALL.replace("rewriter.turns, ", ""), "rewriter.turns is not connected and not named under inputs"),
+        (SMALL.replace("retriever.turns]", "retriever.turn]"), "there is no socket 'retriever.turn'"),
+        (
+            SMALL.replace("outputs: {rewrites: rewriter.rewrites", "outputs: {rewrites: retriever.rankings"),
+            "does not give rewrites",
+        ),
+        (SMALL.replace("outputs:", "output:"), "output is not known here Did you mean 'outputs'?"),
+        (
+            SMALL.replace("connections:", "connections:\n  - {sender: retriever.rankings, receiver: rewriter.turns}"),
+            "connections",
+        ),
+        ("extends: p.yaml\n", "extends itself in a circle"),
+        ("extends: nothing-here\n", "does not exist"),
+        ("[1, 2]", "found list; a mapping"),
+        ("", "found nothing; a mapping"),
+        ("a: [1", "is not valid YAML"),
+        ("components: {a: {type: x}, a: {type: y}}", "the key 'a' stands twice"),
+        ("override: {nobody.x: 1}\nextends: default\n", "there is no node 'nobody'"),
+    ],
+)
+def test_mistakes_are_named(tmp_path, text, message):
+    assert message in mistakes(write(tmp_path, "p.yaml", text))
+
+
+def test_a_circle_of_connections_is_refused(tmp_path):
+    text = """
+components:
+  one: {type: convqa.components.joiners.rrf.RRF, init_parameters: {inputs: [a, b]}}
+  two: {type: convqa.components.joiners.rrf.RRF, init_parameters: {inputs: [a, b]}}
+connections:
+  - {sender: one.rankings, receiver: two.a}
+  - {sender: two.rankings, receiver: one.a}
+outputs: {rankings: two.rankings}
+"""
+    assert "connections go in a circle" in mistakes(write(tmp_path, "p.yaml", text))
+
+
+def test_an_unknown_pipeline_names_the_nearest():
+    with pytest.raises(InputError, match="Did you mean 'copy-bm25'"):
+        compose("copybm25")
+    with pytest.raises(InputError, match="no such file"):
+        compose("missing.yaml")
+
+
+def test_a_module_of_the_users_own_loads_when_it_is_named_in_the_environment(tmp_path, monkeypatch):
+    (tmp_path / "mine_for_test.py").write_text(
+        "from haystack import component\n"
+        "from convqa.components.base import Rewriter\n"
+        "from convqa.domain import Query, Rewrite\n"
+        "@component\n"
+        "class Shout(Rewriter):\n"
+        "    def rewrite(self, turn):\n"
+        "        return Rewrite(turn.question.upper(), (Query(turn.question),))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    path = write(tmp_path, "p.yaml", SMALL.replace("convqa.components.rewriters.copy.Copy", "mine_for_test.Shout"))
+    assert "HAYSTACK_DESERIALIZATION_ALLOWLIST=mine_for_test" in mistakes(path)
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "mine_for_test")
+    assert mistakes(path) == ""

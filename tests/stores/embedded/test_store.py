@@ -1,0 +1,324 @@
+"""Commits, crashes and damage of a collection's folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from filelock import FileLock
+
+from convqa.domain import Passage, Query
+from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
+from convqa.stores import open_store
+from convqa.stores.base import SearchParams
+from convqa.stores.embedded import create, open_collection
+from convqa.stores.embedded.index import IndexWriter
+from convqa.stores.embedded.manifest import Manifest
+
+PASSAGES = [Passage(f"p{number}", f"passage number w{number} of many") for number in range(20)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "collection"
+    with create(place, "en") as store:
+        store.add(PASSAGES)
+    return place
+
+
+def ids(folder, text="passage"):
+    return sorted(hit.id for hit in open_collection(folder).search([Query(text)], 50, SearchParams())[0].hits)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class Killed(BaseException):
+    """Stands for the end of a process."""
+
+
+def killed(*_):
+    raise Killed
+
+
+@pytest.mark.parametrize(("owner", "method"), [(Manifest, "write"), (IndexWriter, "commit")])
+def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_cleans_up(
+    folder, monkeypatch, owner, method
+):
+    before = open_collection(folder).info()
+    store = open_collection(folder)
+    store.add([Passage("lost", "passage that is lost")])
+    store.delete(["p3"])
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, method, killed)
+        patch.setattr(IndexWriter, "close", lambda self: None)
+        with pytest.raises(Killed):
+            store.commit()
+    del store
+    assert open_collection(folder).info() == before
+    assert ids(folder) == sorted(passage.id for passage in PASSAGES)
+    again = open_collection(folder)
+    again.add([Passage("kept", "passage that is kept")])
+    again.commit()
+    assert ids(folder) == sorted([*(passage.id for passage in PASSAGES), "kept"])
+    assert ids(folder, "lost") == []
+    assert len(list(again.scan())) == 21
+
+
+def test_killed_after_the_manifest_deleted_passages_stay_away(folder, monkeypatch):
+    store = open_collection(folder)
+    store.delete(["p3", "p4"])
+    with monkeypatch.context() as patch:
+        patch.setattr(IndexWriter, "forget", killed)
+        with pytest.raises(Killed):
+            store.commit()
+    expected = sorted({passage.id for passage in PASSAGES} - {"p3", "p4"})
+    assert ids(folder) == expected
+    store = open_collection(folder)
+    assert store.info().count == 18
+    assert [hit.id for hit in store.search([Query("w3 w5")], 1, SearchParams())[0].hits] == ["p5"]
+    store.delete(["p5"])
+    store.commit()
+    assert ids(folder) == sorted({*expected} - {"p5"})
+
+
+KILLED_WRITER = """
+import sys
+from pathlib import Path
+from convqa.domain import Passage
+from convqa.stores.embedded import open_collection
+store = open_collection(Path(sys.argv[1]))
+for batch in range(10_000):
+    store.add([Passage(f"b{batch}-{n}", f"added passage number n{n} of batch t{batch}") for n in range(50)])
+    store.delete([f"b{batch}-0"])
+    store.commit()
+    print(batch, flush=True)
+"""
+
+
+@pytest.mark.parametrize("lines", [1, 3, 6])
+def test_sigkill_in_a_loop_of_commits_loses_nothing_that_was_committed(folder, lines):
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED_WRITER, str(folder)], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()
+    )
+    for _ in range(lines):
+        done = int(process.stdout.readline())
+    time.sleep(0.01 * lines)
+    process.send_signal(signal.SIGKILL)
+    rest = [int(line) for line in process.stdout.read().split()]
+    process.wait()
+    process.stdout.close()
+    batches = max([done, *rest]) + 1
+    store = open_collection(folder)
+    count = store.info().count
+    assert count in {20 + 49 * batches, 20 + 49 * (batches + 1)}
+    assert len(list(store.scan())) == count
+    assert len(store.search([Query("added passage")], 2000, SearchParams())[0].hits) == count
+    store.add([Passage("after", "the writer goes on with zebras")])
+    store.commit()
+    assert ids(folder, "zebras") == ["after"]
+    assert store.info().count == count + 1
+
+
+@pytest.mark.parametrize("name", ["passages.data", "passages.offsets", "text.data", "text.counts", "lengths"])
+@pytest.mark.parametrize("damage", ["missing", "cut"])
+def test_a_missing_or_cut_file_is_named(folder, name, damage):
+    path = folder / name
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(StoreDamaged, match=rf"{re.escape(name)} .*index its passages again with --replace"):
+        open_store(str(folder))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"format": "convqa-index", "version": 1}', '{"format": "convqa-index", "version": 1, "a": 1}']
+)
+def test_a_bad_manifest_is_refused(folder, text):
+    (folder / "manifest.json").write_text(text)
+    with pytest.raises((StoreDamaged, InputError), match=r"manifest\.json"):
+        open_store(str(folder))
+
+
+def test_a_manifest_of_other_types_is_damage(folder):
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, "totals": 3}))
+    with pytest.raises(StoreDamaged):
+        open_store(str(folder))
+    path.write_text(json.dumps({**manifest, "files": {"lengths": 160}}))
+    with pytest.raises(StoreDamaged):
+        open_store(str(folder))
+
+
+def test_a_damaged_tantivy_folder_is_refused(folder):
+    for path in (folder / "tantivy").glob("*.idx"):
+        path.unlink()
+    with pytest.raises(StoreDamaged, match="index its passages again"):
+        open_store(str(folder))
+    shutil.rmtree(folder / "tantivy")
+    with pytest.raises(StoreDamaged):
+        open_store(str(folder))
+
+
+def test_a_later_format_is_refused_with_what_to_do(folder):
+    path = folder / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 2}))
+    with pytest.raises(InputError, match=r"format 2; this version of convqa reads up to 1. Use a newer convqa"):
+        open_store(str(folder))
+
+
+def test_another_analyzer_is_refused(folder):
+    path = folder / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "analyzer": "convqa-en-0"}))
+    with pytest.raises(InputError, match=r"analysed by convqa-en-0; .* has convqa-en-1"):
+        open_store(str(folder))
+
+
+def test_foreign_places_are_refused_and_left_alone(tmp_path):
+    foreign = tmp_path / "photos"
+    foreign.mkdir()
+    (foreign / "a.jpg").write_bytes(b"x")
+    (tmp_path / "file").write_text("x")
+    for place, message in [
+        ("photos", "not a convqa collection"),
+        ("file", "is a file"),
+        ("nothing", "does not exist"),
+        ("file/below", "file"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            open_store(str(tmp_path / place))
+    for place in ("photos", "file"):
+        with pytest.raises(InputError, match="left alone"), create(tmp_path / place, "en", replace=True):
+            pass
+    (foreign / "manifest.json").write_text('{"name": "my web app"}')
+    with pytest.raises(InputError, match="not of a convqa collection"):
+        open_store(str(foreign))
+    assert (foreign / "a.jpg").read_bytes() == b"x"
+
+
+def test_one_writer_at_a_time(folder):
+    first, second = open_collection(folder), open_collection(folder)
+    first.add([Passage("a", "first")])
+    with pytest.raises(WorkError, match="being written by another process"):
+        second.add([Passage("b", "second")])
+    first.commit()
+    second.add([Passage("b", "second")])
+    second.commit()
+    assert ids(folder, "first second") == ["a", "b"]
+
+
+def test_what_is_not_committed_is_dropped_by_close(folder):
+    store = open_collection(folder)
+    store.add([Passage("a", "first")])
+    store.close()
+    assert ids(folder, "first") == []
+    with pytest.raises(WorkError, match="is closed"):
+        store.info()
+
+
+def test_a_full_disk_is_a_storage_error_and_the_old_state_stays(folder, monkeypatch):
+    store = open_collection(folder)
+    store.add([Passage("a", "first")])
+
+    def full(self, where):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Manifest, "write", full)
+        with pytest.raises(StorageFull, match="No space left on device"):
+            store.commit()
+    assert ids(folder, "first") == []
+    assert len(ids(folder)) == 20
+
+
+def test_an_open_store_is_shared_until_the_collection_changes(folder, monkeypatch):
+    store = open_store(str(folder))
+    monkeypatch.chdir(folder.parent)
+    assert open_store("collection") is store
+    other = open_collection(folder)
+    other.add([Passage("a", "first")])
+    other.commit()
+    assert open_store(str(folder)) is not store
+    assert open_store(str(folder)).info().count == 21
+    assert store.info().count == 20
+    with create(folder, "en", replace=True) as made:
+        made.add(PASSAGES[:1])
+    assert open_store(str(folder)).info().count == 1
+
+
+def test_a_reader_keeps_its_state_while_a_writer_commits(folder):
+    reader = open_collection(folder)
+    writer = open_collection(folder)
+    writer.delete([passage.id for passage in PASSAGES[1:]])
+    writer.add([Passage("a", "passage that is new")])
+    writer.commit()
+    assert len(reader.search([Query("passage")], 50, SearchParams())[0].hits) == 20
+    assert ids(folder) == ["a", "p0"]
+
+
+def test_a_read_only_folder_is_searched_and_not_written(folder, monkeypatch):
+    before = contents(folder)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    assert len(ids(folder)) == 20
+    assert contents(folder) == before
+
+
+def test_stale_builds_are_swept_and_those_at_work_are_not(tmp_path):
+    for name in ("c.tmp-stale", "c.tmp-busy", "c.tmp-young", "cc.tmp-other"):
+        (tmp_path / name).mkdir()
+        if name != "c.tmp-young":
+            os.utime(tmp_path / name, (0, 0))
+    with FileLock(tmp_path / "c.tmp-busy" / "building.lock"):
+        os.utime(tmp_path / "c.tmp-busy", (0, 0))
+        with create(tmp_path / "c", "en"):
+            pass
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "c.tmp-busy", "c.tmp-young", "cc.tmp-other"]
+
+
+def test_everybody_may_read_what_is_built(folder):
+    wanted = (folder / "manifest.json").stat().st_mode & 0o444
+    assert all(path.stat().st_mode & 0o444 == wanted for path in folder.rglob("*") if path.is_file())
+    plain = folder.parent / "plain"
+    plain.mkdir()
+    assert folder.stat().st_mode == plain.stat().st_mode
+
+
+def test_more_than_65_535_repeats_count_as_65_535(tmp_path):
+    with create(tmp_path / "c", "en") as store:
+        store.add([Passage("a", "rome " * 70_000), Passage("b", "rome")])
+    assert ids(tmp_path / "c", "rome") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("passage", "message"),
+    [
+        (Passage("", "text"), "empty id"),
+        (Passage("a", "lone \ud800"), "'a' cannot be stored"),
+        (Passage("\ud800", "text"), "cannot be stored"),
+        (Passage("a", "text", meta={"x": {1}}), "'a' cannot be stored"),
+    ],
+)
+def test_what_cannot_be_stored_is_refused(folder, passage, message):
+    store = open_collection(folder)
+    with pytest.raises(InputError, match=message):
+        store.add([passage])
+    assert len(ids(folder)) == 20
+
+
+def test_missing_ids_to_delete_are_counted_in_one_warning(folder, caplog):
+    store = open_collection(folder)
+    store.delete(["p1", "x", "y\ud800"])
+    store.commit()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"2 of 3 passages to delete are not in collection {folder}"
+    ]

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
+from convqa.errors import InputError
+from convqa.tasks.qrecc import QReCC
+
+QUESTIONS = [{"Conversation_no": 1, "Turn_no": turn, "Question": "what?"} for turn in (1, 2)]
+CITATION = {"passage_id": "a", "start": 0, "end": 3, "text": "Ada", "sentence": "Ada."}
+
+
+def record(turn=1, **fields):
+    base = {"Model_rewrite": "r", "Model_passages": {"a": 1.5}, "Model_answer": "Ada."}
+    return {"Conversation_no": 1, "Turn_no": turn} | base | fields
+
+
+def without(data, *names):
+    return {name: value for name, value in data.items() if name not in names}
+
+
+@pytest.fixture
+def problems(tmp_path):
+    def checked(run, questions=QUESTIONS):
+        (tmp_path / "questions.json").write_text(json.dumps(questions))
+        (tmp_path / "run.json").write_text(run if isinstance(run, str) else json.dumps(run))
+        found = QReCC().check(tmp_path, tmp_path)
+        assert {problem.file for problem in found} <= {str(tmp_path / "run.json")}
+        return [str(problem).removeprefix(f"{tmp_path / 'run.json'}: ") for problem in found]
+
+    return checked
+
+
+def test_a_good_run_has_no_problems(problems):
+    evidence = {"passage_id": "a", "text": "Ada"}
+    good = [record(n, Model_evidence=evidence, Model_citations=[CITATION]) for n in (1, 2)]
+    assert problems(good) == []
+
+
+def test_what_convqa_writes_has_no_problems(tmp_path):
+    (tmp_path / "questions.json").write_text(json.dumps(QUESTIONS))
+    passage = Passage("a b", "Ada wrote.")
+    answer = Answer("answer", "Ada wrote.", (Sentence("Ada wrote.", (Citation("a b", 0, 3), Citation("a b"))),))
+    responses = [
+        Response(TurnId(1, 1), Rewrite("r", ()), Ranking((Hit("a b", 1.0, passage),)), None, answer),
+        Response(TurnId(1, 2)),
+    ]
+    QReCC().write(responses, tmp_path, frozenset({"rewrites", "rankings", "answers"}))
+    assert QReCC().check(tmp_path / "run.json", tmp_path) == []
+
+
+def test_all_problems_come_at_once(problems):
+    run = [
+        record(1, Model_passages=None, Model_answer=3),
+        record(1, Model_rewrite=None),
+        record(9, Model_passages={"": 1, "b": float("nan")}),
+        7,
+    ]
+    assert problems(run) == [
+        "record 0 (turn 1_1): Model_passages: found None; input should be a valid dictionary",
+        "record 0 (turn 1_1): Model_answer: found 3; input should be a valid string",
+        "record 1 (turn 1_1): Model_rewrite: found None; input should be a valid string",
+        "record 2 (turn 1_9): Model_passages.b: found nan; input should be a finite number",
+        "record 3: found 7; input should be a valid dictionary",
+        "1 of 2 turns of the input are missing: 1_2",
+        "1 of 2 turns are not in the input: 1_9",
+        "1 of 2 turns occur more than once: 1_1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"Model_passages": []}, "Model_passages: found []; input should be a valid dictionary"),
+        ({"Model_passages": {"": 1}}, "Model_passages: found {'': 1}; wanted passage ids that are not empty"),
+        ({"Model_passages": {"a": "1"}}, "Model_passages.a: found '1'; input should be a valid number"),
+        ({"Model_passages": {"a": float("-inf")}}, "Model_passages.a: found -inf; input should be a finite number"),
+        ({"Turn_no": 1.0}, "Turn_no: found 1.0; wanted a whole number, 0 or more"),
+        ({"Model_evidence": {"id": "a"}}, "Model_evidence.id: is not known here"),
+        ({"Model_evidence": []}, "Model_evidence: found []; input should be a valid dictionary"),
+        (
+            {"Model_evidence": {"passage_id": "z", "text": ""}},
+            "Model_evidence.passage_id: found 'z'; wanted an id of Model_passages",
+        ),
+        (
+            {"Model_citations": [CITATION | {"passage_id": "z"}]},
+            "Model_citations[0].passage_id: found 'z'; wanted an id of Model_passages",
+        ),
+        ({"Model_citations": [CITATION | {"start": -1}]}, "Model_citations[0].start: found -1; input should be"),
+        (
+            {"Model_citations": [CITATION | {"end": None}]},
+            "Model_citations[0]: found start 0 and end None; wanted both or neither",
+        ),
+        (
+            {"Model_citations": [CITATION | {"start": 4}]},
+            "Model_citations[0]: found start 4 and end 3; wanted start <=",
+        ),
+        (
+            {"Model_citations": [CITATION, CITATION | {"end": 2}]},
+            "Model_citations[1]: found a text of 3 characters; wanted the 2 of [0, 2)",
+        ),
+        (
+            {"Model_citations": [CITATION | {"sentence": "Bob."}]},
+            "Model_citations[0].sentence: found 'Bob.'; wanted a sentence of Model_answer",
+        ),
+        ({"Model_citations": [without(CITATION, "sentence")]}, "Model_citations[0].sentence: is missing"),
+    ],
+)
+def test_each_kind_of_problem(problems, fields, message):
+    other = {
+        name: {"Model_evidence": {}, "Model_citations": []}[name]
+        for name in fields
+        if name in ("Model_evidence", "Model_citations")
+    }
+    found = problems([record(1, **fields), record(2, **other)])
+    assert len(found) == 1
+    assert found[0].startswith(f"record 0 (turn 1_{fields.get('Turn_no', 1)}): {message}")
+
+
+def test_fields_on_some_turns_only(problems):
+    assert problems([record(1), without(record(2), "Model_passages")]) == [
+        "1 of 2 turns lack Model_passages, which others have: 1_2"
+    ]
+    assert problems([without(record(turn), "Model_passages") for turn in (1, 2)]) == []
+
+
+def test_a_conversation_number_of_another_type_is_said_once(problems):
+    found = problems([record(turn) | {"Conversation_no": "1"} for turn in (1, 2)])
+    assert found == ["2 of 2 turns have a Conversation_no of another type than the input: 1_1, 1_2"]
+
+
+def test_long_lists_are_cut(problems):
+    many = [{"Conversation_no": 1, "Turn_no": turn, "Question": "what?"} for turn in range(1, 14)]
+    (message,) = problems([record(1)], many)
+    assert (
+        message
+        == "12 of 13 turns of the input are missing: 1_2, 1_3, 1_4, 1_5, 1_6, 1_7, 1_8, 1_9, 1_10, 1_11 and 2 more"
+    )
+
+
+def test_unknown_fields_are_warned_of(problems, caplog):
+    assert problems([record(1, Model_answers="x"), record(2)]) == []
+    assert "ignored unknown fields: Model_answers" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [("", "the file is empty"), ("[1,", "line 1, column 4: this is no JSON"), ("{}", "found {}; wanted")],
+)
+def test_a_file_that_is_no_array_is_one_problem(problems, run, message):
+    (found,) = problems(run)
+    assert found.startswith(message)
+
+
+def test_questions_that_cannot_be_read_are_an_error(problems):
+    with pytest.raises(InputError, match=r"questions\.json: record 0: found 3"):
+        problems([], [3])

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from convqa.domain import Exchange, TurnId
+from convqa.errors import InputError
+from convqa.tasks.qrecc import QReCC
+
+DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
+
+
+def question(conversation, turn, text="what?", **fields):
+    return {"Conversation_no": conversation, "Turn_no": turn, "Question": text, **fields}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def written(content):
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        (tmp_path / "questions.json").write_bytes(data)
+        return tmp_path
+
+    return written
+
+
+def read(path):
+    return list(QReCC().read(path))
+
+
+def ids(conversations):
+    return [str(turn.id) for conversation in conversations for turn in conversation.turns]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("questions.json", True),
+        ("questions-rewritten.json", True),
+        ("scai-qrecc21-test-questions.json", True),
+        ("scai-qrecc21-toy-questions-rewritten.json", True),
+        ("ground-truth.json", False),
+        ("questions.tsv", False),
+    ],
+)
+def test_matches_files_by_name(tmp_path, name, expected):
+    (tmp_path / name).write_text("[]")
+    assert QReCC().matches(tmp_path / name) is expected
+    assert QReCC().matches(tmp_path) is (name == "questions.json")
+    assert not QReCC().matches(tmp_path / "absent" / name)
+
+
+def test_reads_a_directory_or_a_file(folder):
+    path = folder([question(1, 1, "who?"), question(1, 2, "when?"), question("b", 1)])
+    found = read(path)
+    assert found == read(path / "questions.json")
+    assert [conversation.id for conversation in found] == [1, "b"]
+    assert [turn.question for turn in found[0].turns] == ["who?", "when?"]
+    assert found[0].turns[1].id == TurnId(1, 2)
+    assert found[0].turns[1].history == ()
+
+
+def test_context_becomes_history(folder):
+    turn = read(folder([question(1, 3, Context=["who?", "Ada.", "when?", ""])]))[0].turns[0]
+    assert turn.history == (Exchange("who?", "Ada."), Exchange("when?", "", status="unanswered"))
+
+
+def test_interleaved_unordered_and_skipped_turns_are_mended_with_one_warning_each(folder, caplog):
+    turns = [(2, 1), (1, 2), (2, 3), (1, 1), (3, 4)]
+    assert ids(read(folder([question(*turn) for turn in turns]))) == ["2_1", "2_3", "1_1", "1_2", "3_4"]
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "collected the turns of 2 interleaved conversations",
+        "sorted the turns of 1 conversations by Turn_no",
+        "accepted 4 gaps in Turn_no (skipped turns)",
+    ]
+
+
+def test_turn_numbers_may_start_at_0(folder, caplog):
+    assert ids(read(folder([question(1, 0), question(1, 1)]))) == ["1_0", "1_1"]
+    assert not caplog.records
+
+
+def test_unknown_fields_are_named_once(folder, caplog):
+    read(folder([question(1, 1, Answer="x"), question(1, 2, Answer="y", Url="z")]))
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "ignored unknown fields: Answer, Url"
+    ]
+
+
+def test_empty_questions_are_kept_with_one_warning(folder, caplog):
+    found = read(folder([question(1, 1, ""), question(1, 2, " \n"), question(1, 3)]))
+    assert len(found[0].turns) == 3
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "2 empty questions, kept as turns; the first is turn 1_1"
+    ]
+
+
+def test_wild_questions_are_kept(folder, caplog):
+    wild = ["x" * 100_000, "nul \0 in it", "\u2028\ufeff\U0001f600", "مرحبا"]
+    found = read(folder([question(1, number, text) for number, text in enumerate(wild, 1)]))
+    assert [turn.question for turn in found[0].turns] == wild
+    assert not caplog.records
+
+
+def test_lone_surrogates_are_replaced_with_one_warning(folder, caplog):
+    data = rb'[{"Conversation_no": 1, "Turn_no": 1, "Question": "a \ud83d b \udc00", "Context": ["\ud800", ""]}]'
+    turn = read(folder(data))[0].turns[0]
+    assert turn.question == "a \ufffd b \ufffd"
+    assert turn.history[0].question == "\ufffd"
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "replaced 3 lone surrogates (half characters) by U+FFFD"
+    ]
+
+
+def test_a_byte_order_mark_is_skipped(folder):
+    assert ids(read(folder(b"\xef\xbb\xbf" + json.dumps([question(1, 1)]).encode()))) == ["1_1"]
+
+
+GOOD = json.dumps([question(1, 1), question(1, 2)], indent=1).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty; wanted a JSON array of {Conversation_no, Turn_no, Question}"),
+        (b" \n", "the file is empty"),
+        (GOOD[:-9], r"line 10, column 15: this is no JSON .*The file seems to be cut off"),
+        (GOOD[:-5], r"line 10, column 22: this is no JSON .*The file seems to be cut off"),
+        (b'[{"Conversation_no": 1,]', r"line 1, column 24: this is no JSON \(.*\); wanted a JSON array"),
+        (b"\xff\xfe[\x00", "byte 0 is not UTF-8"),
+        (b"[" * 100_000, "this JSON cannot be read .*recursion"),
+        (b"[" + b"1" * 5000 + b"]", "this JSON cannot be read"),
+        ({"turns": []}, r"found \{'turns': \[\]\}; wanted a JSON array"),
+        ([], "the array is empty"),
+        ([3], "record 0: found 3; input should be a valid dictionary"),
+        ([question(1, 1), {"Turn_no": 2, "Question": "x"}], "record 1: Conversation_no: is missing"),
+        ([question(1, 1), {"Conversation_no": 1, "Turn_no": 2}], r"record 1 \(turn 1_2\): Question: is missing"),
+        ([question(1, 1, None)], r"record 0 \(turn 1_1\): Question: found None; input should be a valid string"),
+        ([question(1, 1, 5)], "Question: found 5; input should be a valid string"),
+        ([question(True, 1)], "Conversation_no: found True; wanted a whole number, or a string that is not empty"),
+        ([question("", 1)], "Conversation_no: found ''; wanted a whole number, or a string that is not empty"),
+        ([question(1.5, 1)], "Conversation_no: found 1.5; wanted a whole number, or a string that is not empty"),
+        ([question(1, "1")], "Turn_no: found '1'; wanted a whole number, 0 or more"),
+        ([question(1, -1)], "Turn_no: found -1; wanted a whole number, 0 or more"),
+        ([question(1, 1, Context="who?")], "Context: found 'who[?]'; input should be a valid list"),
+        ([question(1, 1, Context=["who?"])], r"Context: found \['who[?]'\]; wanted question, answer, .*an even number"),
+        ([question(1, 1, Context=["who?", None])], r"Context\[1\]: found None; input should be a valid string"),
+        ([question(1, 1), question(1, 1)], r"record 1 \(turn 1_1\): the same turn as record 0; wanted each pair"),
+        ([question(1, 1), question("1", 2)], "Conversation_no 1 is a number here and a string there"),
+    ],
+)
+def test_bad_files_are_refused_with_the_place(folder, content, message):
+    path = folder(content)
+    with pytest.raises(InputError, match=message) as caught:
+        QReCC().read(path)
+    assert str(caught.value).startswith(f"{path / 'questions.json'}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"questions\.json: no such file; wanted a JSON array"):
+        QReCC().read(tmp_path)
+    with pytest.raises(InputError, match="absent: no such file"):
+        QReCC().read(tmp_path / "absent")
+
+
+def test_a_directory_in_place_of_the_file(tmp_path):
+    (tmp_path / "questions.json").mkdir()
+    with pytest.raises(InputError, match=r"questions\.json: .*(cannot be read|no such file).*wanted"):
+        QReCC().read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "conversations", "turns", "with_history"),
+    [
+        ("qrecc/test-trec", 80, 748, 0),
+        ("conversations/inscit_dev", 86, 502, 416),
+        ("conversations/mtrag_un", 507, 507, 465),
+        ("conversations/or_sharc_dev", 1105, 1105, 810),
+        ("conversations/cast2020", 25, 216, 0),
+    ],
+)
+def test_real_files(name, conversations, turns, with_history):
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"the shared data is not here: {path}")
+    found = read(path)
+    all_turns = [turn for conversation in found for turn in conversation.turns]
+    assert (len(found), len(all_turns)) == (conversations, turns)
+    assert sum(bool(turn.history) for turn in all_turns) == with_history
+
+
+def test_unreadable_file(folder):
+    path = folder([question(1, 1)]) / "questions.json"
+    path.chmod(0)
+    try:
+        path.read_bytes()
+    except PermissionError:
+        with pytest.raises(InputError, match=r"cannot be read \(Permission denied\)"):
+            QReCC().read(path)
+    else:
+        pytest.skip("this user may read every file")
+    finally:
+        path.chmod(stat.S_IRUSR | stat.S_IWUSR)

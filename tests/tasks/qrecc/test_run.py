@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convqa.domain import (
+    Answer,
+    Citation,
+    Failure,
+    Hit,
+    Passage,
+    Ranking,
+    Response,
+    Rewrite,
+    Sentence,
+    TurnId,
+    float32,
+)
+from convqa.errors import InputError, StorageFull
+from convqa.tasks.qrecc import QReCC
+
+ALL = frozenset({"rewrites", "rankings", "readings", "answers"})
+TASK = QReCC()
+
+
+def response(turn=1, conversation=1):
+    passage = Passage("p#1", "Ada was born in London. She wrote notes.")
+    sentences = (
+        Sentence("Ada was born in London.", (Citation("p#1", 0, 23),)),
+        Sentence("She wrote.", (Citation("p#1"), Citation("far"))),
+    )
+    return Response(
+        TurnId(conversation, turn),
+        Rewrite("Where was Ada born?", ()),
+        Ranking((Hit("p#1", 15.1, passage), Hit("far", 2.0))),
+        None,
+        Answer("answer", "Ada was born in London. She wrote.", sentences),
+    )
+
+
+def written(responses, directory, stages=ALL):
+    return json.loads(TASK.write(responses, directory, stages).read_text())
+
+
+def test_official_fields_evidence_and_citations(tmp_path):
+    assert written([response()], tmp_path) == [
+        {
+            "Conversation_no": 1,
+            "Turn_no": 1,
+            "Model_rewrite": "Where was Ada born?",
+            "Model_passages": {"p#1": 15.1, "far": 2.0},
+            "Model_answer": "Ada was born in London. She wrote.",
+            "Model_evidence": {"passage_id": "p#1", "text": "Ada was born in London."},
+            "Model_citations": [
+                {
+                    "passage_id": "p#1",
+                    "start": 0,
+                    "end": 23,
+                    "text": "Ada was born in London.",
+                    "sentence": "Ada was born in London.",
+                },
+                {
+                    "passage_id": "p#1",
+                    "start": None,
+                    "end": None,
+                    "text": "Ada was born in London. She wrote notes.",
+                    "sentence": "She wrote.",
+                },
+                {"passage_id": "far", "start": None, "end": None, "text": "", "sentence": "She wrote."},
+            ],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Response(TurnId(1, 1), error=Failure("rewriter", "ValueError", "no")),
+        Response(TurnId(1, 1), Rewrite("", ()), Ranking(), None, Answer("none", "", reason="nothing found")),
+    ],
+)
+def test_failed_and_unanswered_turns_have_every_field(tmp_path, made):
+    assert written([made], tmp_path) == [
+        {
+            "Conversation_no": 1,
+            "Turn_no": 1,
+            "Model_rewrite": "",
+            "Model_passages": {},
+            "Model_answer": "",
+            "Model_evidence": {},
+            "Model_citations": [],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stages", "fields"),
+    [
+        ({"rewrites"}, {"Model_rewrite"}),
+        ({"rewrites", "rankings"}, {"Model_rewrite", "Model_passages"}),
+        ({"readings", "answers"}, {"Model_answer", "Model_evidence", "Model_citations"}),
+    ],
+)
+def test_a_stage_that_is_not_there_omits_its_fields(tmp_path, stages, fields):
+    failed = Response(TurnId(1, 2), error=Failure("reader", "ValueError", "no"))
+    for record in written([response(), failed], tmp_path, frozenset(stages)):
+        assert set(record) == {"Conversation_no", "Turn_no"} | fields
+
+
+def test_an_empty_run_is_an_empty_array(tmp_path):
+    assert written([], tmp_path) == []
+    assert TASK.read_run(tmp_path).turns == ()
+
+
+def test_conversation_numbers_keep_their_type(tmp_path):
+    found = written([response(1, 7), response(1, "7a")], tmp_path)
+    assert [record["Conversation_no"] for record in found] == [7, "7a"]
+
+
+@pytest.mark.parametrize("score", [15.1, 0.1, 1e-45, 3.4e38, -0.0, 16777217.0, 1 / 3, 100.0])
+def test_scores_are_the_shortest_that_read_back_as_the_same_32_bit_float(tmp_path, score):
+    ranking = Ranking((Hit("a", score),))
+    text = TASK.write([Response(TurnId(1, 1), ranking=ranking)], tmp_path, frozenset({"rankings"})).read_text()
+    (found,) = json.loads(text)[0]["Model_passages"].values()
+    assert float32(found) == float32(score)
+    assert len(text.partition('{"a":')[2].partition("}")[0]) <= len(repr(float32(score)))
+
+
+ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20) | st.sampled_from(
+    ["http://a.b/c?d=e,f%20g_p1", "x" * 1400, "ключ/é ü\n", "\0", '"\\']
+)
+scores = st.floats(width=32, allow_nan=False, allow_infinity=False)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+
+
+@given(
+    conversation=st.integers(-(2**62), 2**62) | texts.filter(bool),
+    turn=st.integers(0, 10**6),
+    rewrite=texts,
+    passages=st.dictionaries(ids, scores, max_size=5),
+    answer=texts,
+)
+def test_what_is_written_is_read(tmp_path_factory, conversation, turn, rewrite, passages, answer):
+    ranking = Ranking.of([Hit(id, score) for id, score in passages.items()])
+    made = Response(TurnId(conversation, turn), Rewrite(rewrite, ()), ranking, None, Answer("answer", answer))
+    folder = tmp_path_factory.mktemp("run")
+    TASK.write([made], folder, ALL)
+    run = TASK.read_run(folder)
+    key = f"{conversation}_{turn}"
+    assert run.turns == (made.id,)
+    assert run.rewrites == {key: rewrite}
+    assert {id: float32(score) for id, score in run.passages[key].items()} == passages
+    assert run.answers == {key: answer}
+
+
+def test_lone_surrogates_are_written_as_replacement_characters(tmp_path):
+    made = Response(TurnId(1, 1), Rewrite("a \ud800", ()), Ranking((Hit("p", 15.1),)))
+    found = written([made], tmp_path)
+    assert found[0]["Model_rewrite"] == "a \ufffd"
+    assert found[0]["Model_passages"] == {"p": 15.1}
+
+
+def test_responses_are_streamed(tmp_path):
+    alive = []
+
+    def responses():
+        for turn in range(50):
+            alive.append((tmp_path / ".run.json.part").stat().st_size)
+            yield Response(TurnId(1, turn), Rewrite("x" * 10_000, ()))
+
+    TASK.write(responses(), tmp_path, ALL)
+    assert alive[0] == 0 and alive[-1] > 200_000
+
+
+# --- failures while writing -----------------------------------------------------------------------------------------
+
+
+def fail_at(name, error, monkeypatch):
+    def failing(*args):
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(os, name, failing)
+
+
+def test_disk_full_leaves_nothing_new_and_keeps_the_old(tmp_path, monkeypatch):
+    TASK.write([response(1)], tmp_path, ALL)
+    before = (tmp_path / "run.json").read_bytes()
+    fail_at("fsync", errno.ENOSPC, monkeypatch)
+    with pytest.raises(StorageFull, match=r"run\.json: cannot be written \(No space left on device\); free space"):
+        TASK.write([response(2)], tmp_path, ALL)
+    assert (tmp_path / "run.json").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_really_full_device(tmp_path):
+    (tmp_path / ".run.json.part").symlink_to("/dev/full")
+    with pytest.raises(StorageFull, match="No space left on device"):
+        TASK.write((response(turn) for turn in range(1000)), tmp_path, ALL)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_output_not_writable(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageFull, match=r"run\.json: cannot be written \((File exists|Not a directory)\)"):
+        TASK.write([response()], tmp_path / "file", ALL)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_interrupted_run_leaves_nothing(tmp_path, error):
+    def responses():
+        yield response()
+        raise error
+
+    with pytest.raises(error):
+        TASK.write(responses(), tmp_path, ALL)
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- reading back ---------------------------------------------------------------------------------------------------
+
+
+def test_null_rewrites_and_answers_are_absent(tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps([{"Conversation_no": 1, "Turn_no": 1, "Model_rewrite": None, "Model_answer": None}]))
+    run = TASK.read_run(path)
+    assert (run.rewrites, run.passages, run.answers) == ({}, {}, {})
+    assert run.turns == (TurnId(1, 1),)
+
+
+def passages(value):
+    return [{"Conversation_no": 1, "Turn_no": 1, "Model_passages": value}]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, r"found \{\}; wanted a JSON array of \{Conversation_no, Turn_no, Model_rewrite"),
+        (passages(None), r"record 0 \(turn 1_1\): Model_passages: found None; input should be a valid dictionary"),
+        (passages([]), r"Model_passages: found \[\]; input should be a valid dictionary"),
+        (passages({"": 1}), r"Model_passages: found \{'': 1\}; wanted passage ids that are not empty"),
+        (passages({"a": "1"}), r"Model_passages\.a: found '1'; input should be a valid number"),
+        (passages({"a": None}), r"Model_passages\.a: found None; input should be a valid number"),
+        (passages({"a": True}), r"Model_passages\.a: found True; input should be a valid number"),
+        (passages({"a": float("nan")}), r"Model_passages\.a: found nan; input should be a finite number"),
+        (passages({"a": float("inf")}), r"Model_passages\.a: found inf; input should be a finite number"),
+        (passages({"a": 1e39}), r"Model_passages\.a: found 1e\+39; input should be less than 3402823567"),
+        ([{"Conversation_no": 1, "Turn_no": 1, "Model_answer": 3}], "Model_answer: found 3; input should be a valid s"),
+        ([{"Conversation_no": 1, "Turn_no": 1, "Model_rewrite": []}], r"Model_rewrite: found \[\]; input should be a"),
+        ([{"Turn_no": 1}], "record 0: Conversation_no: is missing"),
+        ([{"Conversation_no": float("nan"), "Turn_no": 1}], "Conversation_no: found nan; wanted a whole number"),
+    ],
+)
+def test_bad_runs_are_refused_with_the_place(tmp_path, content, message):
+    (tmp_path / "run.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=message):
+        TASK.read_run(tmp_path)
+
+
+def test_missing_run(tmp_path):
+    with pytest.raises(InputError, match=r"run\.json: no such file; wanted a JSON array"):
+        TASK.read_run(tmp_path)

@@ -1,0 +1,134 @@
+"""The house: directions of imports, light import, what may not be in the repository, the wheel."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Imports go downwards only (DESIGN): a module may import from layers with a smaller number.
+LAYERS = [
+    {"domain"},
+    {"errors", "text", "places", "validation"},
+    {"metrics", "stores", "models"},
+    {"components", "tasks"},
+    {"pipeline"},
+    {"driver", "indexing", "evaluation", "training"},
+    {"experiments", "qa"},
+    {"server"},
+    {"cli"},
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+
+def imports():
+    """(file, importing part, imported part) for every import inside the package, those for type checking too."""
+    for path in sorted((ROOT / "convqa").rglob("*.py")):
+        part = path.relative_to(ROOT / "convqa").parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module] if node.module != "convqa" else [f"convqa.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            for name in names:
+                if name and name.startswith("convqa."):
+                    yield path.name, part, name.split(".")[1]
+
+
+def test_imports_go_downwards_only():
+    seen = list(imports())
+    wrong = [
+        f"{file}: {here} imports {there}"
+        for file, here, there in seen
+        if here not in {"__init__", "__main__", there}
+        and there != "__version__"
+        and RANK[there] >= RANK[here]
+        # errors and validation serve the other members of the lowest layers
+        and (here, there) not in {("text", "errors"), ("text", "places"), ("validation", "errors")}
+    ]
+    assert len(seen) > 50
+    assert wrong == []
+
+
+def test_importing_convqa_is_light():
+    heavy = {"torch", "transformers", "elasticsearch", "haystack", "tantivy", "numpy", "pydantic"}
+    code = f"import sys, convqa; print(sorted(set(sys.modules) & {heavy!r}))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
+
+
+def test_the_commands_help_is_light():
+    code = (
+        "import sys\nfrom convqa.cli import main\nsys.argv = ['convqa', '--help']\n"
+        "try:\n    main()\nfinally:\n    print(sorted(set(sys.modules) & {'haystack', 'numpy', 'tantivy', 'torch'}))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stdout
+    assert out.strip().endswith("[]") and "Usage" in out
+
+
+def tracked():
+    out = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True, check=False)
+    if out.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in out.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def test_nothing_large_and_no_machine_paths_are_tracked():
+    files = tracked()
+    assert [str(path) for path in files if path.stat().st_size > 1_000_000] == []
+    pattern = re.compile(rb"(?<![\w.])/(work|farm|root/\.pyenv)/")
+    text = [path for path in files if path.suffix in {".py", ".md", ".yaml", ".yml", ".toml", ".sh", ""}]
+    assert [str(path) for path in text if path.name != "test_house.py" and pattern.search(path.read_bytes())] == []
+
+
+def test_files_and_functions_stay_small():
+    long = []
+    for path in (ROOT / "convqa").rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        if source.count("\n") > 350:
+            long.append(path.name)
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno > 60:
+                long.append(f"{path.name}:{node.name}")
+    assert long == []
+
+
+@pytest.mark.slow
+def test_the_wheel_works_outside_the_checkout(tmp_path):
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    names = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*")}
+    assert {
+        "convqa/share/pipelines/default.yaml",
+        "convqa/share/examples/qrecc-trec/questions.json",
+        "convqa/py.typed",
+    } <= names
+    code = (
+        "import convqa, sys; from convqa.places import shipped\n"
+        f"assert convqa.__file__.startswith({str(tmp_path)!r}), convqa.__file__\n"
+        "qa = convqa.load(collection=shipped('examples', 'qrecc-trec', 'passages.jsonl.gz'))\n"
+        'print(qa.conversation().ask("What is a physician\'s assistant?").answer.text)\n'
+    )
+    environment = {"PYTHONPATH": str(tmp_path / "site"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    assert "assistant" in done.stdout.lower()

@@ -1,0 +1,75 @@
+"""The Python door on real passages."""
+
+from __future__ import annotations
+
+import pytest
+
+import convqa
+from convqa.domain import Conversation, Turn, TurnId
+from convqa.errors import ConvqaError, StoreUnavailable, WorkError
+
+
+@pytest.fixture(scope="module")
+def qa(tmp_path_factory):
+    from pathlib import Path
+
+    from convqa.indexing import index
+
+    folder = tmp_path_factory.mktemp("qa") / "collection"
+    index([Path(__file__).resolve().parents[1] / "examples" / "qrecc-trec" / "passages.jsonl.gz"], str(folder))
+    return convqa.load(collection=folder)
+
+
+def test_a_conversation_remembers(qa):
+    talk = qa.conversation()
+    first = talk.ask("What is a physician's assistant?")
+    assert first.answer.kind == "answer" and first.answer.sentences[0].citations
+    second = talk.ask("What does it cost?")
+    assert {term for query in second.rewrite.queries for term, _ in query.terms} & {"physician", "assistant"}
+    assert [exchange.answer for exchange in talk.history] == [first.answer.text, second.answer.text]
+
+
+def test_conversations_do_not_mix(qa):
+    one, other = qa.conversation(), qa.conversation()
+    one.ask("What is a physician's assistant?")
+    assert other.ask("What does it cost?").rewrite.queries[0].terms == ()
+
+
+def test_citations_are_the_passages_own_characters(qa):
+    response = qa.conversation().ask("What is a physician's assistant?")
+    passages = {hit.id: hit.passage for hit in response.ranking.hits}
+    for sentence in response.answer.sentences:
+        for citation in sentence.citations:
+            quote = passages[citation.passage_id].text[citation.start : citation.end]
+            assert " ".join(quote.split()) == sentence.text
+
+
+def test_drive_answers_as_a_conversation_does(qa):
+    questions = ["What is a physician's assistant?", "What does it cost?"]
+    talks = [Conversation("c", tuple(Turn(TurnId("c", n), q) for n, q in enumerate(questions, 1)))]
+    driven = [response.answer.text for response in qa.drive(talks)]
+    talk = qa.conversation()
+    assert driven == [talk.ask(question).answer.text for question in questions]
+
+
+def test_overrides_and_errors(tmp_path):
+    with pytest.raises(ConvqaError, match="Did you mean 'copy-bm25'"):
+        convqa.load("copy-bm26")
+    with pytest.raises(ConvqaError, match="--collection"):
+        convqa.load("default")
+    with pytest.raises(ConvqaError, match="nowhere"):
+        convqa.load("default", collection=tmp_path / "nowhere")
+
+
+def test_run_errors_are_ordinary_errors_at_the_door(qa, monkeypatch):
+    def away(*arguments, **named):
+        raise StoreUnavailable("the store is away.")
+
+    monkeypatch.setattr("convqa.components.retrievers.bm25.BM25.search", away)
+    with pytest.raises(WorkError, match="the store is away"):
+        qa.conversation().ask("Who?")
+
+
+def test_what_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'lod'"):
+        convqa.lod  # noqa: B018

@@ -1,0 +1,96 @@
+"""Offsets of sentences: what they cover, where lines and long texts are cut, and that wild text costs nothing."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convqa.text.sentences import LONGEST, sentences
+
+
+def said(text, language="en"):
+    return [text[start:end] for start, end in sentences(text, language)]
+
+
+def test_abbreviations_and_blanks():
+    assert said("  Dr. Smith came.   He left!\t") == ["Dr. Smith came.", "He left!"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "wanted"),
+    [
+        ("zh", "你好吗？我很好。", ["你好吗？", "我很好。"]),
+        ("ar", "كيف حالك؟ أنا بخير.", ["كيف حالك؟", "أنا بخير."]),
+        ("de", "Das kostet z. B. 3 Euro. Gut.", ["Das kostet z. B. 3 Euro.", "Gut."]),
+        ("xx", "One. Two.", ["One.", "Two."]),
+    ],
+)
+def test_languages(language, text, wanted):
+    assert said(text, language) == wanted
+
+
+def test_offsets_are_code_points_behind_emoji():
+    text = "👩‍👩‍👧 yes. 𝔘nicode."
+    assert said(text) == ["👩‍👩‍👧 yes.", "𝔘nicode."]
+
+
+def test_no_sentences_in_nothing():
+    assert sentences("") == sentences(" \n\t\r\n ") == []
+
+
+def test_lines_of_a_list_are_sentences():
+    assert said("You need:\n* a form\n* a photo\nThen wait") == ["You need:", "* a form", "* a photo", "Then wait"]
+
+
+def test_wrapped_lines_stay_together():
+    text = "No other mission has been as productive as this one of those of the\nUnited States, which changed it."
+    assert said(text) == [text]
+    assert said("as\nproductive") == ["as\nproductive"]
+
+
+def test_a_menu_without_a_stop_is_cut_at_blanks():
+    parts = said("Home Services " * 200)
+    assert max(map(len, parts)) <= LONGEST
+    assert " ".join(parts).split() == ["Home", "Services"] * 200
+    assert {part.split()[-1] for part in parts} <= {"Home", "Services"}
+
+
+def test_a_quoted_paragraph_is_cut_at_its_sentences():
+    quote = '"' + " ".join(f"Sentence number {number} says a little something." for number in range(12)) + '"'
+    assert len(quote) > LONGEST
+    assert len(said(quote)) == 12
+
+
+def test_a_caller_cannot_spoil_the_cache():
+    sentences("One. Two.").clear()
+    assert said("One. Two.") == ["One.", "Two."]
+
+
+@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from("\r\n. ?!*|\"'؟。é\ud800")), max_size=1500))
+def test_sentences_are_in_order_apart_trimmed_and_cover_all_but_blanks(text):
+    found = sentences(text)
+    assert all(0 <= start < end <= len(text) for start, end in found)
+    assert all(before[1] <= after[0] for before, after in zip(found, found[1:], strict=False))
+    assert all(text[start:end] == text[start:end].strip() for start, end in found)
+    assert max((end - start for start, end in found), default=0) <= LONGEST
+    assert "".join("".join(text[start:end].split()) for start, end in found) == "".join(text.split())
+
+
+@pytest.mark.parametrize("text", [" " * 200_000, "\n" * 50_000, '"' * 200_000, "a. " * 50_000, "\n* a" * 20_000])
+def test_wild_runs_take_no_time(text):
+    start = time.perf_counter()
+    sentences(text)
+    assert time.perf_counter() - start < 5  # a quadratic rule takes minutes
+
+
+def test_real_passages(data):
+    with (data / "conversations" / "mtrag_un" / "passages.jsonl").open(encoding="utf-8") as lines:
+        texts = [json.loads(line)["text"] for line in lines]
+    lengths = [end - start for text in texts for start, end in sentences(text)]
+    assert all(sentences(text) for text in texts if text.strip())
+    assert max(lengths) <= LONGEST
+    assert 40 < sum(lengths) / len(lengths) < 150
