@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from convqa.domain import TurnId
 from convqa.evaluation.result import Evaluation, Summaries
@@ -64,7 +65,7 @@ def write_turns(evaluation: Evaluation, path: Path) -> Path:
 
 def render(evaluation: Evaluation) -> Group:
     """Tables for the terminal. A measure that could not be computed shows a dash and the reason."""
-    table = Table("measure", title=f"{evaluation.run.path}", title_justify="left")
+    table = Table("measure", title=Text(str(evaluation.run.path)), title_justify="left")
     table.add_column("mean", justify="right")
     table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("turns", justify="right", no_wrap=True)
@@ -73,9 +74,11 @@ def render(evaluation: Evaluation) -> Group:
         if name in evaluation.summaries:
             summary = evaluation.summaries[name]
             span = f"{summary.low:.3f} - {summary.high:.3f}"
-            table.add_row(name, f"{summary.mean:.3f}", span, f"{summary.turns:,}", _beside(name, evaluation.summaries))
+            table.add_row(
+                Text(name), f"{summary.mean:.3f}", span, f"{summary.turns:,}", _beside(name, evaluation.summaries)
+            )
         else:
-            table.add_row(name, "-", "-", "0", evaluation.skipped[name])
+            table.add_row(Text(name), "-", "-", "0", evaluation.skipped[name])
     return Group(table, *(_breakdown(evaluation, name) for name in evaluation.breakdowns))
 
 
@@ -90,14 +93,14 @@ def _beside(name: str, summaries: Summaries) -> str:
 def _breakdown(evaluation: Evaluation, name: str) -> Table:
     """Means by group, each with the number of turns that it rests on."""
     measures = [measure for measure in evaluation.official if measure in evaluation.summaries]
-    table = Table(title=f"by {name}: mean (turns)", title_justify="left")
-    table.add_column(name, no_wrap=True)
+    table = Table(title=Text(f"by {name}: mean (turns)"), title_justify="left")
+    table.add_column(Text(name), no_wrap=True)
     for measure in measures:
-        table.add_column(measure, justify="right", no_wrap=True)
+        table.add_column(Text(measure), justify="right")
     for group, summaries in evaluation.breakdowns[name].items():
         cells = [
             f"{summaries[measure].mean:.3f} ({summaries[measure].turns:,})" if measure in summaries else "-"
             for measure in measures
         ]
-        table.add_row(group, *cells)
+        table.add_row(Text(group), *cells)
     return table

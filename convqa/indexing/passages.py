@@ -122,14 +122,16 @@ def _parsed(line: bytes, place: str, notes: _Notes) -> Any:
         return orjson.loads(line)
     except orjson.JSONDecodeError as error:
         reason = str(error)
-    # orjson refuses a lone surrogate; the standard library lets it through.
+    # orjson refuses lone surrogates (and NaN); the standard library lets them through.
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
         raise InputError(f"{place}: found {shorten(line)}, which is not JSON ({reason}). {_WANTED}") from None
     if isinstance(data, dict):
-        notes.once("surrogate", "%s: lone surrogates are replaced by U+FFFD, here and in what follows", place)
-        return {key: value if key == "id" else _mended(value) for key, value in data.items()}
+        mended = {key: value if key == "id" else _mended(value) for key, value in data.items()}
+        if mended != data:
+            notes.once("surrogate", "%s: lone surrogates are replaced by U+FFFD, here and in what follows", place)
+        return mended
     return data
 
 
@@ -167,8 +169,6 @@ def _meta(meta: dict[str, MetaValue] | None, place: str) -> dict[str, MetaValue]
     for name, value in (meta or {}).items():
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"{place}: meta.{name}: found {value}; wanted: a finite number.")
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise InputError(f"{place}: meta.{name}: found {value}; wanted: a number of at most 64 bits.")
     return meta or {}
 
 

@@ -240,3 +240,15 @@ def test_the_log_goes_to_a_file_too(call, small, indexed, tmp_path):
     shutil.rmtree(tmp_path / "out", ignore_errors=True)
     code, _, _ = call("run", small, tmp_path / "out", "--collection", indexed, "--log-file", tmp_path / "log", "-v")
     assert code == 0 and (tmp_path / "log").exists()
+
+
+def test_a_turn_does_not_depend_on_its_batch_mates(call, small, indexed, tmp_path):
+    runs = []
+    for size in (1, 7, 64):
+        call("run", small, tmp_path / str(size), "--collection", indexed, "--batch-size", size, "--quiet")
+        runs.append(json.loads((tmp_path / str(size) / "run.json").read_text()))
+    for one, other in ((runs[0], runs[1]), (runs[0], runs[2])):
+        for a, b in zip(one, other, strict=True):
+            assert a.pop("Model_passages") == pytest.approx(dict(b["Model_passages"]), abs=1e-4)
+            assert a == {key: value for key, value in b.items() if key != "Model_passages"}
+            a["Model_passages"] = b["Model_passages"]

@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.domain import TurnId
@@ -270,6 +270,13 @@ def test_breakdown_by_history_believes_the_questions_beside_the_truth(score, tmp
     assert found == {"empty history": 0, "with history": 1}
 
 
+def test_the_first_turn_is_the_one_with_the_lowest_number(score):
+    breakdowns = score([truth_record(5, "", [], "x"), truth_record(3, "", [], "x"), *T], R, breakdown=["history"])
+    assert breakdowns.breakdowns["history"]["empty history"]["F1"].turns == 1
+    other = score(list(reversed(T)), R, breakdown=["history"])
+    assert other.breakdowns["history"]["empty history"]["MRR"].mean == 0.5
+
+
 def test_breakdown_by_odd_values(score):
     truth = [truth_record(1, "", [], "x") | {"f": ["é", 1]}, truth_record(2, "", [], "x"), T[2] | {"f": ""}]
     evaluation = score(truth, R, breakdown=["f"])
@@ -295,6 +302,7 @@ def by_turn(evaluation):
     return {name: dict(zip(scores.ids, scores.values, strict=True)) for name, scores in evaluation.scores.items()}
 
 
+@settings(deadline=None)
 @given(truth=turns, run=turns, seed=st.integers(0, 9))
 def test_order_is_irrelevant_and_scores_lie_between_0_and_1(tmp_path_factory, truth, run, seed):
     truth_records = [truth_record(n, r, sorted(p), a) for n, (r, p, a) in enumerate(truth, 1)]

@@ -15,7 +15,7 @@ TRUTH = [
         "Truth_rewrite": "",
         "Truth_passages": ["a"],
         "Truth_answer": "x",
-        "kind": "y",
+        "kind": "[red]",
     },
     {
         "Conversation_no": 7,
@@ -65,7 +65,7 @@ def test_table_shows_dashes_turns_and_what_stands_beside(evaluation):
     assert rows["MRR"][2:] == ["1", "MRR@10 0.500, nDCG@3 0.631, nDCG@10 0.631, R@10 1.000, R@100 1.000"]
     assert rows["EM"][0::2] == ["0.500", "2"]
     assert rows["ROUGE1-R"][3] == "precision 0.667, F1 0.700, 2.0 words, 1.5 words in truth"
-    assert rows["y"] == ["0.500 (1)", "1.000 (1)", "1.000 (1)", "1.000 (1)"]
+    assert rows["[red]"] == ["0.500 (1)", "1.000 (1)", "1.000 (1)", "1.000 (1)"]
     assert rows["(empty)"] == ["-", "0.000 (1)", "0.000 (1)", "0.500 (1)"]
 
 
@@ -85,7 +85,7 @@ def test_json_holds_means_intervals_and_reasons(evaluation):
     data = json.loads(json.dumps(evaluation.to_json()))
     assert data["measures"]["MRR"] == {"mean": 0.5, "low": 0.5, "high": 0.5, "turns": 1}
     assert data["skipped"] == {"QR": "the truth has no rewrites of turns after the first"}
-    assert data["breakdowns"]["kind"]["y"]["EM"]["mean"] == 1
+    assert data["breakdowns"]["kind"]["[red]"]["EM"]["mean"] == 1
     assert data["options"] == {"eval_missing_truth": False, "eval_turn_one_rewrites": False, "seed": 1}
     assert data["truth"].endswith("ground-truth.json") and data["run"].endswith("run.json")
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import ir_measures
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import RR, R, nDCG
 
@@ -50,6 +50,7 @@ ids = st.text(st.characters(codec="utf-8", exclude_characters="%"), min_size=1, 
 scores = st.integers(-2, 2) | st.floats(-1e3, 1e3)
 
 
+@settings(deadline=None)
 @given(
     truth=st.dictionaries(st.integers(1, 5), st.sets(ids, min_size=1, max_size=3), min_size=1),
     run=st.dictionaries(st.integers(1, 5), st.dictionaries(ids, scores, max_size=8), min_size=1),

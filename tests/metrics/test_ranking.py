@@ -4,7 +4,7 @@ import math
 
 import ir_measures
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import RR, R, nDCG
 
@@ -17,6 +17,7 @@ ids = st.text(st.characters(exclude_categories=["Cs", "Z", "C"]), min_size=1, ma
 scores = st.integers(-3, 3).map(float) | st.floats(-100, 100) | st.sampled_from([15.0000001, 15.0000002])
 
 
+@settings(deadline=None)
 @given(run=st.dictionaries(ids, scores, min_size=1, max_size=12), relevant=st.sets(ids, min_size=1, max_size=4))
 def test_as_trec_eval(run, relevant):
     measures = [RR, nDCG @ 3, nDCG @ 10, R @ 1, R @ 10]

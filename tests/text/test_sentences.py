@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -74,7 +75,7 @@ def test_a_caller_cannot_spoil_the_cache():
 def test_sentences_are_in_order_apart_trimmed_and_cover_all_but_blanks(text):
     found = sentences(text)
     assert all(0 <= start < end <= len(text) for start, end in found)
-    assert all(before[1] <= after[0] for before, after in zip(found, found[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in pairwise(found))
     assert all(text[start:end] == text[start:end].strip() for start, end in found)
     assert max((end - start for start, end in found), default=0) <= LONGEST
     assert "".join("".join(text[start:end].split()) for start, end in found) == "".join(text.split())

@@ -10,8 +10,8 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Builder
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
-from convqa.text.analysis import analyzer
 from convqa.text.sentences import sentences
+from convqa.text.words import words
 
 _NEAREST = 3
 _SAME = 0.7
@@ -36,7 +36,7 @@ class Sentences(Builder):
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         spans = reading.spans if reading and reading.spans else tuple(_beginning(ranking, turn.language))
-        chosen = list(_apart(spans, self.sentences, turn.language))
+        chosen = list(_apart(spans, self.sentences))
         if not chosen:
             return _nothing(ranking)
         place = {hit.id: index for index, hit in enumerate(ranking.hits)}
@@ -49,14 +49,14 @@ class Sentences(Builder):
         return Answer("answer", joint.join(sentence.text for sentence in said), said, score=score)
 
 
-def _apart(spans: Iterable[Span], most: int, language: str) -> Iterator[Span]:
+def _apart(spans: Iterable[Span], most: int) -> Iterator[Span]:
     """The first ``most`` spans that do not repeat one another."""
     taken: list[frozenset[str]] = []
     for span in spans:
-        words = frozenset(analyzer(language).words(span.text))
-        if any(len(words & other) > _SAME * min(len(words), len(other)) for other in taken):
+        said = frozenset(words(span.text))
+        if any(len(said & other) > _SAME * min(len(said), len(other)) for other in taken):
             continue
-        taken.append(words)
+        taken.append(said)
         yield span
         if len(taken) == most:
             return

@@ -30,8 +30,10 @@ _OPENING = 0.2
 """Rank and opening fall off as 1, 1/2, 1/3 ..., over the passages and over the sentences of one."""
 _LENGTH, _LONG = 0.3, 20
 """Grows with the number of tokens up to this many: headings and fragments say little."""
-_FRAGMENT, _QUESTION = -0.2, -0.3
+_FRAGMENT, _ASKS = -0.2, -0.6
 """Sentences without a closing mark, and those that ask."""
+_REPLY = 0.8
+"""A sentence has this much of what the sentence before it asks: lists of questions and answers repeat only the one."""
 
 _CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]\u3002\uff01\uff1f\u300d\u300f\u061f\u06d4\u0964")
 _ASKING = frozenset("?\uff1f\u061f")
@@ -44,7 +46,7 @@ class Sentences(Reader):
     A score is the share of the question's words that the sentence or its passage's title has, each word counting its
     idf, plus that of the history terms times their weights, plus what speaks for the passage (density, rank) and for
     the sentence whatever the question (place, length, form). The null score is the share of the question that no
-    sentence with its title has: it is above all sentences only where nothing of the question was found.
+    sentence with its title has: 1 where nothing of the question was found, 0 where a sentence has all of it.
 
     :param passages: how many of the top passages are read; those without their text are passed over.
     """
@@ -63,9 +65,8 @@ class Sentences(Reader):
             best = max(best, share)
             found += [(-score, place, index, passage) for index, score in enumerate(scores)]
         top = heapq.nsmallest(_MOST_SPANS, found, key=lambda row: row[:3])
-        return Reading(
-            tuple(_span(passage, index, -score, turn.language) for score, _, index, passage in top), 1 - best
-        )
+        spans = tuple(_span(passage, index, -score, turn.language) for score, _, index, passage in top)
+        return Reading(spans, max(0.0, 1 - best))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +110,17 @@ def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class _Marked:
-    """A passage, ready to be scored: token -> the sentences that have it, and what the sentences are worth alone."""
+    """A passage, ready to be scored.
+
+    ``holders`` are the sentences that have a token, ``worth`` what speaks for each whatever the question; ``replies``
+    come after a sentence that asks.
+    """
 
     offsets: tuple[tuple[int, int], ...]
     holders: Mapping[str, tuple[int, ...]]
     title: frozenset[str]
     worth: tuple[float, ...]
+    replies: tuple[int, ...]
 
 
 def _scores(marked: _Marked, wanted: _Wanted, place: int) -> tuple[list[float], float]:
@@ -128,6 +134,8 @@ def _scores(marked: _Marked, wanted: _Wanted, place: int) -> tuple[list[float], 
         if token not in marked.title:
             for index in marked.holders.get(token, ()):
                 shares[index] += share
+    for index in marked.replies:
+        shares[index] = max(shares[index], _REPLY * shares[index - 1])
     passage = _DENSITY * sum(shares) / len(shares) + _RANK / (1 + place)
     scores = [worth + share + passage for worth, share in zip(marked.worth, shares, strict=True)]
     for token, share in wanted.terms.items():
@@ -148,11 +156,12 @@ def _marked(title: str, text: str, language: str) -> _Marked:
         for token in set(tokens):
             holders.setdefault(token, []).append(index)
     listed = {token: tuple(indices) for token, indices in holders.items()}
-    return _Marked(offsets, listed, frozenset(analysis.tokens(title)), tuple(worth))
+    replies = tuple(index for index, (_, end) in enumerate(offsets[:-1], 1) if text[end - 1] in _ASKING)
+    return _Marked(offsets, listed, frozenset(analysis.tokens(title)), tuple(worth), replies)
 
 
 def _worth(tokens: int, index: int, last: str) -> float:
-    form = (_QUESTION if last in _ASKING else 0.0) + (0.0 if last in _CLOSING else _FRAGMENT)
+    form = (_ASKS if last in _ASKING else 0.0) + (0.0 if last in _CLOSING else _FRAGMENT)
     return _OPENING / (1 + index) + _LENGTH * min(tokens, _LONG) / _LONG + form
 
 

@@ -1,4 +1,4 @@
-"""The forward file: for each passage its distinct terms with their counts, one file set for each field."""
+"""The forward file: for each passage its distinct terms, with their counts in text and in title."""
 
 from __future__ import annotations
 
@@ -11,77 +11,99 @@ from numpy.typing import NDArray
 
 from convqa.stores.embedded.files import OFFSET, Appender, Blob, array
 
+NAME = "forward"
 TERM = np.dtype("<u4")
-COUNT = np.dtype("<u2")
-"""Counts stop at 65,535."""
+COUNTS = np.dtype("<u2")
+"""Both counts of a term: text * 16 + title. They stop at 4,095 in a text and at 15 in a title."""
+
+_TITLE_BITS = 4
+_MOST_IN_TITLE = 2**_TITLE_BITS - 1
+_MOST_IN_TEXT = 2**12 - 1
+_LOW = np.uint64(0xFFFFFFFF)
 
 
 class Forward:
-    """The reading side of one field."""
+    """The reading side."""
 
-    def __init__(self, folder: Path, name: str, sizes: dict[str, int]) -> None:
-        self._terms = Blob(folder, name, sizes, TERM.itemsize)
-        self._counts = array(folder / f"{name}.counts", COUNT, sizes[f"{name}.counts"])
+    def __init__(self, folder: Path, sizes: dict[str, int]) -> None:
+        self._terms = Blob(folder, NAME, sizes, TERM.itemsize)
+        self._counts = array(folder / f"{NAME}.counts", COUNTS, sizes[f"{NAME}.counts"])
 
-    def frequencies(self, numbers: NDArray[Any], slots: NDArray[Any], width: int) -> NDArray[np.float64]:
-        """How often the terms of a query occur in passages.
+    def frequencies(
+        self, numbers: NDArray[Any], slots: NDArray[Any], width: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How often the terms of a query occur in the texts and in the titles of passages.
 
         :param numbers: of C passages. :param slots: for each term of the vocabulary 0, or its place in the query
             counted from 1. :param width: terms in the query.
-        :return: shape (width, C).
+        :return: two arrays of shape (width, C).
         """
-        found = np.zeros((width + 1, len(numbers)))
         # One copy of all rows, then one look-up: a loop over passages would take five times as long.
         wanted = slots.take(np.frombuffer(b"".join(self._terms.rows(numbers)), TERM))
-        hits = np.flatnonzero(wanted.astype(bool))
+        hits = np.flatnonzero(wanted)
         starts, ends = self._terms.bounds(numbers)
         ends_joined = np.cumsum(ends - starts)
-        rows = np.searchsorted(ends_joined, hits, side="right")
-        found[wanted[hits], rows] = self._counts[hits + (ends - ends_joined)[rows]]
-        return found[1:]
+        passages = np.searchsorted(ends_joined, hits, side="right")
+        counts = self._counts[hits + (ends - ends_joined)[passages]]
+        places = wanted[hits] - 1, passages
+        text, title = np.zeros((width, len(numbers))), np.zeros((width, len(numbers)))
+        text[places] = counts >> _TITLE_BITS
+        title[places] = counts & _MOST_IN_TITLE
+        return text, title
 
 
 class ForwardAppender:
-    """The writing side of one field."""
+    """The writing side."""
 
-    def __init__(self, folder: Path, name: str, sizes: dict[str, int]) -> None:
-        self._name = name
-        self._terms = Appender(folder / f"{name}.data", sizes.get(f"{name}.data", 0))
-        self._counts = Appender(folder / f"{name}.counts", sizes.get(f"{name}.counts", 0))
-        self._offsets = Appender(folder / f"{name}.offsets", sizes.get(f"{name}.offsets", 0))
+    def __init__(self, folder: Path, sizes: dict[str, int]) -> None:
+        self._terms = Appender(folder / f"{NAME}.data", sizes.get(f"{NAME}.data", 0))
+        self._counts = Appender(folder / f"{NAME}.counts", sizes.get(f"{NAME}.counts", 0))
+        self._offsets = Appender(folder / f"{NAME}.offsets", sizes.get(f"{NAME}.offsets", 0))
         if self._offsets.size == 0:
             self._offsets.append(bytes(OFFSET.itemsize))
 
-    def extend(self, rows: Sequence[Sequence[int]]) -> NDArray[np.uint64]:
-        """Append one row of terms (with repeats) for each passage.
+    def extend(
+        self, texts: Sequence[Sequence[int]], titles: Sequence[Sequence[int]]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Append passages: the terms of their texts and of their titles, with repeats.
 
-        :return: the distinct (row << 32 | term), sorted.
+        :return: terms of texts, of titles and of both; each as often as there are passages that have it.
         """
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        terms = np.fromiter((term for row in rows for term in row), np.uint64, int(lengths.sum()))
-        keys = np.repeat(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), lengths) | terms
-        distinct: NDArray[np.uint64]
-        distinct, counts = np.unique(keys, return_counts=True)
-        sizes = np.bincount((distinct >> np.uint64(32)).astype(np.int64), minlength=len(rows))
+        text, text_counts = np.unique(_keys(texts), return_counts=True)
+        title, title_counts = np.unique(_keys(titles), return_counts=True)
+        both = np.union1d(text, title)
+        counts = np.zeros(len(both), COUNTS)
+        counts[np.searchsorted(both, text)] = np.minimum(text_counts, _MOST_IN_TEXT) << _TITLE_BITS
+        counts[np.searchsorted(both, title)] |= np.minimum(title_counts, _MOST_IN_TITLE).astype(COUNTS)
+        sizes = np.bincount((both >> np.uint64(32)).astype(np.int64), minlength=len(texts))
         self._offsets.append((self._terms.size // TERM.itemsize + np.cumsum(sizes)).astype(OFFSET).data)
-        self._terms.append((distinct & np.uint64(0xFFFFFFFF)).astype(TERM).data)
-        self._counts.append(np.minimum(counts, np.iinfo(COUNT).max).astype(COUNT).data)
-        return distinct
+        self._terms.append((both & _LOW).astype(TERM).data)
+        self._counts.append(counts.data)
+        return text & _LOW, title & _LOW, both & _LOW
 
-    def terms(self, number: int) -> NDArray[Any]:
-        """The distinct terms of a passage, sorted."""
+    def terms(self, number: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """The distinct terms of a passage's text, of its title and of both."""
         start = number * OFFSET.itemsize
         first, last = np.frombuffer(self._offsets.read(start, start + 2 * OFFSET.itemsize), OFFSET).tolist()
-        return np.frombuffer(self._terms.read(first * TERM.itemsize, last * TERM.itemsize), TERM)
+        both = np.frombuffer(self._terms.read(first * TERM.itemsize, last * TERM.itemsize), TERM)
+        counts = np.frombuffer(self._counts.read(first * COUNTS.itemsize, last * COUNTS.itemsize), COUNTS)
+        return both[counts > _MOST_IN_TITLE], both[counts & _MOST_IN_TITLE > 0], both
 
     def sync(self) -> dict[str, int]:
         """Make everything last; returns the files with their sizes."""
         sizes = {}
         for kind, file in (("data", self._terms), ("counts", self._counts), ("offsets", self._offsets)):
             file.sync()
-            sizes[f"{self._name}.{kind}"] = file.size
+            sizes[f"{NAME}.{kind}"] = file.size
         return sizes
 
     def close(self) -> None:
         for file in (self._terms, self._counts, self._offsets):
             file.close()
+
+
+def _keys(rows: Sequence[Sequence[int]]) -> NDArray[np.uint64]:
+    """row << 32 | term."""
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    terms = np.fromiter((term for row in rows for term in row), np.uint64, int(lengths.sum()))
+    return np.repeat(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), lengths) | terms

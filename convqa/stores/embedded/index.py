@@ -76,7 +76,7 @@ class CandidateIndex:
             self._schema = index.schema
             self._searcher = index.searcher()
 
-    def candidates(self, query: Query, limit: int) -> NDArray[np.int64]:
+    def best(self, query: Query, limit: int) -> NDArray[np.int64]:
         """Numbers of the best ``limit`` passages, best first."""
         hits = self._searcher.search(query, limit=limit, count=False).hits
         return np.array(self._searcher.fast_field_values("n", [address for _, address in hits]), np.int64)
@@ -112,6 +112,7 @@ class IndexWriter:
     """The writing side. One thread: with more, passages get other document numbers in every build."""
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         index = _open(folder / FOLDER)
         self._schema = index.schema
         self._writer = index.writer(heap_size=_HEAP, num_threads=1)
@@ -140,3 +141,7 @@ class IndexWriter:
         """End; what was not committed is dropped."""
         self._writer.rollback()
         self._writer.wait_merging_threads()
+        # tantivy makes these two for their owner only.
+        mode = (self._folder / "manifest.json").stat().st_mode
+        for name in ("meta.json", ".managed.json"):
+            (self._folder / FOLDER / name).chmod(mode)

@@ -43,7 +43,8 @@ def bm25(
     """
     idf = np.log1p((totals.passages - df + 0.5) / (df + 0.5))
     norms = k1 * (1 - b + b * lucene_lengths(lengths) / totals.average)
-    parts = np.divide(frequencies, frequencies + norms, out=np.zeros_like(frequencies), where=frequencies > 0)
+    # Never 0 / 0, though k1 may be 0.
+    parts = frequencies / (frequencies + np.maximum(norms, 1e-30))
     # Added term by term, so that a passage's score does not depend on its neighbours.
     scores: NDArray[np.float64] = ((weights * idf)[:, None] * parts).sum(axis=0)
     return scores

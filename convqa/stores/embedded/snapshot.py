@@ -38,11 +38,10 @@ class Snapshot:
         sizes = manifest.files if generation else defaultdict[str, int](int)
         self.manifest = manifest
         self._folder = folder
-        self._analyzer = _analyzer(folder, manifest)
+        self.analyzer = _analyzer(folder, manifest)
         self._passages = Blob(folder, "passages", sizes)
         self._ids = Blob(folder, "ids", sizes)
-        self._text = Forward(folder, "text", sizes)
-        self._title = Forward(folder, "title", sizes)
+        self._forward = Forward(folder, sizes)
         self._lengths = array(folder / "lengths", NUMBER, sizes["lengths"]).reshape(-1, 2)
         self.vocabulary = Vocabulary(folder, generation, sizes)
         self.lookup = Lookup(
@@ -50,7 +49,7 @@ class Snapshot:
             array(folder / f"ids.numbers.{generation}", NUMBER, sizes[f"ids.numbers.{generation}"]),
         )
         self.deleted = array(folder / f"deleted.{generation}", NUMBER, sizes[f"deleted.{generation}"])
-        self._index = CandidateIndex(folder)
+        self.candidates = CandidateIndex(folder)
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -94,7 +93,7 @@ class Snapshot:
 
     def search(self, query: Query, k: int, params: SearchParams, texts: int, slots: NDArray[Any]) -> Ranking:
         """Rank the best ``k`` passages. ``slots``: zeros, one for each term; zeros again when this returns."""
-        weights = weigh(query, self._analyzer, params.stopwords)
+        weights = weigh(query, self.analyzer, params.stopwords)
         known = {token: term for token in sorted(weights) if (term := self.vocabulary.term(token)) is not None}
         if not known or k < 1:
             return Ranking()
@@ -109,10 +108,10 @@ class Snapshot:
         return self._ranking(numbers, scores.astype(np.float32), k, texts)
 
     def _candidates(self, weights: Mapping[str, float], wanted: int, params: SearchParams) -> NDArray[np.int64]:
-        query = self._index.query(weights, params.title_weight, params.filter)
+        query = self.candidates.query(weights, params.title_weight, params.filter)
         limit = wanted
         while True:
-            found = self._index.candidates(query, limit)
+            found = self.candidates.best(query, limit)
             live = found[found < self.manifest.numbers]
             if len(self.deleted):
                 places = np.minimum(np.searchsorted(self.deleted, live), len(self.deleted) - 1)
@@ -138,10 +137,7 @@ class Snapshot:
             totals = self._totals(field)
             return bm25(frequencies, weights, self.vocabulary.df(field)[terms], lengths, totals, k1, b)
 
-        text = self._text.frequencies(numbers, slots, len(terms))
-        if not self._totals("title").tokens:
-            return score("text", text, lengths[:, 0])
-        title = self._title.frequencies(numbers, slots, len(terms))
+        text, title = self._forward.frequencies(numbers, slots, len(terms))
         if params.title_weight is None:
             return score("all", text + title, lengths.sum(axis=1))
         return score("text", text, lengths[:, 0]) + params.title_weight * score("title", title, lengths[:, 1])
@@ -152,21 +148,17 @@ class Snapshot:
     def _ranking(self, numbers: NDArray[np.int64], scores: NDArray[np.float32], k: int, texts: int) -> Ranking:
         order = np.argsort(-scores, kind="stable")
         ranked = scores[order]
-        cut = min(k, int(np.searchsorted(-ranked, 0.0)))
+        cut = min(k, int(np.count_nonzero(ranked > 0)))
         if cut == 0:
             return Ranking()
         end = int(np.searchsorted(-ranked, -ranked[cut - 1], side="right"))
         best = numbers[order[:end]]
-        rows = list(
-            zip(ranked[:end].tolist(), (id.decode() for id in self._ids.rows(best)), best.tolist(), strict=True)
-        )
-        rows.sort(key=_by_score_and_id, reverse=True)
-        return Ranking(
-            tuple(
-                Hit(id, score, self._passage(number) if place < texts else None)
-                for place, (score, id, number) in enumerate(rows[:cut])
-            )
-        )
+        ids = [id.decode() for id in self._ids.rows(best)]
+        rows = list(zip(ranked[:end].tolist(), ids, best.tolist(), strict=True))
+        if (ranked[1:end] == ranked[: end - 1]).any():
+            rows.sort(key=_by_score_and_id, reverse=True)
+        shown = [Hit(id, score, self._passage(number)) for score, id, number in rows[: min(texts, cut)]]
+        return Ranking((*shown, *[Hit(id, score) for score, id, _ in rows[len(shown) : cut]]))
 
 
 def _by_score_and_id(row: tuple[float, str, int]) -> tuple[float, str]:

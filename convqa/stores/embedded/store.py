@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from convqa.domain import Passage, Query, Ranking
-from convqa.errors import InputError, WorkError
+from convqa.errors import InputError, StoreDamaged, WorkError
 from convqa.stores.base import Info, SearchParams, refuse_unknown
 from convqa.stores.embedded import index
 from convqa.stores.embedded.manifest import FORMAT, NAME, Manifest, sync_folder
@@ -139,11 +139,13 @@ def create(folder: Path, language: str, replace: bool = False) -> Iterator[Embed
 
     :raises InputError: if there is something in its place and it is not to be replaced, or is no collection.
     """
+    folder = Path(os.path.realpath(folder))
     _check_target(folder, replace)
     with writing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         _sweep(folder)
-        aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.tmp-", dir=folder.parent))
+        aside = _beside(folder)
+        aside.mkdir()
         building = FileLock(aside / _BUILDING)
         building.acquire(timeout=0)
     try:
@@ -177,28 +179,34 @@ def _check_target(folder: Path, replace: bool) -> None:
 def _put(aside: Path, folder: Path) -> None:
     for lock in (LOCK, _BUILDING):
         (aside / lock).unlink(missing_ok=True)
-    aside.chmod(0o777 & ~_umask())
-    old = None
+    old = _beside(folder)
     if folder.exists():
-        old = Path(tempfile.mkdtemp(prefix=f"{folder.name}.tmp-", dir=folder.parent)) / "old"
         folder.rename(old)
     aside.rename(folder)
     sync_folder(folder.parent)
-    if old is not None:
-        shutil.rmtree(old.parent, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _beside(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.tmp-{uuid.uuid4().hex[:12]}")
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what a killed build left beside the folder. One that is at work holds its lock, or is just beginning."""
+    """Remove what a killed build left beside the folder, but never the last whole collection.
+
+    A build that is at work holds its lock, or is just beginning.
+    """
     for stale in folder.parent.iterdir():
         with suppress(Timeout, OSError):
             if stale.name.startswith(f"{folder.name}.tmp-") and stale.stat().st_mtime < time.time() - _BEGINNING:
                 with FileLock(stale / _BUILDING, timeout=0):
                     pass
-                shutil.rmtree(stale, ignore_errors=True)
+                if folder.exists() or not _is_whole(stale):
+                    shutil.rmtree(stale, ignore_errors=True)
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        return Manifest.read(folder).generation > 0
+    except (InputError, StoreDamaged):
+        return False

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from convqa.stores.embedded.files import array, write_array
 from convqa.stores.embedded.lookup import HASH, NUMBER, Lookup, hashed
 
-FIELDS = ("all", "text", "title")
+FIELDS = ("text", "title", "all")
 """``all``: title and text as one."""
 
 _REMEMBERED = 100_000
@@ -70,13 +70,14 @@ class VocabularyWriter(dict[str, int]):
         self[token] = number
         return number
 
-    def count(self, field: str, terms: NDArray[Any], by: int = 1) -> None:
-        """Change the document frequency of terms; one that is given n times, n times."""
+    def count(self, terms: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], by: int = 1) -> None:
+        """Change document frequencies: for each of ``FIELDS`` its terms; one that is given n times, n times."""
         size = len(self._base) + len(self._hashes)
         if size > self._frequencies.shape[1]:
             self._frequencies = np.pad(self._frequencies, ((0, 0), (0, size)))
-        distinct, times = np.unique(terms, return_counts=True)
-        self._frequencies[FIELDS.index(field), distinct.astype(np.int64)] += by * times
+        for frequencies, given in zip(self._frequencies, terms, strict=True):
+            distinct, times = np.unique(given, return_counts=True)
+            frequencies[distinct.astype(np.int64)] += by * times
 
     def write(self, folder: Path, generation: int) -> dict[str, int]:
         """Write all as the files of a generation; returns them with their sizes."""

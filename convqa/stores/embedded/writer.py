@@ -14,12 +14,10 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import orjson
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 
 from convqa.domain import Passage
 from convqa.errors import InputError, StorageFull, WorkError
@@ -60,11 +58,11 @@ class Writer:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = FileLock(folder / LOCK)
-        try:
-            with writing(folder):
+        with writing(folder):
+            try:
                 self._lock.acquire(timeout=0)
-        except Timeout:
-            raise WorkError(f"collection {folder} is being written by another process; try again later") from None
+            except Timeout:
+                raise WorkError(f"collection {folder} is being written by another process; try again later") from None
         try:
             with writing(folder):
                 self._begin(Snapshot.open(folder))
@@ -85,8 +83,7 @@ class Writer:
         sizes = manifest.files
         self._passages = BlobAppender(self._folder, "passages", sizes)
         self._ids = BlobAppender(self._folder, "ids", sizes)
-        self._text = ForwardAppender(self._folder, "text", sizes)
-        self._title = ForwardAppender(self._folder, "title", sizes)
+        self._forward = ForwardAppender(self._folder, sizes)
         self._lengths = Appender(self._folder / "lengths", sizes.get("lengths", 0))
         self._index = IndexWriter(self._folder)
         self._index.forget_from(self._numbers)
@@ -109,7 +106,7 @@ class Writer:
         fresh: dict[bytes, tuple[Passage, bytes]] = {}
         for passage in batch:
             data, id = _encoded(passage)
-            known = fresh[id][1] if id in fresh else self._stored(id, passage.id)
+            known = fresh[id][1] if id in fresh else self._stored(passage.id)
             if known is None:
                 fresh[id] = (passage, data)
             elif known == data:
@@ -121,13 +118,17 @@ class Writer:
                 )
         return fresh
 
-    def _stored(self, id: bytes, name: str) -> bytes | None:
-        number = self._find(id, name)
+    def _stored(self, id: str) -> bytes | None:
+        number = self._find(id)
         return None if number is None else self._passages[number]
 
-    def _find(self, id: bytes, name: str) -> int | None:
-        found = self._lookup.find(hashed(name))
-        return next((number for number in found if number not in self._deleted and self._ids[number] == id), None)
+    def _find(self, id: str) -> int | None:
+        """A live passage's number, committed or not."""
+        try:
+            wanted, found = id.encode(), self._lookup.find(hashed(id))
+        except UnicodeEncodeError:
+            return None
+        return next((number for number in found if number not in self._deleted and self._ids[number] == wanted), None)
 
     def _append(self, entries: Sequence[tuple[Passage, bytes]], ids: Sequence[bytes]) -> None:
         tokens, vocabulary = self._analyzer.tokens, self._vocabulary
@@ -135,11 +136,11 @@ class Writer:
         titles = [tokens(passage.title) for passage, _ in entries]
         for number, (text, title, (passage, _)) in enumerate(zip(texts, titles, entries, strict=True), self._numbers):
             self._index.add(number, text, title, passage.meta)
-        text_keys = self._text.extend([[vocabulary[token] for token in text] for text in texts])
-        title_keys = self._title.extend([[vocabulary[token] for token in title] for title in titles])
-        self._vocabulary.count("text", _terms(text_keys))
-        self._vocabulary.count("title", _terms(title_keys))
-        self._vocabulary.count("all", _terms(np.union1d(text_keys, title_keys)))
+        terms = self._forward.extend(
+            [[vocabulary[token] for token in text] for text in texts],
+            [[vocabulary[token] for token in title] for title in titles],
+        )
+        self._vocabulary.count(terms)
         lengths = np.array([list(map(len, texts)), list(map(len, titles))], NUMBER).T
         self._lengths.append(np.ascontiguousarray(lengths).data)
         self._passages.extend([data for _, data in entries])
@@ -154,7 +155,7 @@ class Writer:
         missing = 0
         with writing(self._folder):
             for id in ids:
-                number = self._find(id.encode(errors="replace"), id)
+                number = self._find(id)
                 if number is None:
                     missing += 1
                 else:
@@ -164,10 +165,7 @@ class Writer:
 
     def _delete(self, number: int) -> None:
         self._deleted.add(number)
-        text, title = self._text.terms(number), self._title.terms(number)
-        self._vocabulary.count("text", text, -1)
-        self._vocabulary.count("title", title, -1)
-        self._vocabulary.count("all", np.union1d(text, title), -1)
+        self._vocabulary.count(self._forward.terms(number), -1)
         width = 2 * NUMBER.itemsize
         lengths = np.frombuffer(self._lengths.read(number * width, (number + 1) * width), NUMBER).reshape(1, 2)
         self._totals.add(lengths, -1)
@@ -191,7 +189,7 @@ class Writer:
 
     def _write_files(self) -> Manifest:
         generation, folder = self._base.manifest.generation + 1, self._folder
-        files = self._passages.sync() | self._ids.sync() | self._text.sync() | self._title.sync()
+        files = self._passages.sync() | self._ids.sync() | self._forward.sync()
         self._lengths.sync()
         files["lengths"] = self._lengths.size
         files |= self._vocabulary.write(folder, generation)
@@ -204,7 +202,7 @@ class Writer:
 
     def close(self) -> None:
         """End; what was not committed is dropped."""
-        for part in (self._passages, self._ids, self._text, self._title, self._lengths, self._index):
+        for part in (self._passages, self._ids, self._forward, self._lengths, self._index):
             part.close()
         self._lock.release()
 
@@ -225,10 +223,6 @@ def _start(text: str) -> str:
 
 def _digest(data: bytes) -> int:
     return int.from_bytes(blake2b(data, digest_size=16).digest(), "little")
-
-
-def _terms(keys: NDArray[Any]) -> NDArray[Any]:
-    return keys & np.uint64(0xFFFFFFFF)
 
 
 def _numbers(first: int, count: int) -> range:

@@ -61,7 +61,10 @@ def test_without_a_reading_the_best_passage_begins():
 
 def test_chinese_sentences_are_joined_without_blanks():
     passage = Passage("z", "她生于伦敦。她写了笔记。")
-    assert build(reading=False, ranking=Ranking((Hit("z", 1.0, passage),)), language="en").text == "她生于伦敦。 她写了笔记。"
+    assert (
+        build(reading=False, ranking=Ranking((Hit("z", 1.0, passage),)), language="en").text
+        == "她生于伦敦。 她写了笔记。"
+    )
     spans = (span(passage, "她生于伦敦。", 2.0), span(passage, "她写了笔记。", 1.0))
     assert build(*spans, ranking=Ranking((Hit("z", 1.0, passage),)), language="zh").text == passage.text
 

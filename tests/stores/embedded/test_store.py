@@ -128,7 +128,7 @@ def test_sigkill_in_a_loop_of_commits_loses_nothing_that_was_committed(folder, l
     assert store.info().count == count + 1
 
 
-@pytest.mark.parametrize("name", ["passages.data", "passages.offsets", "text.data", "text.counts", "lengths"])
+@pytest.mark.parametrize("name", ["passages.data", "passages.offsets", "forward.data", "forward.counts", "lengths"])
 @pytest.mark.parametrize("damage", ["missing", "cut"])
 def test_a_missing_or_cut_file_is_named(folder, name, damage):
     path = folder / name
@@ -141,7 +141,8 @@ def test_a_missing_or_cut_file_is_named(folder, name, damage):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"format": "convqa-index", "version": 1}', '{"format": "convqa-index", "version": 1, "a": 1}']
+    "text",
+    ["", "{", "[]", '{"format": "convqa-index", "version": 1}', '{"format": "convqa-index", "version": 1, "a": 1}'],
 )
 def test_a_bad_manifest_is_refused(folder, text):
     (folder / "manifest.json").write_text(text)
@@ -285,6 +286,18 @@ def test_stale_builds_are_swept_and_those_at_work_are_not(tmp_path):
         assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "c.tmp-busy", "c.tmp-young", "cc.tmp-other"]
 
 
+def test_a_collection_killed_between_its_renames_is_not_swept(folder):
+    killed_swap = folder.rename(folder.with_name("collection.tmp-whole"))
+    os.utime(killed_swap, (0, 0))
+    with create(folder, "en"):
+        pass
+    assert len(ids(killed_swap)) == 20
+    os.utime(killed_swap, (0, 0))
+    with create(folder, "en", replace=True):
+        pass
+    assert not killed_swap.exists()
+
+
 def test_everybody_may_read_what_is_built(folder):
     wanted = (folder / "manifest.json").stat().st_mode & 0o444
     assert all(path.stat().st_mode & 0o444 == wanted for path in folder.rglob("*") if path.is_file())
@@ -293,10 +306,19 @@ def test_everybody_may_read_what_is_built(folder):
     assert folder.stat().st_mode == plain.stat().st_mode
 
 
-def test_more_than_65_535_repeats_count_as_65_535(tmp_path):
-    with create(tmp_path / "c", "en") as store:
-        store.add([Passage("a", "rome " * 70_000), Passage("b", "rome")])
-    assert ids(tmp_path / "c", "rome") == ["a", "b"]
+def test_counts_stop_at_4095_in_a_text_and_at_15_in_a_title(tmp_path):
+    def score(passage):
+        with create(tmp_path / "c", "en", replace=True) as store:
+            store.add([passage])
+        return open_collection(tmp_path / "c").search([Query("rome")], 1, SearchParams(b=0.0))[0].hits[0].score
+
+    assert (
+        score(Passage("a", "rome " * 70_000))
+        == score(Passage("a", "rome " * 4095))
+        > score(Passage("a", "rome " * 4094))
+    )
+    assert score(Passage("a", "x", "rome " * 16)) == score(Passage("a", "x", "rome " * 15))
+    assert score(Passage("a", "x", "rome " * 15)) > score(Passage("a", "x", "rome " * 14))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.domain import (
@@ -139,6 +139,7 @@ scores = st.floats(width=32, allow_nan=False, allow_infinity=False)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
+@settings(deadline=None)
 @given(
     conversation=st.integers(-(2**62), 2**62) | texts.filter(bool),
     turn=st.integers(0, 10**6),

@@ -1,0 +1,104 @@
+"""Six sets of conversations end to end, through the command line: one table, as Markdown.
+
+    python benchmarks/conversations.py [--sets inscit_dev ...] [--pipelines copy-bm25 ...] [--data ../shared/data]
+
+Every run is ``convqa run`` in a process of its own over the set's folder; its run.json is scored against the set's
+ground-truth.json by the official measures. Human rewritten questions are answered by copy-bm25. History is the run's
+own; where a set gives contexts in conversations of several turns (inscit_dev), expansion runs with gold history too.
+The collections are closed (most passages are gold for something): only differences on one set mean anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from convqa.evaluation import Evaluation, evaluate
+
+ROOT = Path(__file__).resolve().parents[1]
+SETS = ("inscit_dev", "cast2020", "mtrag_un", "or_sharc_dev", "clapnq_dev", "qrecc_trec_sample")
+PIPELINES = ("copy-bm25", "concat-bm25", "expansion-bm25", "default")
+REWRITTEN = {
+    "cast2020": "human rewrites",
+    "qrecc_trec_sample": "human rewrites",
+    "or_sharc_dev": "scenario + question",
+}
+GOLD_HISTORY = {"inscit_dev"}
+MEASURES = ("QR", "MRR", "MRR@10", "R@100", "F1", "ROUGE1-R", "answer-words")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run: what is asked, how, and with which history."""
+
+    set: str
+    pipeline: str
+    questions: str = "questions.json"
+    history: str = "own"
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.label or self.pipeline
+
+
+def rows(sets: list[str], pipelines: list[str]) -> Iterator[Row]:
+    for name in sets:
+        for pipeline in pipelines:
+            yield Row(name, pipeline)
+        if name in GOLD_HISTORY:
+            yield Row(name, "expansion-bm25", history="gold", label="expansion-bm25, gold history")
+        if name in REWRITTEN:
+            yield Row(name, "copy-bm25", "questions-rewritten.json", label=f"copy-bm25, {REWRITTEN[name]}")
+
+
+def measure(row: Row, folder: Path, scratch: Path) -> Evaluation:
+    """Run and evaluate.
+
+    :raises subprocess.CalledProcessError: if the run fails, or a turn of it.
+    """
+    output = scratch / f"{row.set}-{row.name}".replace(" ", "-")
+    command = [sys.executable, "-m", "convqa", "run", str(folder / row.questions), str(output), "--task", "qrecc"]
+    options = ["--pipeline", row.pipeline, "--history", row.history, "--collection", str(folder / "passages.jsonl")]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(scratch / "cache")}
+    subprocess.run([*command, *options, "--quiet"], check=True, env=environment)
+    return evaluate(folder, output)
+
+
+def cell(row: Row, measured: Evaluation, name: str) -> str:
+    """A mean, or a dash where the set has no truth for it (human rewrites are their own truth)."""
+    found = measured.summaries.get(name)
+    if found is None or (name == "QR" and row.questions != "questions.json"):
+        return "-"
+    return f"{found.mean:.0f}" if name == "answer-words" else f"{found.mean:.3f}"
+
+
+def turns(measured: Evaluation) -> str:
+    """How many turns QR, MRR and F1 rest on."""
+    counts = (measured.summaries.get(name) for name in ("QR", "MRR", "F1"))
+    return " / ".join("-" if found is None else str(found.turns) for found in counts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, metavar="SET")
+    parser.add_argument("--pipelines", nargs="+", default=list(PIPELINES), metavar="NAME")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    options = parser.parse_args()
+    print(f"| set | pipeline | {' | '.join(MEASURES)} | turns of QR / MRR / F1 |")
+    print("|" + "---|" * (len(MEASURES) + 3))
+    with tempfile.TemporaryDirectory() as scratch:
+        for row in rows(options.sets, options.pipelines):
+            measured = measure(row, options.data / "conversations" / row.set, Path(scratch))
+            cells = " | ".join(cell(row, measured, name) for name in MEASURES)
+            print(f"| {row.set} | {row.name} | {cells} | {turns(measured)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""BM25 over a real collection on disk."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from convqa.components.retrievers.bm25 import BM25
+from convqa.domain import Passage, Query, Rewrite, Rewrites, Turn, TurnId, Turns
+from convqa.errors import InputError
+from convqa.stores import create_store
+
+
+@pytest.fixture
+def collection(tmp_path):
+    url = str(tmp_path / "collection")
+    with create_store(url, "en") as store:
+        store.add(
+            [
+                Passage("g", "Goethe wrote Faust.", meta={"kind": "poet"}),
+                Passage("s", "Schiller wrote The Robbers."),
+                Passage("w", "Weimar lies in Thuringia."),
+            ]
+        )
+        store.commit()
+    return url
+
+
+def rank(collection, text, *terms, **options):
+    turns = Turns((Turn(TurnId(1, 1), text),))
+    rewrites = Rewrites((Rewrite(text, (Query(text, terms),)),))
+    (ranking,) = BM25(collection, **options).run(turns, rewrites)["rankings"]
+    return ranking
+
+
+def test_question_words_and_weighted_terms_rank(collection):
+    assert [hit.id for hit in rank(collection, "Who wrote it?", ("Schiller", 0.3)).hits] == ["s", "g"]
+
+
+def test_parameters_reach_the_store(collection):
+    assert len(rank(collection, "wrote", top_k=1).hits) == 1
+    assert [hit.passage is None for hit in rank(collection, "wrote", texts=1).hits] == [False, True]
+    assert [hit.id for hit in rank(collection, "wrote", filter={"kind": ["poet"]}).hits] == ["g"]
+    assert rank(collection, "did", stopwords="long").hits == ()
+
+
+def test_wrong_parameters_are_refused():
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        BM25(b=2.0)
+    with pytest.raises(ValidationError, match="top_k"):
+        BM25(top_k="many")
+
+
+def test_without_a_collection_warming_up_says_so():
+    with pytest.raises(InputError):
+        BM25().warm_up()

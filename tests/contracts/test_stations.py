@@ -1,0 +1,259 @@
+"""What every member of every station promises. Members are found in the folders: a new one is tested by being there."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from functools import cache
+
+import pytest
+from haystack import Pipeline as Graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+import convqa.components
+from convqa.components.base import STATIONS
+from convqa.components.builders.sentences import Sentences as Builder
+from convqa.components.readers.sentences import Sentences as Reader
+from convqa.components.retrievers.given import Given
+from convqa.components.rewriters.expansion import Expansion
+from convqa.domain import (
+    Answer,
+    Answers,
+    Exchange,
+    Failure,
+    Hit,
+    Passage,
+    Query,
+    Ranking,
+    Rankings,
+    Readings,
+    Rewrite,
+    Rewrites,
+    Turn,
+    TurnId,
+    Turns,
+)
+from convqa.pipeline.load import load
+from convqa.stores import create_store
+
+SOCKETS = {
+    "rewriter": ({"turns"}, "rewrites"),
+    "retriever": ({"turns", "rewrites"}, "rankings"),
+    "joiner": ({"one", "two"}, "rankings"),
+    "reranker": ({"turns", "rewrites", "rankings"}, "rankings"),
+    "reader": ({"turns", "rewrites", "rankings"}, "readings"),
+    "builder": ({"turns", "rewrites", "rankings", "readings"}, "answers"),
+}
+TYPES = {
+    "turns": Turns,
+    "rewrites": Rewrites,
+    "rankings": Rankings,
+    "one": Rankings,
+    "two": Rankings,
+    "readings": Readings,
+    "answers": Answers,
+}
+
+PASSAGES = (
+    Passage("goethe", "Goethe wrote Faust. He was born in Frankfurt in 1749. He lived in Weimar.", title="Goethe"),
+    Passage("schiller", "Schiller wrote The Robbers.\r\nHe met Goethe in Jena 👋🏽. Did they write together?"),
+    Passage("faust", "Faust is a play in two parts. The first one appeared in 1808.", title="Faust (play)"),
+    Passage("none", "مرحبا بكم في فايمار. كيف حالك؟"),
+)
+QUESTIONS = ("Who wrote Faust?", "When was he born?", "Where did they meet?", "Zeppelin?", "", "كيف حالك؟ 👍🏽 \x00")
+
+
+@cache
+def members():
+    """(station, class) of every member, by the folders under convqa/components."""
+    found = []
+    for module in pkgutil.walk_packages(convqa.components.__path__, "convqa.components."):
+        for _, cls in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if cls.__module__ == module.name and module.name != "convqa.components.base":
+                found += [(station, cls) for station, base in STATIONS.items() if issubclass(cls, base)]
+    return sorted(found, key=str)
+
+
+def of_station(*stations):
+    chosen = [(station, cls) for station, cls in members() if not stations or station in stations]
+    return pytest.mark.parametrize(("station", "cls"), chosen, ids=[f"{s}-{cls.__module__[18:]}" for s, cls in chosen])
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    url = str(tmp_path_factory.mktemp("store") / "collection")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+        store.commit()
+    return url
+
+
+@pytest.fixture
+def make(collection):
+    """Make a member with its defaults, and with the least where it has no default."""
+
+    def made(cls):
+        known = inspect.signature(cls.__init__).parameters
+        minimal = {"collection": collection, "inputs": ["one", "two"]}
+        member = cls(**{name: value for name, value in minimal.items() if name in known})
+        member.warm_up()
+        return member
+
+    return made
+
+
+def rows(number):
+    """Values for every socket, ``number`` of them; each socket's batch is made of one column."""
+    turns, rewrites, one, two, readings = [], [], [], [], []
+    for index in range(number):
+        question = QUESTIONS[index % len(QUESTIONS)]
+        history = tuple(Exchange(QUESTIONS[place % 3], "It was Goethe in Weimar.") for place in range(index % 4))
+        turns.append(Turn(TurnId(index // 4, index % 4), question, history, PASSAGES))
+        term = (("Goethe", 0.3),) if index % 2 else ()
+        second = (Query("Weimar", weight=0.5),) if index % 3 == 0 else ()
+        rewrites.append(Rewrite(question, (Query(question, term), *second)))
+        order = PASSAGES[index % 4 :] + PASSAGES[: index % 4]
+        one.append(Ranking(tuple(Hit(passage.id, 9.0 - place, passage) for place, passage in enumerate(order))))
+        two.append(Ranking(tuple(Hit(passage.id, 3.0 - place) for place, passage in enumerate(order[: index % 5]))))
+        readings.append(Reader().read(turns[-1], rewrites[-1], one[-1]))
+    return {"turns": turns, "rewrites": rewrites, "rankings": one, "one": one, "two": two, "readings": readings}
+
+
+def run(member, station, columns, chosen=slice(None)):
+    inputs, output = SOCKETS[station]
+    batches = {name: TYPES[name](tuple(columns[name][chosen])) for name in inputs}
+    return member.run(**batches)[output].items
+
+
+def close(left, right):
+    """The same values, with scores within 1e-4."""
+    if isinstance(left, float) and isinstance(right, float):
+        return left == pytest.approx(right, abs=1e-4)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(close, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(close(left[key], right[key]) for key in left)
+    return left == right
+
+
+def test_there_is_a_member_of_every_station_of_the_shipped_pipelines():
+    assert {"rewriter", "retriever", "joiner", "reader", "builder"} <= {station for station, _ in members()}
+    assert len(members()) >= 8
+
+
+@of_station()
+def test_its_sockets_are_those_of_its_station(station, cls, make):
+    graph = Graph()
+    graph.add_component("node", make(cls))
+    inputs, output = SOCKETS[station]
+    found = graph.inputs()["node"]
+    assert {name: details["type"] for name, details in found.items() if name != "readings"} == {
+        name: TYPES[name] for name in inputs - {"readings"}
+    }
+    assert [name for name, details in found.items() if not details["is_mandatory"]] == (
+        ["readings"] if station == "builder" else []
+    )
+    assert graph.outputs()["node"] == {output: {"type": TYPES[output]}}
+
+
+@of_station()
+def test_it_keeps_length_and_order_at_any_batch_size(station, cls, make):
+    columns, member = rows(64), make(cls)
+    whole = run(member, station, columns)
+    assert len(whole) == 64
+    assert not [item for item in whole if isinstance(item, Failure)]
+    for size in (1, 7):
+        parts = [run(member, station, columns, slice(start, start + size)) for start in range(0, 64, size)]
+        together = [item.to_json() for part in parts for item in part]
+        assert close(together, [item.to_json() for item in whole])
+
+
+@of_station()
+def test_an_empty_batch_gives_an_empty_batch(station, cls, make):
+    assert run(make(cls), station, rows(0)) == ()
+
+
+@of_station()
+def test_it_is_deterministic(station, cls, make):
+    columns = rows(12)
+    assert run(make(cls), station, columns) == run(make(cls), station, columns)
+
+
+@of_station()
+def test_it_passes_failures_on(station, cls, make):
+    columns, member = rows(3), make(cls)
+    whole = run(member, station, columns)
+    failure = Failure("earlier", "ValueError", "it went wrong")
+    for name in SOCKETS[station][0]:
+        damaged = {**columns, name: [columns[name][0], failure, columns[name][2]]}
+        assert run(member, station, damaged) == (whole[0], failure, whole[2])
+
+
+class Broken:
+    """An item that no member can handle."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(f"no {name} here")
+
+
+@of_station()
+def test_one_bad_item_spoils_no_other(station, cls, make):
+    columns, member = rows(3), make(cls)
+    whole = run(member, station, columns)
+    damaged = {name: [column[0], Broken(), column[2]] for name, column in columns.items()}
+    first, failed, last = run(member, station, damaged)
+    assert (first, last) == (whole[0], whole[2])
+    assert isinstance(failed, Failure) and (failed.stage, failed.error) == (station, "RuntimeError")
+
+
+@of_station()
+def test_it_survives_haystacks_yaml(station, cls, make):
+    graph = Graph()
+    graph.add_component("node", make(cls))
+    again = Graph.loads(graph.dumps(), allowed_modules=["convqa.components"]).get_component("node")
+    again.warm_up()
+    columns = rows(6)
+    assert run(again, station, columns) == run(make(cls), station, columns)
+
+
+@of_station("rewriter", "retriever", "reader", "builder")
+def test_it_takes_the_place_of_any_other_in_a_shipped_pipeline(station, cls, collection):
+    pipeline = load("expansion-bm25", collection, {f"{station}.type": f"{cls.__module__}.{cls.__name__}"})
+    pipeline.warm_up()
+    made = pipeline.run(Turns(tuple(rows(6)["turns"])))
+    assert made.answers is not None
+    assert all(isinstance(item, Answer) for item in made.answers)
+    assert all(answer.kind == "answer" for answer in list(made.answers)[:3])
+
+
+@of_station("rewriter")
+def test_a_first_turn_is_left_as_it_is(station, cls, make):
+    for question in QUESTIONS:
+        (rewrite,) = make(cls).run(Turns((Turn(TurnId(1, 1), question),)))["rewrites"]
+        assert rewrite.text == question
+
+
+wild = st.text(
+    alphabet=st.one_of(st.characters(), st.sampled_from(".?!\r\n\t e\u0301\u0627\u0644\u200f\U0001f469\u200d\ud800")),
+    max_size=300,
+)
+passages = st.lists(wild, max_size=5).map(lambda texts: tuple(Passage(f"p{n}", text) for n, text in enumerate(texts)))
+
+
+@given(wild, passages, st.lists(st.builds(Exchange, wild, wild), max_size=3))
+def test_every_citation_is_a_quote(question, given_passages, history):
+    turn = Turn(TurnId(1, 1), question, tuple(history), given_passages)
+    rewrite = Expansion().rewrite(turn)
+    (ranking,) = Given().retrieve_batch([turn], [rewrite])
+    for reading in (Reader().read(turn, rewrite, ranking), None):
+        answer = Builder().build(turn, rewrite, ranking, reading)
+        texts = {passage.id: passage.text for passage in given_passages}
+        assert (answer.kind == "none") == (not any(text.strip() for text in texts.values()))
+        assert answer.text == " ".join(sentence.text for sentence in answer.sentences)
+        for sentence in answer.sentences:
+            (citation,) = sentence.citations
+            text = texts[citation.passage_id]
+            assert 0 <= citation.start < citation.end <= len(text)
+            assert sentence.text == " ".join(text[citation.start : citation.end].split())

@@ -1,0 +1,258 @@
+"""Files in, a collection out; and the collection of a run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from convqa.domain import Passage, Query
+from convqa.errors import InputError, WorkError
+from convqa.indexing import collection_for, collection_of, index, read_passages
+from convqa.stores import open_store
+from convqa.stores.base import SearchParams
+
+LINES = ['{"id": "p1", "text": "Rome was not built in a day."}', '{"id": "p2", "contents": "London has bridges."}']
+
+
+class NoPassages:
+    """A task that brings none."""
+
+    def passages(self, path):
+        return None
+
+
+class TwoPassages:
+    def passages(self, path):
+        return iter([Passage("t1", "Vienna and its wheel"), Passage("t2", "Prague and its bridges")])
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(data, name="p.jsonl"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else "\n".join(data).encode())
+        return path
+
+    return write
+
+
+def ids(url, text):
+    return [hit.id for hit in open_store(url).search([Query(text)], 10, SearchParams())[0].hits]
+
+
+def test_passages_are_read_with_all_their_fields(file):
+    record = {"id": 7, "text": "T", "title": "t", "url": "u", "meta": {"a": 1, "b": 1.5, "c": "x", "d": True}}
+    path = file([json.dumps(record), "", "  ", LINES[1]])
+    first, second = read_passages([path])
+    assert first == Passage("7", "T", "t", "u", {"a": 1, "b": 1.5, "c": "x", "d": True})
+    assert [type(value) for value in first.meta.values()] == [int, float, str, bool]
+    assert second == Passage("p2", "London has bridges.")
+
+
+def test_null_means_absent(file):
+    path = file(['{"id": "a", "text": "T", "contents": null, "title": null, "url": null, "meta": null}'])
+    assert list(read_passages([path])) == [Passage("a", "T")]
+
+
+def test_gzip_is_known_by_its_bytes_and_folders_are_read_in_order(file, tmp_path):
+    file(gzip.compress(LINES[1].encode()), "in/b.jsonl.gz")
+    file(gzip.compress(LINES[0].encode()), "in/a.jsonl")
+    file(["not read"], "in/readme.txt")
+    assert [passage.id for passage in read_passages([tmp_path / "in"])] == ["p1", "p2"]
+
+
+def test_weird_ids_are_kept(file):
+    names = ["http://a.b/c?d=%20,é:/", "x" * 1400, "  with blanks  ", "東京"]
+    path = file([json.dumps({"id": name, "text": "t"}) for name in names])
+    assert [passage.id for passage in read_passages([path])] == names
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": "t"}', "id: is missing"),
+        ('{"id": null, "text": "t"}', r"id.*found None"),
+        ('{"id": 1.5, "text": "t"}', r"id.*found 1.5"),
+        ('{"id": "", "text": "t"}', "id: found ''; wanted: a name"),
+        ('{"id": " ", "text": "t"}', "id: found ' '; wanted: a name"),
+        ('{"id": "a\\u0000b", "text": "t"}', r"id: found .* with the character U\+0000"),
+        ('{"id": "a\\nb", "text": "t"}', r"id: found .* with the character U\+000A"),
+        ('{"id": "a\\ud800", "text": "t"}', r"id: found .* with the character U\+D800"),
+        ('{"id": "a"}', "text: found neither; wanted: a text"),
+        ('{"id": "a", "text": ""}', "text: found ''; wanted: a text"),
+        ('{"id": "a", "text": " \\n"}', "text: found ' .*'; wanted: a text"),
+        ('{"id": "a", "text": 5}', "text: found 5"),
+        ('{"id": "a", "text": "t", "title": ["x"]}', r"title: found \['x'\]"),
+        ('{"id": "a", "text": "t", "meta": [1]}', r"meta: found \[1\]"),
+        ('{"id": "a", "text": "t", "meta": {"k": [1]}}', r"meta\.k.*found \[1\]"),
+        ('{"id": "a", "text": "t", "meta": {"k": NaN}}', r"meta\.k: found nan"),
+        ('{"id": "a", "text": "t"', r"found .*which is not JSON .*Wanted: one JSON object a line"),
+        ('["a"]', r"found \['a'\].*Wanted: one JSON object a line"),
+        ("null", "found None"),
+    ],
+)
+def test_what_is_no_passage_is_refused_with_file_and_line(file, line, message):
+    path = file([LINES[0], "", line])
+    with pytest.raises(InputError, match=rf"p\.jsonl:3: {message}"):
+        list(read_passages([path]))
+
+
+def test_damaged_files_are_refused(file, tmp_path):
+    good = gzip.compress("\n".join(LINES * 50).encode())
+    (tmp_path / "empty").mkdir()
+    for path, message in [
+        (file(b"", "empty.jsonl"), "empty.jsonl is empty"),
+        (file(b"\n \n", "blank.jsonl"), "blank.jsonl is empty"),
+        (file(good[:60], "cut.jsonl.gz"), "cut.jsonl.gz: the gzip data breaks off"),
+        (file(good[:30] + b"xxxx" + good[34:], "bad.jsonl.gz"), r"bad.jsonl.gz:"),
+        (file(bytes(range(256)) * 10, "junk.jsonl"), r"junk.jsonl:1: .*not JSON"),
+        (tmp_path / "nothing.jsonl", "nothing.jsonl do not exist"),
+        (tmp_path / "empty", r"empty has no passages.*\*\.jsonl"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            list(read_passages([path]))
+
+
+def test_unknown_fields_and_surrogates_are_warned_of_once(file, caplog):
+    line = '{"id": "%s", "text": "a \\ud800 b", "meta": {"k": "\\udc00"}, "source": "x"}'
+    path = file([line % name for name in "abc"])
+    passages = list(read_passages([path, file([LINES[0]], "q.jsonl")]))
+    assert passages[0] == Passage("a", "a \ufffd b", meta={"k": "\ufffd"})
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path}:1: lone surrogates are replaced by U+FFFD, here and in what follows",
+        f"{path}:1: unknown fields are ignored here and in what follows: source "
+        "(known: id, text, contents, title, url, meta)",
+    ]
+
+
+def test_index_builds_adds_and_replaces(file, tmp_path):
+    url = str(tmp_path / "deep" / "collection")
+    seen = []
+    info = index([file(LINES)], url, progress=lambda done, total=0: seen.append(done))
+    assert (info.count, info.language, seen) == (2, "en", [2])
+    more = file(['{"id": "p3", "text": "Paris has bridges too."}'], "more.jsonl")
+    with pytest.raises(InputError, match=r"exists.*--add.*--replace"):
+        index([more], url)
+    assert index([more], url, add=True).count == 3
+    assert ids(url, "bridge") == ["p2", "p3"]
+    assert index([more], url, replace=True).count == 1
+    with pytest.raises(InputError, match="exclude each other"):
+        index([more], url, add=True, replace=True)
+    with pytest.raises(InputError, match="in language 'en', not 'de'"):
+        index([file(LINES)], url, add=True, language="de")
+    assert index([file(LINES)], str(tmp_path / "other"), add=True, language="de").language == "de"
+
+
+def test_an_index_that_fails_leaves_the_old_collection(file, tmp_path):
+    url = str(tmp_path / "collection")
+    before = index([file(LINES)], url)
+    bad = file([*LINES, '{"id": "p9", "text": "fine"}', "{"], "bad.jsonl")
+    for how in ({"add": True}, {"replace": True}):
+        with pytest.raises(InputError, match=r"bad\.jsonl:4"):
+            index([bad], url, **how)
+        assert open_store(url).info() == before
+    with pytest.raises(InputError, match="'fr' is not known"):
+        index([bad], str(tmp_path / "french"), language="fr")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "collection", "p.jsonl"]
+
+
+def test_the_same_passages_give_the_same_checksum_however_they_come(file, tmp_path):
+    one = index([file(LINES)], str(tmp_path / "one"))
+    two = index([file(LINES[1:], "b.jsonl"), file(LINES[:1], "a.jsonl")], str(tmp_path / "two"))
+    assert one.checksum == two.checksum
+
+
+def test_a_given_collection_comes_first(file, tmp_path):
+    index([file(LINES[:1])], str(tmp_path / "given"))
+    folder = file(LINES, "input/passages.jsonl").parent
+    assert collection_for(NoPassages(), folder, str(tmp_path / "given")) == str(tmp_path / "given")
+    with pytest.raises(InputError, match="does not exist"):
+        collection_for(NoPassages(), folder, str(tmp_path / "nothing"))
+
+
+@pytest.mark.parametrize("name", ["passages.jsonl", "passages.jsonl.gz"])
+def test_passages_of_the_input_are_indexed_once_into_the_cache(file, cache, name):
+    data = "\n".join(LINES).encode()
+    path = file(gzip.compress(data) if name.endswith("gz") else data, f"input/{name}")
+    done = []
+    url = collection_for(NoPassages(), path.parent, None, progress=lambda *counts: done.append(counts))
+    assert Path(url).parent == cache / "convqa" / "collections"
+    assert ids(url, "London") == ["p2"]
+    again = collection_for(NoPassages(), path.parent, None, progress=lambda *counts: done.append(counts))
+    assert (again, done) == (url, [(2,)])
+    assert [entry.name for entry in path.parent.iterdir()] == [name]
+    path.write_bytes(path.read_bytes() + gzip.compress(b"\n") if name.endswith("gz") else data + b"\n")
+    assert collection_for(NoPassages(), path.parent, None) != url
+
+
+def test_a_file_beside_a_question_file_counts(file):
+    questions = file(b"[]", "input/questions.json")
+    file(LINES, "input/passages.jsonl")
+    assert ids(collection_for(NoPassages(), questions, None), "London") == ["p2"]
+
+
+def test_a_file_may_be_given_as_collection(file, tmp_path):
+    url = collection_of(str(file(LINES, "mine.jsonl")))
+    assert ids(url, "Rome") == ["p1"]
+    with pytest.raises(InputError, match=r"gone\.jsonl do not exist"):
+        collection_of(str(tmp_path / "gone.jsonl"))
+
+
+def test_a_cached_collection_that_is_damaged_is_built_again(file, caplog):
+    path = file(LINES, "mine.jsonl")
+    url = collection_of(str(path))
+    (Path(url) / "passages.data").unlink()
+    assert collection_of(str(path)) == url
+    assert ids(url, "Rome") == ["p1"]
+    assert "built again" in caplog.text
+    (Path(url) / "manifest.json").unlink()
+    assert ids(collection_of(str(path)), "Rome") == ["p1"]
+
+
+def test_a_collection_in_the_input_comes_before_its_passages(file):
+    folder = file(LINES, "input/passages.jsonl").parent
+    index([file(['{"id": "own", "text": "Rome"}'], "own.jsonl")], str(folder / "convqa-index"))
+    url = collection_for(NoPassages(), folder, None)
+    assert (url, ids(url, "Rome")) == (str(folder / "convqa-index"), ["own"])
+    index([file(['{"id": "own", "text": "Rome"}'], "own.jsonl")], str(folder / "second"))
+    with pytest.raises(InputError, match=r"several collections.*convqa-index.*second.*--collection"):
+        collection_for(NoPassages(), folder, None)
+
+
+def test_the_passages_of_a_task_are_indexed(tmp_path):
+    assert ids(collection_for(TwoPassages(), tmp_path, None), "bridges") == ["t2"]
+
+
+def test_nothing_found_says_what_was_looked_for(tmp_path):
+    with pytest.raises(InputError, match=r"no collection for .*--collection .*passages\.jsonl and passages\.jsonl\.gz"):
+        collection_for(NoPassages(), tmp_path, None)
+    with pytest.raises(InputError, match="does not exist"):
+        collection_for(NoPassages(), tmp_path / "no" / "such", None)
+
+
+def test_a_cache_that_cannot_be_written_says_what_to_do(file, cache):
+    cache.write_text("a file where the folder should be")
+    with pytest.raises(WorkError, match="Set XDG_CACHE_HOME"):
+        collection_of(str(file(LINES)))
+
+
+def test_two_processes_may_index_the_same_file_at_once(file):
+    lines = [json.dumps({"id": f"p{n}", "text": f"passage number w{n}"}) for n in range(3000)]
+    path = str(file(lines, "mine.jsonl"))
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        urls = pool.map(collection_of, [path, path])
+    assert urls[0] == urls[1]
+    assert open_store(urls[0]).info().count == 3000
+    assert sorted(entry.suffix for entry in Path(urls[0]).parent.iterdir()) == ["", ".lock"]
