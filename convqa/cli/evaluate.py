@@ -84,10 +84,10 @@ def validate(
 
 
 def _scorers(sas: str | None, posscore: Path | None) -> list[AnswerScorer]:
-    from convqa.evaluation import scorers
+    from convqa.evaluation import scorers as make
 
-    found = [] if sas is None else [scorers.sas(sas)]
-    return found if posscore is None else [*found, scorers.posscore(posscore)]
+    found = [] if sas is None else [make.sas(sas)]
+    return found if posscore is None else [*found, make.posscore(posscore)]
 
 
 def _print(evaluation: Evaluation, as_json: bool) -> None:

@@ -31,7 +31,7 @@ class Forward:
 
     def frequencies(
         self, numbers: NDArray[Any], slots: NDArray[Any], width: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
         """How often the terms of a query occur in the texts and in the titles of passages.
 
         :param numbers: of C passages. :param slots: for each term of the vocabulary 0, or its place in the query
@@ -40,16 +40,14 @@ class Forward:
         """
         # One copy of all rows, then one look-up: a loop over passages would take five times as long.
         wanted = slots.take(np.frombuffer(b"".join(self._terms.rows(numbers)), TERM))
-        hits = np.flatnonzero(wanted)
+        hits = np.flatnonzero(wanted != 0)
         starts, ends = self._terms.bounds(numbers)
         ends_joined = np.cumsum(ends - starts)
         passages = np.searchsorted(ends_joined, hits, side="right")
         counts = self._counts[hits + (ends - ends_joined)[passages]]
-        places = wanted[hits] - 1, passages
-        text, title = np.zeros((width, len(numbers))), np.zeros((width, len(numbers)))
-        text[places] = counts >> _TITLE_BITS
-        title[places] = counts & _MOST_IN_TITLE
-        return text, title
+        found = np.zeros((width, len(numbers)), COUNTS)
+        found[wanted[hits] - 1, passages] = counts
+        return found >> _TITLE_BITS, found & _MOST_IN_TITLE
 
 
 class ForwardAppender:

@@ -25,7 +25,7 @@ def lucene_lengths(lengths: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def bm25(
-    frequencies: NDArray[np.float64],
+    frequencies: NDArray[Any],
     weights: NDArray[np.float64],
     df: NDArray[Any],
     lengths: NDArray[Any],

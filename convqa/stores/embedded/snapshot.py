@@ -133,7 +133,7 @@ class Snapshot:
         b = DEFAULT_B if params.b is None else params.b
         lengths = self._lengths[numbers]
 
-        def score(field: str, frequencies: NDArray[np.float64], lengths: NDArray[Any]) -> NDArray[np.float64]:
+        def score(field: str, frequencies: NDArray[np.uint16], lengths: NDArray[Any]) -> NDArray[np.float64]:
             totals = self._totals(field)
             return bm25(frequencies, weights, self.vocabulary.df(field)[terms], lengths, totals, k1, b)
 
