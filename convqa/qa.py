@@ -14,6 +14,7 @@ from convqa.errors import RunError, WorkError
 from convqa.indexing import collection_of
 from convqa.pipeline.load import Pipeline
 from convqa.pipeline.load import load as load_pipeline
+from convqa.stores import open_store
 
 
 def load(
@@ -33,18 +34,20 @@ def load(
         url = None if collection is None else collection_of(str(collection))
         loaded = load_pipeline(pipeline, url, overrides)
         loaded.warm_up()
-    return QA(loaded)
+        language = "en" if url is None else open_store(url).info().language
+    return QA(loaded, language)
 
 
 class QA:
     """A loaded pipeline with its collection. Holds no conversation itself: use as many at once as you like."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, language: str = "en") -> None:
         self.pipeline = pipeline
+        self._language = language
 
-    def conversation(self, language: str = "en") -> Talk:
-        """A new conversation, with an empty history."""
-        return Talk(self, language)
+    def conversation(self, language: str | None = None) -> Talk:
+        """A new conversation, with an empty history, in the collection's language unless another is named."""
+        return Talk(self, language or self._language)
 
     def drive(
         self, conversations: Iterable[Conversation], history: HistoryMode = "own", batch_size: int = BATCH_SIZE
@@ -61,7 +64,7 @@ class QA:
 class Talk:
     """One conversation: every question sees the exchanges before it."""
 
-    def __init__(self, qa: QA, language: str = "en") -> None:
+    def __init__(self, qa: QA, language: str) -> None:
         self._qa = qa
         self._language = language
         self.history: tuple[Exchange, ...] = ()

@@ -35,14 +35,15 @@ class RunFolder:
     def journal(self) -> Path:
         return self._folder / JOURNAL
 
-    def begin(self, mark: Mapping[str, Any], pipeline: Pipeline, restart: bool) -> None:
-        """Start a run, or continue the one that the folder holds.
+    def begin(self, mark: Mapping[str, Any], pipeline: Pipeline, run_file: str, restart: bool) -> None:
+        """Start a run, or continue the one that the folder holds. A restart removes what the old run left.
 
         :raises InputError: if the folder holds a run of another fingerprint, and ``restart`` is not asked for.
         """
         old = self._read_meta()
         if restart:
-            self.journal.unlink(missing_ok=True)
+            for name in (JOURNAL, run_file, IR_METADATA):
+                (self._folder / name).unlink(missing_ok=True)
             old = None
         elif old is None and self.journal.exists():
             raise InputError(

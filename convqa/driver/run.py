@@ -80,7 +80,7 @@ def run(
     )
     folder = RunFolder(output)
     with _locked(output):
-        folder.begin(mark, pipeline, options.restart)
+        folder.begin(mark, pipeline, task.run_file, options.restart)
         journal = Journal(folder.journal)
         try:
             if options.retry_errors:

@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from convqa.errors import StoreUnavailable
+
 PIPELINE = """
 extends: copy-bm25
 override: {rewriter.type: slow_for_test.Slow}
@@ -143,6 +145,33 @@ def test_another_fingerprint_is_refused_until_restart(call, small, indexed, tmp_
     assert code == 2 and "holds a run with another pipeline" in err and "--restart" in err
     assert call(*arguments, "--set", "retriever.top_k=5", "--restart")[0] == 0
     assert len(json.loads((tmp_path / "out" / "run.json").read_text())[0]["Model_passages"]) == 5
+
+
+def test_a_restart_leaves_no_file_of_the_old_run_behind(call, slow, small, indexed, tmp_path, monkeypatch):
+    from convqa.driver import run as driver
+
+    arguments = ("run", small, tmp_path / "out", "--collection", indexed)
+    call(*arguments)
+
+    def away(*_):
+        raise StoreUnavailable("the store is away.")
+
+    monkeypatch.setattr(driver, "drive", away)
+    code, _, err = call(*arguments, "--restart")
+    assert code == 1 and "the store is away" in err
+    assert not (tmp_path / "out" / "run.json").exists()
+
+
+def test_a_pipeline_without_reader_and_builder_writes_no_answers(call, small, indexed, tmp_path):
+    (tmp_path / "retrieval.yaml").write_text("extends: expansion-bm25\ndrop: [reader, builder]\n")
+    code, _, _ = call(
+        "run", small, tmp_path / "out", "--collection", indexed, "--pipeline", tmp_path / "retrieval.yaml"
+    )
+    assert code == 0
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert all(set(turn) == {"Conversation_no", "Turn_no", "Model_rewrite", "Model_passages"} for turn in run)
+    code, out, _ = call("evaluate", small, tmp_path / "out")
+    assert code == 0 and "the run has no answers" in " ".join(out.replace("│", " ").split())
 
 
 def test_two_runs_into_one_folder(process, call, slow, small, indexed, tmp_path):
