@@ -3,8 +3,8 @@
     python benchmarks/stations.py rewriting [--data ../shared/data]
     python benchmarks/stations.py reading [--data ../shared/data] [--sentences 1 2 3]
 
-``rewriting``: ROUGE-1 recall (QR) and F1 of a rewrite's text against the human rewrite, and its words, over the turns of
-QReCC's held-out dev sample that have a history (earlier questions there are rewritten ones, earlier answers gold).
+``rewriting``: ROUGE-1 recall (QR) and F1 of a rewrite's text against the human rewrite, and its words, over the turns
+of QReCC's held-out dev sample that have a history (earlier questions are rewritten ones there, earlier answers gold).
 ``reading``: SQuAD F1 (maximum over the references) of sentence reader and builder on the first gold passage. The
 reader's settings were chosen on the conversations of even number of inscit_dev and mtrag_un: those of odd number, and
 the other sets, are the figures to trust. ``first sentences`` is the same builder without a reader.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import typer
+
+from convqa.cli import application
 
 WIDTH = 100
 HEADER = """# Commands
@@ -19,10 +20,7 @@ Exit codes of every command: 0 done; 1 the work failed; 2 a mistake in input, op
 
 def text() -> str:
     """The whole page."""
-    app_module = importlib.import_module("convqa.cli.app")
-    for name in ("ask", "evaluate", "index", "pipelines", "run"):
-        importlib.import_module(f"convqa.cli.{name}")
-    group = typer.main.get_command(app_module.app)
+    group = typer.main.get_command(application())
     parts = [HEADER]
     with typer.Context(group, info_name="convqa", terminal_width=WIDTH, max_content_width=WIDTH) as context:
         parts.append(f"```text\n{group.get_help(context)}\n```\n")

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
-from convqa.cli.app import main
+from typing import TYPE_CHECKING
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from typer import Typer
+
+
+def application() -> Typer:
+    """The application with all its commands."""
+    from convqa.cli import ask, evaluate, index, pipelines, run  # noqa: F401 - they register their commands
+    from convqa.cli.app import app
+
+    return app
+
+
+def main() -> None:
+    """Entry point of the ``convqa`` script."""
+    application()()

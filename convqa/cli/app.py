@@ -126,10 +126,3 @@ class _Plain(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = f"convqa: {record.levelname.lower()}: {record.getMessage()}"
         return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
-
-
-def main() -> None:
-    """Entry point of the ``convqa`` script."""
-    from convqa.cli import ask, evaluate, index, pipelines, run  # noqa: F401 - they register their commands
-
-    app()

@@ -36,7 +36,7 @@ def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
     return list(_sentences(text, language))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     # The library speaks UTF-8; a lone surrogate becomes one "?", so that offsets stay.
     speakable = text.encode("utf-8", "replace").decode("utf-8")

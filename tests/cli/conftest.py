@@ -49,14 +49,13 @@ def whole(tmp_path):
 @pytest.fixture
 def call():
     """``call("run", ...)`` in this process: (exit code, standard output, standard error)."""
-    from convqa.cli import ask, evaluate, index, pipelines, run  # noqa: F401
-    from convqa.cli.app import app
+    from convqa.cli import application
 
     logger = logging.getLogger("convqa")
     before = logger.handlers[:], logger.level, logger.propagate
 
     def run_it(*arguments):
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        done = CliRunner().invoke(application(), [str(argument) for argument in arguments])
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done.exit_code, done.stdout, done.stderr

@@ -32,6 +32,8 @@ _LENGTH, _LONG = 0.3, 20
 """Grows with the number of tokens up to this many: headings and fragments say little."""
 _FRAGMENT, _ASKS = -0.2, -0.6
 """Sentences without a closing mark, and those that ask."""
+_MENU, _PROSE = -0.6, 0.1
+"""Grows with what lacks to this share of stop words: menus and lists of products have few."""
 _REPLY = 0.8
 """A sentence has this much of what the sentence before it asks: lists of questions and answers repeat only the one."""
 
@@ -152,7 +154,7 @@ def _marked(title: str, text: str, language: str) -> _Marked:
     worth = []
     for index, (start, end) in enumerate(offsets):
         tokens = analysis.tokens(text[start:end])
-        worth.append(_worth(len(tokens), index, text[end - 1]))
+        worth.append(_worth(len(tokens), len(analysis.words(text[start:end])), index, text[end - 1]))
         for token in set(tokens):
             holders.setdefault(token, []).append(index)
     listed = {token: tuple(indices) for token, indices in holders.items()}
@@ -160,9 +162,12 @@ def _marked(title: str, text: str, language: str) -> _Marked:
     return _Marked(offsets, listed, frozenset(analysis.tokens(title)), tuple(worth), replies)
 
 
-def _worth(tokens: int, index: int, last: str) -> float:
+def _worth(tokens: int, words: int, index: int, last: str) -> float:
+    """What speaks for a sentence alone; ``tokens`` are its words but for stop words, ``last`` is its last sign."""
     form = (_ASKS if last in _ASKING else 0.0) + (0.0 if last in _CLOSING else _FRAGMENT)
-    return _OPENING / (1 + index) + _LENGTH * min(tokens, _LONG) / _LONG + form
+    prose = (words - tokens) / words if words else 0.0
+    menu = _MENU * max(0.0, 1 - prose / _PROSE)
+    return _OPENING / (1 + index) + _LENGTH * min(tokens, _LONG) / _LONG + form + menu
 
 
 def _span(passage: Passage, index: int, score: float, language: str) -> Span:

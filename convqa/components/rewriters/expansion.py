@@ -21,8 +21,8 @@ _ANSWER = 0.5
 _REACH = 200
 """Exchanges that are looked at, beside the first one: what was said before them is another topic."""
 
-_REPLIES = frozenset({"yes", "no", "ok", "okay", "ja", "nein"})
-"""What is said to a question that the system asked back names nothing."""
+_TALK = frozenset(["yes", "no", "ok", "okay", "tell", "describe", "discuss", "explain", "give", "talk", "ja", "nein"])
+"""Words of the conversation itself: they name nothing that it is about."""
 
 
 class Word(NamedTuple):
@@ -115,7 +115,7 @@ def _scored(text: str, language: str) -> Iterator[tuple[Word, bool]]:
     starts = {start for start, _ in sentences(text, language)}
     for word, start in _placed(text, language):
         # A word of one letter or sign says nothing by itself.
-        if len(word) > 1 and word not in analysis.long_stopwords and word not in _REPLIES:
+        if len(word) > 1 and word not in analysis.long_stopwords and word not in _TALK:
             written = text[start : start + len(word)]
             name = written[0].isupper() and start not in starts
             yield Word(analysis.stem(word), written, idf(word, language) * (_CAPITALISED if name else 1.0)), name

@@ -43,6 +43,11 @@ def test_a_sentence_that_asks_is_no_answer_but_the_one_behind_it_may_be():
     assert best("Can I pay by card?", faq) == "Sure, all of them are welcome."
 
 
+def test_a_menu_is_no_answer_even_if_it_names_what_was_asked():
+    menu = "Home Services Poets Goethe Schiller Faust Tickets Contact Jobs Weimar Theatre Shop Login Imprint."
+    assert best("Faust in Weimar?", Passage("m", f"{menu} In Weimar they play Faust on each of the evenings.")) != menu
+
+
 def test_spans_are_quotes_best_first():
     reading = read("Who wrote Faust?", FAUST, OTHER)
     texts = {passage.id: passage.text for passage in (FAUST, OTHER)}

@@ -34,6 +34,10 @@ def test_question_words_and_names_of_answers_in_the_order_they_were_said():
     assert rewrite.text == "When was she born? Ada Lovelace Babbage London write"
 
 
+def test_words_of_the_talk_itself_are_left_out():
+    assert terms("Why?", Exchange("Tell me, describe Ada!", "Okay.")) == ["Ada"]
+
+
 def test_the_first_question_weighs_most():
     assert terms("When was she born?", *ADA, most=2) == ["Ada", "Lovelace"]
 

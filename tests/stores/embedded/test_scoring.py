@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from convqa.domain import Hit, Passage, Query, Ranking
@@ -66,7 +66,8 @@ def same(found, wanted):
 
 
 words = st.sampled_from(["rome", "roman", "bridges", "bridge", "the", "of", "old", "wall", "walls", "Zoë", "river"])
-texts = st.lists(words, min_size=1, max_size=60).map(" ".join)
+repeated = st.builds(lambda word, times: " ".join([word] * times), words, st.sampled_from([1, 1, 2, 15]))
+texts = st.lists(repeated, min_size=1, max_size=12).map(" ".join)
 metas = st.dictionaries(st.sampled_from(["year", "kind"]), st.sampled_from([1, 2.5, True, "1", "a"]), max_size=2)
 titles = st.lists(words, max_size=15).map(" ".join)
 bodies = st.tuples(texts, titles, metas)
@@ -87,7 +88,8 @@ searches = st.builds(
 )
 
 
-@settings(max_examples=12, deadline=None)
+# No shrinking: every example makes files.
+@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
     bodies=st.lists(bodies, min_size=1, max_size=12),
     split=st.integers(0, 12),
