@@ -1,6 +1,6 @@
 """``python -m convqa``: the command line."""
 
-from convqa.cli.app import main
+from convqa.cli import main
 
 if __name__ == "__main__":
     main()
