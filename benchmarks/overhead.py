@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from lucene_equality import union_collection  # the script beside this one
+from lucene_equality import union  # the script beside this one
 
 ROOT = Path(__file__).resolve().parents[1]
 HAYSTACK_SAMPLE = 100
@@ -48,7 +48,8 @@ def prepare(options: argparse.Namespace) -> None:
     from convqa.indexing import index
 
     passages = options.scratch / "passages.jsonl"
-    union_collection(options.data, passages)
+    with passages.open("w", encoding="utf-8") as out:
+        out.writelines(json.dumps(passage.to_json()) + "\n" for passage in union(options.data))
     index([passages], str(options.scratch / "collection"))
     for turns in {2_000, options.turns}:
         repeat(

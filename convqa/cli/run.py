@@ -12,7 +12,7 @@ from convqa.cli.options import Collection, PipelineName, Settings, needed, one_o
 from convqa.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from convqa.driver.run import Summary
+    from convqa.driver.summary import Summary
 
 
 @command

@@ -12,6 +12,7 @@ import orjson
 from convqa.domain import Conversation, Response, TurnId
 from convqa.driver.waves import Wave
 from convqa.errors import StorageFull
+from convqa.tasks.files import whole_file
 
 JOURNAL = "responses.jsonl"
 
@@ -76,8 +77,8 @@ class Journal:
         self.given += wave.given
         self.own += wave.own
 
-    def without_failures(self, conversations: Sequence[Conversation]) -> None:
-        """Forget failed turns and all later turns of their conversations, so that they are answered again."""
+    def without_failures(self, conversations: Sequence[Conversation]) -> int:
+        """Forget failed turns and all later turns of their conversations; returns how many turns that were."""
         kept: set[TurnId] = set()
         for conversation in conversations:
             for turn in conversation.turns:
@@ -85,18 +86,18 @@ class Journal:
                 if response is None or response.error is not None:
                     break
                 kept.add(turn.id)
-        aside = self._path.with_suffix(".tmp")
-        with aside.open("wb") as out:
+        forgotten = len(self) - len(kept)
+        if not forgotten:
+            return 0
+        with whole_file(self._path) as out:
             for _, lines in _batches(self._open()):
                 staying = [data for _, data in lines if TurnId.from_json(data["id"]) in kept]
                 for data in staying:
                     data["batch"][2] = len(staying)
                     out.write(orjson.dumps(data, option=orjson.OPT_APPEND_NEWLINE))
-            out.flush()
-            os.fsync(out.fileno())
         self.close()
-        aside.replace(self._path)
         self._recover()
+        return forgotten
 
     def close(self) -> None:
         if self._file is not None:

@@ -6,19 +6,19 @@ import errno
 import itertools
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from convqa.domain import Conversation, Failure, TurnId
+from convqa.domain import Conversation
 from convqa.driver.fingerprint import fingerprint
 from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, check
 from convqa.driver.journal import Journal
+from convqa.driver.summary import Summary, Tally
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
 from convqa.errors import InputError, StorageFull
 from convqa.pipeline.load import Pipeline
@@ -40,20 +40,6 @@ class Options:
     restart: bool = False
     retry_errors: bool = False
     wait: float = WAIT_SECONDS
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a run came to."""
-
-    run_file: Path
-    conversations: int
-    turns: int
-    resumed: int
-    unanswered: int
-    failures: tuple[tuple[TurnId, Failure], ...]
-    seconds: float
-    timings: dict[str, float] = field(default_factory=dict)
 
 
 def run(
@@ -83,15 +69,18 @@ def run(
         folder.begin(mark, pipeline, task.run_file, options.restart)
         journal = Journal(folder.journal)
         try:
-            if options.retry_errors:
-                journal.without_failures(conversations)
+            if options.retry_errors and journal.without_failures(conversations):
                 folder.note_retry()
             resumed = len(journal)
             _answer(pipeline, conversations, journal, options, progress or _silently)
-            order = [turn.id for conversation in conversations for turn in conversation.turns]
-            run_file = task.write(journal.responses(order), output, pipeline.stages)
-            summary = _summary(journal, conversations, order, run_file, resumed, time.perf_counter() - start)
-            folder.finish(summary_data(summary, journal))
+            order = (turn.id for conversation in conversations for turn in conversation.turns)
+            tally = Tally()
+            run_file = task.write(tally.passing(journal.responses(order)), output, pipeline.stages)
+            summary = Summary(
+                run_file, len(conversations), tally.turns, resumed, journal.given, journal.own, tally.unanswered,
+                tuple(tally.failures), time.perf_counter() - start, tally.timings,
+            )  # fmt: skip
+            folder.finish(summary.to_json())
         finally:
             journal.close()
     return summary
@@ -110,46 +99,6 @@ def _answer(
     for wave in waves:
         journal.append(wave)
         progress(len(journal), total)
-
-
-def _summary(
-    journal: Journal,
-    conversations: list[Conversation],
-    order: list[TurnId],
-    run_file: Path,
-    resumed: int,
-    seconds: float,
-) -> Summary:
-    failures: list[tuple[TurnId, Failure]] = []
-    timings: Counter[str] = Counter()
-    unanswered = 0
-    for response in journal.responses(order):
-        timings.update(response.timings)
-        if response.error is not None:
-            failures.append((response.id, response.error))
-        elif response.answer is not None and response.answer.kind == "none":
-            unanswered += 1
-    return Summary(
-        run_file, len(conversations), len(order), resumed, unanswered, tuple(failures), seconds, dict(timings)
-    )
-
-
-def summary_data(summary: Summary, journal: Journal) -> dict[str, object]:
-    """The summary as run.meta.json has it."""
-    return {
-        "counts": {
-            "conversations": summary.conversations,
-            "turns": summary.turns,
-            "resumed": summary.resumed,
-            "unanswered": summary.unanswered,
-            "failed": len(summary.failures),
-            "exchanges_given": journal.given,
-            "exchanges_own": journal.own,
-        },
-        "timings": {name: round(seconds, 6) for name, seconds in sorted(summary.timings.items())},
-        "seconds": round(summary.seconds, 3),
-        "failures": [{"turn": id.to_json(), "failure": failure.to_json()} for id, failure in summary.failures],
-    }
 
 
 @contextmanager

@@ -1,0 +1,65 @@
+"""What a run came to, counted while its run file is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from convqa.domain import Failure, Response, TurnId
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run's counts. ``timings`` are seconds by node over all turns, ``seconds`` those of this process."""
+
+    run_file: Path
+    conversations: int
+    turns: int
+    resumed: int
+    given: int
+    own: int
+    unanswered: int
+    failures: tuple[tuple[TurnId, Failure], ...]
+    seconds: float
+    timings: Mapping[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """As run.meta.json has it."""
+        return {
+            "counts": {
+                "conversations": self.conversations,
+                "turns": self.turns,
+                "resumed": self.resumed,
+                "unanswered": self.unanswered,
+                "failed": len(self.failures),
+                "exchanges_given": self.given,
+                "exchanges_own": self.own,
+            },
+            "timings": {name: round(seconds, 6) for name, seconds in sorted(self.timings.items())},
+            "seconds": round(self.seconds, 3),
+            "failures": [{"turn": id.to_json(), "failure": failure.to_json()} for id, failure in self.failures],
+        }
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts responses as they pass, so that the journal is read once."""
+
+    turns: int = 0
+    unanswered: int = 0
+    failures: list[tuple[TurnId, Failure]] = field(default_factory=list)
+    timings: Counter[str] = field(default_factory=Counter)
+
+    def passing(self, responses: Iterable[Response]) -> Iterator[Response]:
+        """The same responses."""
+        for response in responses:
+            self.turns += 1
+            self.timings.update(response.timings)
+            if response.error is not None:
+                self.failures.append((response.id, response.error))
+            elif response.answer is not None and response.answer.kind == "none":
+                self.unanswered += 1
+            yield response
