@@ -19,7 +19,7 @@ JOURNAL = "responses.jsonl"
 
 class Journal:
     """Responses on disk, found by turn. Lines of one wave stand together; their ``batch`` is [group, wave, number of
-    responses, given exchanges in their histories, own exchanges]. A wave that is not whole is not there.
+    responses], their ``history`` [given exchanges, own exchanges]. A wave that is not whole is not there.
     """
 
     def __init__(self, path: Path) -> None:
@@ -57,13 +57,14 @@ class Journal:
         :raises StorageFull: if it cannot be written.
         """
         file = self._open()
-        batch = [wave.group, wave.number, len(wave.responses), wave.given, wave.own]
+        batch = [wave.group, wave.number, len(wave.responses)]
         try:
             file.seek(self._end)
             file.truncate()
             end = self._end
-            for response in wave.responses:
-                line = orjson.dumps({"batch": batch, **response.trimmed().to_json()}, option=orjson.OPT_APPEND_NEWLINE)
+            for response, history in zip(wave.responses, wave.histories, strict=True):
+                data = {"batch": batch, "history": history, **response.trimmed().to_json()}
+                line = orjson.dumps(data, option=orjson.OPT_APPEND_NEWLINE)
                 file.write(line)
                 self._offsets[response.id] = end
                 end += len(line)
@@ -74,8 +75,8 @@ class Journal:
                 self._offsets.pop(response.id, None)
             raise StorageFull(f"the journal {self._path} cannot be written: {error.strerror or error}.") from error
         self._end = end
-        self.given += wave.given
-        self.own += wave.own
+        self.given += sum(given for given, _ in wave.histories)
+        self.own += sum(own for _, own in wave.histories)
 
     def without_failures(self, conversations: Sequence[Conversation]) -> int:
         """Forget failed turns and all later turns of their conversations; returns how many turns that were."""
@@ -119,9 +120,9 @@ class Journal:
         for end, lines in _batches(self._open()):
             for offset, data in lines:
                 self._offsets[TurnId.from_json(data["id"])] = offset
+                self.given += data["history"][0]
+                self.own += data["history"][1]
             self._end = end
-            self.given += lines[0][1]["batch"][3]
-            self.own += lines[0][1]["batch"][4]
 
 
 def _batches(file: BinaryIO) -> Iterator[tuple[int, list[tuple[int, dict[str, Any]]]]]:

@@ -20,13 +20,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Wave:
-    """The responses to the turns at one position of a group's conversations, in the group's order."""
+    """The responses to the turns at one position of a group's conversations, in the group's order.
+
+    ``histories`` says for each how many exchanges its turn saw: (given by the input, made by this run).
+    """
 
     group: int
     number: int
     responses: tuple[Response, ...]
-    given: int
-    own: int
+    histories: tuple[tuple[int, int], ...]
 
 
 def drive(
@@ -61,12 +63,12 @@ def drive(
             if not open_turns:
                 continue
             responses = _patiently(pipeline, [turn for _, turn in open_turns], wait)
-            own = 0
+            seen: list[tuple[int, int]] = []
             for (past, turn), response in zip(open_turns, responses, strict=True):
+                own = past.own_in(turn.history)
+                seen.append((len(turn.history) - own, own))
                 past.add(number, response)
-                own += past.own_in(turn.history)
-            total = sum(len(turn.history) for _, turn in open_turns)
-            yield Wave(group, number, tuple(responses), given=total - own, own=own)
+            yield Wave(group, number, tuple(responses), tuple(seen))
 
 
 def _batched(conversations: Sequence[Conversation], size: int) -> Iterator[Sequence[Conversation]]:

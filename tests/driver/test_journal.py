@@ -57,7 +57,7 @@ def response(no, number, error=None):
 
 
 def wave(number, *nos, error=None):
-    return Wave(0, number, tuple(response(no, number + 1, error) for no in nos), given=1, own=2)
+    return Wave(0, number, tuple(response(no, number + 1, error) for no in nos), ((1, 2),) * len(nos))
 
 
 def test_responses_come_back_as_they_were(opened):
@@ -66,7 +66,7 @@ def test_responses_come_back_as_they_were(opened):
     journal.append(wave(1, 1))
     journal.close()
     again = opened()
-    assert len(again) == 3 and (again.given, again.own) == (2, 4)
+    assert len(again) == 3 and (again.given, again.own) == (3, 6)
     assert list(again.responses([TurnId(2, 1), TurnId(1, 2)])) == [response(2, 1), response(1, 2)]
     assert again.get(TurnId(9, 9)) is None
 
@@ -74,7 +74,7 @@ def test_responses_come_back_as_they_were(opened):
 def test_only_cited_passages_are_kept(opened):
     journal = opened()
     uncited = Response(TurnId(1, 1), ranking=Ranking((Hit("p", 1.0, Passage("p", "text")),)))
-    journal.append(Wave(0, 0, (uncited,), 0, 0))
+    journal.append(Wave(0, 0, (uncited,), ((0, 0),)))
     assert journal.get(TurnId(1, 1)).ranking.hits[0].passage is None
 
 
@@ -99,10 +99,11 @@ def test_a_kill_at_any_byte_leaves_whole_waves(tmp_path, opened):
 def test_failed_turns_and_what_followed_them_are_forgotten(opened):
     journal = opened()
     journal.append(wave(0, 1, 2))
-    journal.append(Wave(0, 1, (response(1, 2, Failure("reader", "E", "m")), response(2, 2)), 0, 0))
+    journal.append(Wave(0, 1, (response(1, 2, Failure("reader", "E", "m")), response(2, 2)), ((0, 0), (0, 0))))
     journal.append(wave(2, 1, 2))
     talks = [Conversation(no, tuple(Turn(TurnId(no, n), "q") for n in (1, 2, 3))) for no in (1, 2)]
     journal.without_failures(talks)
+    assert (journal.given, journal.own) == (3, 6)
     left = [id for talk in talks for id in (turn.id for turn in talk.turns) if journal.get(id)]
     assert left == [TurnId(1, 1), TurnId(2, 1), TurnId(2, 2), TurnId(2, 3)]
     journal.close()
