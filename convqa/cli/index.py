@@ -20,7 +20,10 @@ def index(
     collection: Annotated[str, typer.Option(help="The collection to make: a folder.", show_default=False)],
     add: Annotated[bool, typer.Option("--add", help="Add to a collection that exists.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Make a collection that exists anew.")] = False,
-    language: Annotated[str, typer.Option(help="Language of the passages: en or de.")] = "en",
+    language: Annotated[
+        str | None,
+        typer.Option(help="Language of the passages, en or de; en, or that of the collection added to, if not named."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> None:
     """Index passages: a JSON object a line with id, text (or contents) and, if there, title, url and meta."""

@@ -72,7 +72,9 @@ class Hit:
     def __post_init__(self) -> None:
         if not math.isfinite(self.score):
             raise ValueError(f"score of passage {self.id!r} is {self.score}: scores must be finite numbers")
-        object.__setattr__(self, "score", float32(self.score))
+        rounded = float32(self.score)
+        if rounded != self.score or type(self.score) is not float:
+            object.__setattr__(self, "score", rounded)
 
     def to_json(self) -> list[Any]:
         if self.passage is None:

@@ -16,8 +16,8 @@ import yaml
 from convqa.driver.fingerprint import differences, git_commit, versions
 from convqa.driver.journal import JOURNAL
 from convqa.errors import InputError
+from convqa.files import whole_file
 from convqa.pipeline.load import Pipeline
-from convqa.tasks.files import whole_file
 
 META = "run.meta.json"
 RESOLVED = "pipeline.resolved.yaml"

@@ -12,7 +12,7 @@ import orjson
 from convqa.domain import Conversation, Response, TurnId
 from convqa.driver.waves import Wave
 from convqa.errors import StorageFull
-from convqa.tasks.files import whole_file
+from convqa.files import whole_file
 
 JOURNAL = "responses.jsonl"
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from convqa.domain import TurnId
 from convqa.evaluation.breakdown import groups
 from convqa.evaluation.result import Evaluation, Scores, Summary
+from convqa.files import log
 from convqa.metrics.ndcg import ndcg
 from convqa.metrics.ranked import ranked
 from convqa.metrics.recall import recall
@@ -20,7 +21,6 @@ from convqa.metrics.reciprocal_rank import reciprocal_rank
 from convqa.metrics.rouge1 import rouge1, tokens
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks import qrecc
-from convqa.tasks.files import log
 from convqa.tasks.qrecc import Gold, GoldTurn, Run
 
 REWRITING = ("QR",)

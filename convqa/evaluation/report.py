@@ -11,7 +11,7 @@ from rich.text import Text
 
 from convqa.domain import TurnId
 from convqa.evaluation.result import Evaluation, Summaries
-from convqa.tasks.files import to_json_bytes, whole_file
+from convqa.files import to_json_bytes, whole_file
 
 PROTOTEXT = "evaluation.prototext"
 

@@ -11,8 +11,8 @@ import numpy
 
 from convqa.errors import InputError
 from convqa.evaluation.result import Evaluation
+from convqa.files import whole_file
 from convqa.metrics.ranked import ranked
-from convqa.tasks.files import whole_file
 
 RUN = "run.trec"
 QRELS = "truth.qrels"

@@ -1,7 +1,8 @@
 """Words of a text, cut as Lucene's StandardTokenizer does (Unicode Standard Annex 29).
 
 Left out, because no question needs them: emoji and signs such as (R) are no words here, and a double quote does not
-join Hebrew letters. Of the 27,065 passages in benchmarks/lucene_equality.py the tokens of 99.4 % equal Lucene's.
+join Hebrew letters. Beside Lucene 9.12's EnglishAnalyzer, 99.4 % of the 27,065 passages that
+benchmarks/lucene_equality.py indexes had the same tokens.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ COUNTS = np.dtype("<u2")
 _TITLE_BITS = 4
 _MOST_IN_TITLE = 2**_TITLE_BITS - 1
 _MOST_IN_TEXT = 2**12 - 1
+_NO_KEY = np.uint64(2**64 - 1)
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -29,9 +31,7 @@ class Forward:
         self._terms = Blob(folder, NAME, sizes, TERM.itemsize)
         self._counts = array(folder / f"{NAME}.counts", COUNTS, sizes[f"{NAME}.counts"])
 
-    def frequencies(
-        self, numbers: NDArray[Any], slots: NDArray[Any], width: int
-    ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    def frequencies(self, numbers: NDArray[Any], slots: NDArray[Any], width: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """How often the terms of a query occur in the texts and in the titles of passages.
 
         :param numbers: of C passages. :param slots: for each term of the vocabulary 0, or its place in the query
@@ -69,7 +69,9 @@ class ForwardAppender:
         """
         text, text_counts = np.unique(_keys(texts), return_counts=True)
         title, title_counts = np.unique(_keys(titles), return_counts=True)
-        both = np.union1d(text, title)
+        both = np.concatenate((text, title))
+        both.sort(kind="stable")
+        both = both[np.diff(both, prepend=_NO_KEY) != 0]
         counts = np.zeros(len(both), COUNTS)
         counts[np.searchsorted(both, text)] = np.minimum(text_counts, _MOST_IN_TEXT) << _TITLE_BITS
         counts[np.searchsorted(both, title)] |= np.minimum(title_counts, _MOST_IN_TITLE).astype(COUNTS)
@@ -103,5 +105,5 @@ class ForwardAppender:
 def _keys(rows: Sequence[Sequence[int]]) -> NDArray[np.uint64]:
     """row << 32 | term."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    terms = np.fromiter((term for row in rows for term in row), np.uint64, int(lengths.sum()))
+    terms = np.fromiter(chain.from_iterable(rows), np.uint64, int(lengths.sum()))
     return np.repeat(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), lengths) | terms

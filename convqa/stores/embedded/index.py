@@ -63,7 +63,7 @@ def meta_term(name: str, value: MetaValue) -> str:
     """What stands in the index for a meta field's value: 1 and 1.0 are the same, 1, "1" and True are not."""
     if isinstance(value, float) and not isinstance(value, bool) and math.isfinite(value) and value == int(value):
         value = int(value)
-    return blake2b(repr((name, type(value).__name__, value)).encode(), digest_size=8).hexdigest()
+    return blake2b(repr((name, value)).encode(), digest_size=8).hexdigest()
 
 
 class CandidateIndex:

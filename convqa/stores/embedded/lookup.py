@@ -31,7 +31,7 @@ class Lookup:
     def find(self, hash: int) -> list[int]:
         """The numbers under a hash."""
         wanted = np.uint64(hash)
-        start = int(np.searchsorted(self.hashes, wanted))
+        start = int(self.hashes.searchsorted(wanted))
         end = start
         while end < len(self.hashes) and self.hashes[end] == wanted:
             end += 1
@@ -39,9 +39,9 @@ class Lookup:
 
     @classmethod
     def of(cls, hashes: Sequence[int] | NDArray[Any], numbers: Sequence[int] | NDArray[Any]) -> Lookup:
-        """Sort pairs by hash and number."""
+        """Sort pairs by hash; the numbers of one hash stay in their order."""
         keys, values = np.asarray(hashes, HASH), np.asarray(numbers, NUMBER)
-        order = np.lexsort((values, keys))
+        order = keys.argsort(kind="stable")
         return cls(keys[order], values[order])
 
     def merged(self, other: Lookup) -> Lookup:
@@ -61,6 +61,16 @@ class GrowingLookup:
 
     def find(self, hash: int) -> list[int]:
         return [number for run in self._runs for number in run.find(hash)]
+
+    def contains(self, hashes: Sequence[int]) -> list[bool]:
+        """For each hash whether it is there: for many at once."""
+        wanted = np.array(hashes, HASH)
+        found = np.zeros(len(wanted), bool)
+        for run in self._runs:
+            if len(run.hashes):
+                places = np.minimum(run.hashes.searchsorted(wanted), len(run.hashes) - 1)
+                found |= run.hashes[places] == wanted
+        return found.tolist()
 
     def extend(self, hashes: Sequence[int], numbers: Sequence[int]) -> None:
         run = Lookup.of(hashes, numbers)

@@ -61,7 +61,7 @@ class VocabularyWriter(dict[str, int]):
 
     def __missing__(self, token: str) -> int:
         hash = hashed(token)
-        known = self._base.lookup.find(hash)
+        known = self._base.lookup.find(hash) if len(self._base) else ()
         number = known[0] if known else self._fresh.get(hash)
         if number is None:
             number = len(self._base) + len(self._hashes)

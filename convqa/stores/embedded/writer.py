@@ -11,6 +11,7 @@ import logging
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -96,30 +97,29 @@ class Writer:
         """
         stream = iter(passages)
         while batch := list(islice(stream, _BATCH)):
-            fresh = self._fresh(batch)
+            fresh = self._fresh([_Entry.of(passage) for passage in batch])
             if fresh:
                 with writing(self._folder):
-                    self._append(list(fresh.values()), list(fresh.keys()))
+                    self._append(fresh)
 
-    def _fresh(self, batch: Sequence[Passage]) -> dict[bytes, tuple[Passage, bytes]]:
-        """Of a batch what is not there yet: passages with their stored form, by id."""
-        fresh: dict[bytes, tuple[Passage, bytes]] = {}
-        for passage in batch:
-            data, id = _encoded(passage)
-            known = fresh[id][1] if id in fresh else self._stored(passage.id)
+    def _fresh(self, batch: Sequence[_Entry]) -> list[_Entry]:
+        """Of a batch what is not there yet."""
+        fresh: dict[bytes, _Entry] = {}
+        for entry, perhaps in zip(batch, self._lookup.contains([entry.hash for entry in batch]), strict=True):
+            known = fresh[entry.id].data if entry.id in fresh else self._stored(entry) if perhaps else None
             if known is None:
-                fresh[id] = (passage, data)
-            elif known == data:
+                fresh[entry.id] = entry
+            elif known == entry.data:
                 self._repeated += 1
             else:
                 raise InputError(
-                    f"two passages have the id {passage.id!r}: {_start(orjson.loads(known)['text'])!r} and "
-                    f"{_start(passage.text)!r}. Wanted: one passage for each id; rename one, or delete the old one."
+                    f"two passages have the id {entry.passage.id!r}: {_start(orjson.loads(known)['text'])!r} and "
+                    f"{_start(entry.passage.text)!r}. Wanted: one passage for each id; rename one, or delete one."
                 )
-        return fresh
+        return list(fresh.values())
 
-    def _stored(self, id: str) -> bytes | None:
-        number = self._find(id)
+    def _stored(self, entry: _Entry) -> bytes | None:
+        number = self._find(entry.passage.id)
         return None if number is None else self._passages[number]
 
     def _find(self, id: str) -> int | None:
@@ -130,12 +130,12 @@ class Writer:
             return None
         return next((number for number in found if number not in self._deleted and self._ids[number] == wanted), None)
 
-    def _append(self, entries: Sequence[tuple[Passage, bytes]], ids: Sequence[bytes]) -> None:
+    def _append(self, entries: Sequence[_Entry]) -> None:
         tokens, vocabulary = self._analyzer.tokens, self._vocabulary
-        texts = [tokens(passage.text) for passage, _ in entries]
-        titles = [tokens(passage.title) for passage, _ in entries]
-        for number, (text, title, (passage, _)) in enumerate(zip(texts, titles, entries, strict=True), self._numbers):
-            self._index.add(number, text, title, passage.meta)
+        texts = [tokens(entry.passage.text) for entry in entries]
+        titles = [tokens(entry.passage.title) for entry in entries]
+        for number, (entry, text, title) in enumerate(zip(entries, texts, titles, strict=True), self._numbers):
+            self._index.add(number, text, title, entry.passage.meta)
         terms = self._forward.extend(
             [[vocabulary[token] for token in text] for text in texts],
             [[vocabulary[token] for token in title] for title in titles],
@@ -143,12 +143,13 @@ class Writer:
         self._vocabulary.count(terms)
         lengths = np.array([list(map(len, texts)), list(map(len, titles))], NUMBER).T
         self._lengths.append(np.ascontiguousarray(lengths).data)
-        self._passages.extend([data for _, data in entries])
-        self._ids.extend(ids)
-        self._lookup.extend([hashed(passage.id) for passage, _ in entries], _numbers(self._numbers, len(entries)))
+        self._passages.extend([entry.data for entry in entries])
+        self._ids.extend([entry.id for entry in entries])
+        last = self._numbers + len(entries)
+        self._lookup.extend([entry.hash for entry in entries], range(self._numbers, last))
         self._totals.add(lengths)
-        self._totals.checksum += sum(_digest(data) for _, data in entries)
-        self._numbers += len(entries)
+        self._totals.checksum += sum(_digest(entry.data) for entry in entries)
+        self._numbers = last
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete passages by id; ids that are not there are counted in one warning."""
@@ -207,14 +208,24 @@ class Writer:
         self._lock.release()
 
 
-def _encoded(passage: Passage) -> tuple[bytes, bytes]:
-    if not passage.id:
-        raise InputError(f"a passage has an empty id (text {_start(passage.text)!r}); wanted: a name of its own")
-    try:
-        data = orjson.dumps(passage.to_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
-    except TypeError as error:
-        raise InputError(f"passage {passage.id!r} cannot be stored: {error}") from error
-    return data, passage.id.encode()
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A passage with its id and itself as they are stored."""
+
+    passage: Passage
+    id: bytes
+    hash: int
+    data: bytes
+
+    @classmethod
+    def of(cls, passage: Passage) -> _Entry:
+        if not passage.id:
+            raise InputError(f"a passage has an empty id (text {_start(passage.text)!r}); wanted: a name of its own")
+        try:
+            data = orjson.dumps(passage.to_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+        except TypeError as error:
+            raise InputError(f"passage {passage.id!r} cannot be stored: {error}") from error
+        return cls(passage, passage.id.encode(), hashed(passage.id), data)
 
 
 def _start(text: str) -> str:
@@ -223,7 +234,3 @@ def _start(text: str) -> str:
 
 def _digest(data: bytes) -> int:
     return int.from_bytes(blake2b(data, digest_size=16).digest(), "little")
-
-
-def _numbers(first: int, count: int) -> range:
-    return range(first, first + count)

@@ -9,7 +9,7 @@ from typing import Any
 
 from convqa.domain import Conversation, Exchange, Turn, TurnId
 from convqa.errors import InputError
-from convqa.tasks.files import log
+from convqa.files import log
 from convqa.tasks.qrecc.records import (
     QUESTIONS,
     QuestionRecord,

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.tasks.files import log, read_json
+from convqa.files import log, read_json
 from convqa.validation import explain, shorten
 
 # From here on a number rounds to infinity as a 32-bit float.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from convqa.domain import Answer, Citation, Passage, Ranking, Response, TurnId
-from convqa.tasks.files import log, to_json_bytes, whole_file
+from convqa.files import log, to_json_bytes, whole_file
 from convqa.tasks.qrecc.records import RUNS, check_spellings, read_records, turn_id
 
 FILE = "run.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from convqa.domain import TurnId
-from convqa.tasks.files import log
+from convqa.files import log
 from convqa.tasks.qrecc.records import TRUTHS, check_spellings, read_records, turn_id
 
 FILE = "ground-truth.json"

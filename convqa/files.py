@@ -1,4 +1,4 @@
-"""Reading and writing the files of tasks: JSON with errors that name the place, and files that appear whole."""
+"""Reading and writing files: JSON with errors that name the place, and files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -131,6 +131,8 @@ def _remove(path: Path) -> None:
 
 def _sync_directory(directory: Path) -> None:
     """Make a rename durable."""
+    if os.name == "nt":  # a directory cannot be opened there, and a rename needs no more
+        return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
