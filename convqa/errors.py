@@ -30,9 +30,20 @@ class WorkError(ConvqaError):
 
 
 class RunError(BaseException):
-    """Something that stops a whole run. ``transient`` errors are worth waiting for (a server that restarts)."""
+    """Something that stops a whole run. ``transient`` errors are worth waiting for (a server that restarts).
+
+    ``mistake`` is the user's mistake that stopped it, if it was one.
+    """
 
     transient = False
+
+    def __init__(self, message: str, mistake: InputError | None = None) -> None:
+        super().__init__(message)
+        self.mistake = mistake
+
+    def ordinary(self) -> ConvqaError:
+        """The same as an exception that callers of a library expect."""
+        return self.mistake or WorkError(str(self))
 
 
 class StoreUnavailable(RunError):

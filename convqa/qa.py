@@ -10,7 +10,7 @@ from typing import Any
 from convqa.domain import Conversation, Exchange, Response, Turn, TurnId
 from convqa.driver.history import HistoryMode, exchange
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
-from convqa.errors import RunError, WorkError
+from convqa.errors import RunError
 from convqa.indexing import collection_of
 from convqa.pipeline.load import Pipeline
 from convqa.pipeline.load import load as load_pipeline
@@ -45,9 +45,9 @@ class QA:
         self.pipeline = pipeline
         self._language = language
 
-    def conversation(self, language: str | None = None) -> Talk:
+    def conversation(self, id: int | str = "talk", language: str | None = None) -> Talk:
         """A new conversation, with an empty history, in the collection's language unless another is named."""
-        return Talk(self, language or self._language)
+        return Talk(self, id, language or self._language)
 
     def drive(
         self, conversations: Iterable[Conversation], history: HistoryMode = "own", batch_size: int = BATCH_SIZE
@@ -64,8 +64,9 @@ class QA:
 class Talk:
     """One conversation: every question sees the exchanges before it."""
 
-    def __init__(self, qa: QA, language: str) -> None:
+    def __init__(self, qa: QA, id: int | str, language: str) -> None:
         self._qa = qa
+        self.id = id
         self._language = language
         self.history: tuple[Exchange, ...] = ()
 
@@ -74,7 +75,7 @@ class Talk:
 
         :raises ConvqaError: if the work cannot go on (a store that is away).
         """
-        turn = Turn(TurnId("talk", len(self.history) + 1), question, self.history, language=self._language)
+        turn = Turn(TurnId(self.id, len(self.history) + 1), question, self.history, language=self._language)
         with _ordinary_errors():
             response = answer(self._qa.pipeline, [turn])[0]
         self.history = (*self.history, exchange(turn, response))
@@ -87,4 +88,4 @@ def _ordinary_errors() -> Iterator[None]:
     try:
         yield
     except RunError as error:
-        raise WorkError(str(error)) from error
+        raise error.ordinary() from error

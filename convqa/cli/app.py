@@ -80,7 +80,7 @@ def _exit_code(function: Callable[..., int | None], arguments: dict[str, Any]) -
         return error.exit_code
     except RunError as error:
         _say_error(str(error))
-        return 1
+        return error.ordinary().exit_code
     except KeyboardInterrupt:
         _say_error("interrupted. What was done is kept: the same command goes on from there.")
         return 130

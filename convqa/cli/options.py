@@ -9,7 +9,9 @@ import typer
 
 from convqa.errors import InputError
 
-PipelineName = Annotated[str, typer.Option("--pipeline", help="A shipped pipeline's name, or the path of a YAML file.")]
+PipelineName = Annotated[
+    str, typer.Option("--pipeline", help="A shipped pipeline, or a YAML file's path; default is the task's own.")
+]
 Collection = Annotated[
     str | None,
     typer.Option(

@@ -22,16 +22,18 @@ class Form(StrEnum):
 @command
 def check(
     pipelines: Annotated[list[str], typer.Argument(metavar="PIPELINE...", help="Shipped names or paths.")],
+    settings: Settings = None,
 ) -> int:
     """Check pipelines without running them: every mistake in each, with its node and parameter."""
     from convqa.errors import InputError
-    from convqa.pipeline.compose import compose
+    from convqa.pipeline.compose import compose, parse_settings
     from convqa.pipeline.load import assemble
 
+    chosen = parse_settings(settings or [])
     wrong = 0
     for name in pipelines:
         try:
-            _, mistakes = assemble(compose(name))
+            _, mistakes = assemble(compose(name, chosen))
         except InputError as error:
             mistakes = [str(error)]
         for mistake in mistakes:

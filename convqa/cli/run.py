@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,9 +45,9 @@ def run(
     The same command again continues a run that was stopped. Exit codes: 0 done; 1 the work failed or some turns did;
     2 a mistake in input, options or pipeline; 130 or 143 interrupted.
     """
+    from convqa.driver.history import check_mode
     from convqa.driver.run import Options
     from convqa.driver.run import run as drive_run
-    from convqa.errors import InputError, nearest
     from convqa.indexing import collection_for
     from convqa.pipeline.compose import parse_settings
     from convqa.pipeline.load import load
@@ -54,17 +55,19 @@ def run(
 
     source = needed(one_of(input, input_option, "INPUT"), "INPUT")
     target = needed(one_of(output, output_option, "OUTPUT"), "OUTPUT")
-    if history not in ("own", "gold", "none"):
-        raise InputError(
-            f"--history {history}: wanted is own, gold or none.{nearest(history, ['own', 'gold', 'none'])}"
-        )
+    check_mode(history)
     found = find_task(task, source)
+    name = found.default_pipeline if pipeline == "default" else pipeline
     chosen = parse_settings(settings or [])
-    load(pipeline, None, chosen)  # a mistake in the pipeline is said before any passage is indexed
-    with Progress("indexing", "passages", quiet) as shown:
-        url = collection_for(found, source, collection, progress=shown)
-    loaded = load(pipeline, url, chosen)
+    url = None
+    # Loaded before any passage is indexed, so that a mistake in the pipeline is said at once.
+    if load(name, None, chosen).needs_collection or collection is not None:
+        with Progress("indexing", "passages", quiet) as shown:
+            url = collection_for(found, source, collection, progress=shown)
+    loaded = load(name, url, chosen)
     loaded.warm_up()
+    # A run makes millions of small values that never form cycles; the collector's default looks at them all the time.
+    gc.set_threshold(100_000, 50, 100)
     options = Options(history, batch_size, limit, restart, retry_errors, wait)  # type: ignore[arg-type]
     with Progress("answering", "turns", quiet) as shown:
         summary = drive_run(found, source, target, loaded, url, options, shown)

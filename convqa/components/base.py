@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from haystack import component
@@ -19,6 +20,8 @@ from convqa.domain import (
     Answers,
     Failure,
     Hit,
+    NotFinite,
+    Passage,
     Query,
     Ranking,
     Rankings,
@@ -29,6 +32,7 @@ from convqa.domain import (
     Turn,
     Turns,
 )
+from convqa.errors import InputError, RunError
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
@@ -41,6 +45,8 @@ class Station:
     """What all stations share: running a batch without letting one bad item spoil the others."""
 
     station: ClassVar[str]
+    needs_collection: ClassVar[bool] = False
+    """Whether the station cannot work without a collection."""
 
     def warm_up(self) -> None:
         """Load what is heavy. Called before every run, so it must return at once the second time."""
@@ -50,6 +56,8 @@ class Station:
 
         When the batch raises, its rows are tried one by one, and only those that raise again become Failures. No
         Exception leaves a node, because Haystack would write a snapshot of it into the home folder.
+
+        :raises RunError: for what would fail every item alike: a mistake of the user's, a score that is no number.
         """
         start = time.perf_counter()
         rows = list(zip(*columns, strict=True))
@@ -70,6 +78,10 @@ class Station:
             values = list(work(*(list(column) for column in zip(*rows, strict=True))))
             if len(values) != len(rows):
                 raise ValueError(f"{type(self).__name__} made {len(values)} items of {len(rows)}")
+        except InputError as error:
+            raise RunError(str(error), error) from error
+        except NotFinite as error:
+            raise RunError(f"{type(self).__name__}: {error}.") from error
         except Exception as error:
             if len(rows) == 1:
                 return [Failure(self.station, type(error).__name__, str(error))]
@@ -101,6 +113,8 @@ class Retriever(Station):
 
     station = "retriever"
     top_k: int
+    texts: int = 0
+    """How many of the first hits carry their passage when the ranking leaves the station."""
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         """Rank the passages for each query; ``turns[i]`` is the turn that ``queries[i]`` belongs to."""
@@ -112,8 +126,15 @@ class Retriever(Station):
         rankings = []
         for rewrite in rewrites:
             parts = [(query.weight, next(found)) for query in rewrite.queries]
-            rankings.append(parts[0][1] if len(parts) == 1 else fuse(parts, self.top_k))
+            rankings.append(parts[0][1] if len(parts) == 1 else self._fused(parts))
         return rankings
+
+    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
+        """The passages of these ids, for hits that several queries lifted to the top; None where they are not known."""
+        return [None] * len(ids)
+
+    def _fused(self, parts: Sequence[tuple[float, Ranking]]) -> Ranking:
+        return with_passages(fuse(parts, self.top_k), self.texts, self.fetch)
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites) -> dict[str, Rankings]:
@@ -238,3 +259,12 @@ def fuse(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
             passages[hit.id] = passages.get(hit.id) or hit.passage
     ranked = Ranking.of([Hit(id, score, passages[id]) for id, score in scores.items()])
     return Ranking(ranked.hits[:top_k])
+
+
+def with_passages(ranking: Ranking, count: int, fetch: Callable[[Sequence[str]], Sequence[Passage | None]]) -> Ranking:
+    """The same ranking, whose first ``count`` hits carry their passages."""
+    missing = [hit.id for hit in ranking.hits[:count] if hit.passage is None]
+    if not missing:
+        return ranking
+    found = dict(zip(missing, fetch(missing), strict=True))
+    return Ranking(tuple(replace(hit, passage=hit.passage or found.get(hit.id)) for hit in ranking.hits))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from convqa.domain.answer import Answer, AnswerKind, Citation, Reading, Sentence, Span
 from convqa.domain.batches import Answers, Rankings, Readings, Rewrites, Turns
 from convqa.domain.conversation import (
+    DEFAULT_LANGUAGE,
     Conversation,
     Exchange,
     ExchangeStatus,
@@ -18,10 +19,11 @@ from convqa.domain.conversation import (
     TurnId,
     open_question,
 )
-from convqa.domain.ranking import Hit, Query, Ranking, Rewrite, float32
+from convqa.domain.ranking import Hit, NotFinite, Query, Ranking, Rewrite, float32
 from convqa.domain.response import Failure, Response
 
 __all__ = [
+    "DEFAULT_LANGUAGE",
     "Answer",
     "AnswerKind",
     "Answers",
@@ -32,6 +34,7 @@ __all__ = [
     "Failure",
     "Hit",
     "MetaValue",
+    "NotFinite",
     "Passage",
     "Query",
     "Ranking",

@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 AnswerKind = Literal["answer", "question", "none"]
 
+UNSPACED = frozenset({"ja", "zh"})
+"""Languages whose sentences follow one another without a blank."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -93,6 +96,16 @@ class Answer:
     reason: str = ""
     score: float | None = None
     nearest: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], language: str, score: float | None = None) -> Answer:
+        """An answer that says these sentences, joined by one blank (by nothing in languages that use none).
+
+        >>> Answer.of([Sentence("Yes."), Sentence("It is.")], "en").text
+        'Yes. It is.'
+        """
+        joint = "" if language in UNSPACED else " "
+        return cls("answer", joint.join(sentence.text for sentence in sentences), tuple(sentences), score=score)
 
     def cited_ids(self) -> frozenset[str]:
         """Ids of all passages that a sentence cites."""

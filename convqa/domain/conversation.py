@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 MetaValue = str | int | float | bool
+DEFAULT_LANGUAGE = "en"
 ExchangeStatus = Literal["answered", "unanswered", "asked", "failed"]
 
 
@@ -82,7 +83,7 @@ class Turn:
     history: tuple[Exchange, ...] = ()
     passages: tuple[Passage, ...] | None = None
     scenario: str = ""
-    language: str = "en"
+    language: str = DEFAULT_LANGUAGE
 
     def to_json(self) -> dict[str, Any]:
         return {

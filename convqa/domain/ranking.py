@@ -58,11 +58,15 @@ class Rewrite:
         return cls(data["text"], tuple(Query.from_json(query) for query in data["queries"]))
 
 
+class NotFinite(ValueError):
+    """A score that is no finite number: whatever made it is broken, for this item and all others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A passage id with its score, rounded to float32 when made. The passage itself is attached where asked for.
 
-    :raises ValueError: if the score is not finite.
+    :raises NotFinite: if the score is NaN or infinite.
     """
 
     id: str
@@ -71,7 +75,7 @@ class Hit:
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.score):
-            raise ValueError(f"score of passage {self.id!r} is {self.score}: scores must be finite numbers")
+            raise NotFinite(f"the score of passage {self.id!r} is {self.score}: scores must be finite numbers")
         rounded = float32(self.score)
         if rounded != self.score or type(self.score) is not float:
             object.__setattr__(self, "score", rounded)

@@ -10,13 +10,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 import convqa
 from convqa.domain import Conversation
 from convqa.driver.history import HistoryMode
+from convqa.files import to_json_bytes
 from convqa.pipeline.load import Pipeline
 from convqa.stores import open_store
+
+SHAPING = ("tantivy", "PyStemmer", "sentencex", "numpy")
+"""Libraries whose versions may change results."""
 
 LIBRARIES = ("haystack-ai", "tantivy", "numpy", "PyStemmer", "sentencex", "pydantic", "orjson")
 
@@ -40,6 +42,7 @@ def fingerprint(
         "history": history,
         "batch_size": batch_size,
         "limit": limit,
+        "libraries": {name: metadata.version(name) for name in SHAPING},
         "device": "cpu",
         "precision": "float32",
     }
@@ -76,7 +79,7 @@ def git_commit() -> str | None:
 def _digest(conversations: Sequence[Conversation]) -> str:
     digest = hashlib.sha256()
     for conversation in conversations:
-        digest.update(orjson.dumps(conversation.to_json()))
+        digest.update(to_json_bytes(conversation.to_json()))
     return digest.hexdigest()
 
 

@@ -42,15 +42,16 @@ class RunFolder:
         """
         old = self._read_meta()
         if restart:
-            for name in (JOURNAL, run_file, IR_METADATA):
-                (self._folder / name).unlink(missing_ok=True)
+            self._remove(JOURNAL, run_file, IR_METADATA)
             old = None
-        elif old is None and self.journal.exists():
-            raise InputError(
-                f"output {self._folder}: holds a {JOURNAL} without a readable {META}. "
-                "Give another folder, or --restart to begin anew."
-            )
-        elif old is not None and differences(old["fingerprint"], mark):
+        elif old is None:
+            for name in (JOURNAL, run_file):
+                if (self._folder / name).exists():
+                    raise InputError(
+                        f"output {self._folder}: holds a {name} without a readable {META}. "
+                        "Give another folder, or --restart to begin anew."
+                    )
+        elif differences(old["fingerprint"], mark):
             changed = ", ".join(differences(old["fingerprint"], mark))
             raise InputError(
                 f"output {self._folder}: holds a run with another {changed}. Give another folder, "
@@ -82,6 +83,15 @@ class RunFolder:
         self._write_meta()
         ir_metadata = yaml.safe_dump(_ir_metadata(self._meta), sort_keys=False, allow_unicode=True)
         _write(self._folder / IR_METADATA, ir_metadata.encode())
+
+    def _remove(self, *names: str) -> None:
+        for name in names:
+            try:
+                (self._folder / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(
+                    f"output {self._folder}: {name} cannot be removed ({error.strerror or error}). Give another folder."
+                ) from error
 
     def _read_meta(self) -> dict[str, Any] | None:
         try:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from convqa.domain import Conversation, Exchange, Failure, Response, Turn
-from convqa.errors import InputError
+from convqa.domain import Conversation, Exchange, Failure, Response, Turn, TurnId
+from convqa.errors import InputError, nearest
 
 HistoryMode = Literal["own", "gold", "none"]
 
@@ -19,36 +19,31 @@ class History:
         self._turns = conversation.turns
         self._mode = mode
         self._has_context = any(turn.history for turn in conversation.turns)
-        self._own: dict[int, Exchange] = {}
+        self._said: list[Exchange] = []
+        self._by_place: dict[int, Exchange] = {}
 
-    def before(self, position: int) -> tuple[Exchange, ...]:
-        """The exchanges before a turn, oldest first.
+    def before(self, position: int) -> tuple[tuple[Exchange, ...], int]:
+        """The exchanges before a turn, oldest first, and how many of them this run made.
 
         With ``own``, an earlier turn of this run that had m given exchanges takes the place of exchange m of this
         turn's context; positions that this run did not answer stay as given. Without a context: this run's turns.
         """
         given = self._turns[position].history
         if self._mode == "none":
-            return ()
+            return (), 0
         if self._mode == "gold":
-            return given
+            return given, 0
         if not self._has_context:
-            return tuple(self._own[earlier] for earlier in range(position) if earlier in self._own)
-        exchanges = list(given)
-        for earlier in range(position):
-            place = len(self._turns[earlier].history)
-            if earlier in self._own and place < len(exchanges):
-                exchanges[place] = self._own[earlier]
-        return tuple(exchanges)
-
-    def own_in(self, exchanges: Sequence[Exchange]) -> int:
-        """How many of the exchanges this run made itself."""
-        mine = {id(exchange) for exchange in self._own.values()}
-        return sum(id(exchange) in mine for exchange in exchanges)
+            return tuple(self._said), len(self._said)
+        mixed = tuple(self._by_place.get(place, exchange) for place, exchange in enumerate(given))
+        return mixed, sum(place in self._by_place for place in range(len(given)))
 
     def add(self, position: int, response: Response) -> None:
-        """Keep what this run said in a turn."""
-        self._own[position] = exchange(self._turns[position], response)
+        """Keep what this run said in a turn. Turns are added in order."""
+        turn = self._turns[position]
+        said = exchange(turn, response)
+        self._said.append(said)
+        self._by_place[len(turn.history)] = said
 
 
 def exchange(turn: Turn, response: Response) -> Exchange:
@@ -62,15 +57,31 @@ def exchange(turn: Turn, response: Response) -> Exchange:
     return Exchange(turn.question, answer.text, rewrite, "asked" if answer.kind == "question" else "answered")
 
 
-def check(conversations: Iterable[Conversation], mode: HistoryMode) -> None:
-    """Check that given contexts fit the mode and one another.
+def check_mode(mode: str) -> None:
+    """Check the name of a mode.
 
-    :raises InputError: if ``gold`` is asked for and no turn has a context, or if an earlier turn's context does not
-        begin a later one's.
+    :raises InputError: for what is none.
     """
+    if mode not in get_args(HistoryMode):
+        known = get_args(HistoryMode)
+        raise InputError(f"history {mode!r}: wanted is {', '.join(known)}.{nearest(mode, known)}")
+
+
+def check(conversations: Iterable[Conversation], mode: HistoryMode) -> None:
+    """Check that turns are named once, and that given contexts fit the mode and one another.
+
+    :raises InputError: if a turn stands twice, if ``gold`` is asked for and no turn has a context, or if an earlier
+        turn's context does not begin a later one's.
+    """
+    check_mode(mode)
     any_context = False
+    seen: set[TurnId] = set()
     for conversation in conversations:
-        any_context = any_context or any(turn.history for turn in conversation.turns)
+        for turn in conversation.turns:
+            if turn.id in seen:
+                raise InputError(f"turn {turn.id} stands twice in the input. Give each turn a number of its own.")
+            seen.add(turn.id)
+            any_context = any_context or bool(turn.history)
         _check_growing(conversation.turns)
     if mode == "gold" and not any_context:
         raise InputError(

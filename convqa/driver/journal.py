@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,9 +14,11 @@ import orjson
 from convqa.domain import Conversation, Response, TurnId
 from convqa.driver.waves import Wave
 from convqa.errors import StorageFull
-from convqa.files import whole_file
+from convqa.files import to_json_bytes, whole_file
 
 JOURNAL = "responses.jsonl"
+
+logger = logging.getLogger(__name__)
 
 
 class Journal:
@@ -25,7 +29,8 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offsets: dict[TurnId, int] = {}
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
+        self._reader: BinaryIO | None = None
         self._end = 0
         self.given = 0
         self.own = 0
@@ -40,9 +45,11 @@ class Journal:
         offset = self._offsets.get(id)
         if offset is None:
             return None
-        file = self._open()
-        file.seek(offset)
-        return Response.from_json(orjson.loads(file.readline()))
+        # A reader of its own: the file for appending has no buffer, and would read byte by byte.
+        if self._reader is None:
+            self._reader = self._path.open("rb")
+        self._reader.seek(offset)
+        return Response.from_json(orjson.loads(self._reader.readline()))
 
     def responses(self, ids: Iterable[TurnId]) -> Iterator[Response]:
         """The responses to these turns, in this order."""
@@ -56,27 +63,21 @@ class Journal:
 
         :raises StorageFull: if it cannot be written.
         """
-        file = self._open()
         batch = [wave.group, wave.number, len(wave.responses)]
-        try:
-            file.seek(self._end)
-            file.truncate()
-            end = self._end
-            for response, history in zip(wave.responses, wave.histories, strict=True):
-                data = {"batch": batch, "history": history, **response.trimmed().to_json()}
-                line = orjson.dumps(data, option=orjson.OPT_APPEND_NEWLINE)
-                file.write(line)
-                self._offsets[response.id] = end
-                end += len(line)
-            file.flush()
-            os.fsync(file.fileno())
-        except OSError as error:
-            for response in wave.responses:
-                self._offsets.pop(response.id, None)
-            raise StorageFull(f"the journal {self._path} cannot be written: {error.strerror or error}.") from error
-        self._end = end
+        lines = [
+            to_json_bytes({"batch": batch, "history": history, **response.trimmed().to_json()}) + b"\n"
+            for response, history in zip(wave.responses, wave.histories, strict=True)
+        ]
+        self._write(b"".join(lines))
+        for response, line in zip(wave.responses, lines, strict=True):
+            self._offsets[response.id] = self._end
+            self._end += len(line)
         self.given += sum(given for given, _ in wave.histories)
         self.own += sum(own for _, own in wave.histories)
+
+    def has_failures(self) -> bool:
+        """Whether any turn failed."""
+        return any(response.error is not None for response in self.responses(list(self._offsets)))
 
     def without_failures(self, conversations: Sequence[Conversation]) -> int:
         """Forget failed turns and all later turns of their conversations; returns how many turns that were."""
@@ -91,7 +92,7 @@ class Journal:
         if not forgotten:
             return 0
         with whole_file(self._path) as out:
-            for _, lines in _batches(self._open()):
+            for _, lines in self._batches():
                 staying = [data for _, data in lines if TurnId.from_json(data["id"]) in kept]
                 for data in staying:
                     data["batch"][2] = len(staying)
@@ -101,14 +102,32 @@ class Journal:
         return forgotten
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        for file in (self._file, self._reader):
+            if file is not None:
+                file.close()
+        self._file = self._reader = None
 
-    def _open(self) -> BinaryIO:
+    def _write(self, data: bytes) -> None:
+        """Put data at the end of the whole waves, over whatever a kill left there."""
+        file = self._open()
+        if self._reader is not None:  # what it has read ahead is about to be written over
+            self._reader.close()
+            self._reader = None
+        try:
+            file.seek(self._end)
+            file.truncate()
+            written = 0
+            while written < len(data):
+                written += file.write(data[written:])
+            os.fsync(file.fileno())
+        except OSError as error:
+            raise StorageFull(f"the journal {self._path} cannot be written: {error.strerror or error}.") from error
+
+    def _open(self) -> FileIO:
         if self._file is None:
             try:
-                self._file = self._path.open("r+b" if self._path.exists() else "w+b")
+                # Unbuffered: after a failed write nothing may be left that closing would try to write again.
+                self._file = FileIO(self._path, "r+b" if self._path.exists() else "w+b")
             except OSError as error:
                 raise StorageFull(f"the journal {self._path} cannot be opened: {error.strerror or error}.") from error
         return self._file
@@ -117,29 +136,43 @@ class Journal:
         """Index the whole waves; whatever a kill left behind them is cut off at the next append."""
         self._offsets.clear()
         self._end = self.given = self.own = 0
-        for end, lines in _batches(self._open()):
+        for end, lines in self._batches():
             for offset, data in lines:
                 self._offsets[TurnId.from_json(data["id"])] = offset
                 self.given += data["history"][0]
                 self.own += data["history"][1]
             self._end = end
 
+    def _batches(self) -> Iterator[tuple[int, list[tuple[int, dict[str, Any]]]]]:
+        """Whole waves from the start of the file: (offset behind the wave, [(offset, record)])."""
+        offset = 0
+        lines: list[tuple[int, dict[str, Any]]] = []
+        with self._path.open("rb") as file:
+            for line in file:
+                data = _parse(line)
+                if data is None or (lines and lines[0][1]["batch"] != data["batch"]):
+                    break
+                lines.append((offset, data))
+                offset += len(line)
+                if len(lines) == data["batch"][2]:
+                    yield offset, lines
+                    lines = []
+            lost = sum(_parse(line) is not None for line in file)
+        if lost:
+            logger.warning(
+                "%s is damaged at byte %d: %d responses behind it are thrown away, and their turns answered again.",
+                self._path, offset, lost,
+            )  # fmt: skip
 
-def _batches(file: BinaryIO) -> Iterator[tuple[int, list[tuple[int, dict[str, Any]]]]]:
-    """Whole waves from the start of the file: (offset behind the wave, [(offset, record)])."""
-    file.seek(0)
-    offset = 0
-    lines: list[tuple[int, dict[str, Any]]] = []
-    for line in file:
-        try:
-            data = orjson.loads(line)
-            batch = data["batch"]
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            return
-        if not line.endswith(b"\n") or (lines and lines[0][1]["batch"] != batch):
-            return
-        lines.append((offset, data))
-        offset += len(line)
-        if len(lines) == batch[2]:
-            yield offset, lines
-            lines = []
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    """A record of the journal, or None for what is none: half a line, or something of another origin."""
+    try:
+        data = orjson.loads(line)
+        group, wave, size = data["batch"]
+        given, own = data["history"]
+        whole = all(isinstance(number, int) for number in (group, wave, size, given, own))
+        TurnId.from_json(data["id"])
+    except (ValueError, KeyError, TypeError, IndexError):
+        return None
+    return data if whole and line.endswith(b"\n") else None

@@ -8,12 +8,12 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from convqa.domain import Conversation
+from convqa.domain import DEFAULT_LANGUAGE, Conversation
 from convqa.driver.fingerprint import fingerprint
 from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, check
@@ -22,6 +22,7 @@ from convqa.driver.summary import Summary, Tally
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
 from convqa.errors import InputError, StorageFull
 from convqa.pipeline.load import Pipeline
+from convqa.stores import open_store
 from convqa.tasks.base import Task
 
 Progress = Callable[[int, int], None]
@@ -59,7 +60,10 @@ def run(
     """
     options = options or Options()
     start = time.perf_counter()
-    conversations = list(itertools.islice(task.read(input_path), options.limit))
+    conversations = [
+        _in_language(conversation, collection)
+        for conversation in itertools.islice(task.read(input_path), options.limit)
+    ]
     check(conversations, options.history)
     mark = fingerprint(
         task.name, conversations, pipeline, collection, options.history, options.batch_size, options.limit
@@ -69,8 +73,9 @@ def run(
         folder.begin(mark, pipeline, task.run_file, options.restart)
         journal = Journal(folder.journal)
         try:
-            if options.retry_errors and journal.without_failures(conversations):
+            if options.retry_errors and journal.has_failures():
                 folder.note_retry()
+                journal.without_failures(conversations)
             resumed = len(journal)
             _answer(pipeline, conversations, journal, options, progress or _silently)
             order = (turn.id for conversation in conversations for turn in conversation.turns)
@@ -84,6 +89,17 @@ def run(
         finally:
             journal.close()
     return summary
+
+
+def _in_language(conversation: Conversation, collection: str | None) -> Conversation:
+    """Questions are in the collection's language, unless the task says another than the default."""
+    language = DEFAULT_LANGUAGE if collection is None else open_store(collection).info().language
+    if language == DEFAULT_LANGUAGE:
+        return conversation
+    turns = [
+        replace(turn, language=language) if turn.language == DEFAULT_LANGUAGE else turn for turn in conversation.turns
+    ]
+    return replace(conversation, turns=tuple(turns))
 
 
 def _silently(done: int, total: int) -> None:
@@ -121,5 +137,5 @@ def _locked(output: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.release()
         (output / ".lock").unlink(missing_ok=True)
+        lock.release()

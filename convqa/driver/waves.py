@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from convqa.domain import Conversation, Failure, Response, Turn, TurnId, Turns
+from convqa.domain import Conversation, Response, Turn, TurnId, Turns
 from convqa.driver.history import History, HistoryMode, check, response_of
-from convqa.errors import RunError
+from convqa.errors import InputError, RunError
 from convqa.pipeline.load import OUTPUTS, Pipeline
+from convqa.pipeline.nodes import ComponentFailed
 
 BATCH_SIZE = 256
 WAIT_SECONDS = 120.0
@@ -46,11 +47,14 @@ def drive(
     :raises InputError: if the contexts do not fit ``history``.
     :raises RunError: if the run cannot go on.
     """
+    if batch_size < 1:
+        raise InputError(f"batch size {batch_size}: wanted is 1 or more.")
     check(conversations, history)
     for group, members in enumerate(_batched(conversations, batch_size)):
         histories = [History(conversation, history) for conversation in members]
         for number in range(max((len(conversation.turns) for conversation in members), default=0)):
             open_turns: list[tuple[History, Turn]] = []
+            seen: list[tuple[int, int]] = []
             for conversation, past in zip(members, histories, strict=True):
                 if number >= len(conversation.turns):
                     continue
@@ -59,14 +63,13 @@ def drive(
                 if known is not None:
                     past.add(number, known)
                 else:
-                    open_turns.append((past, replace(turn, history=past.before(number))))
+                    exchanges, own = past.before(number)
+                    seen.append((len(exchanges) - own, own))
+                    open_turns.append((past, replace(turn, history=exchanges)))
             if not open_turns:
                 continue
             responses = _patiently(pipeline, [turn for _, turn in open_turns], wait)
-            seen: list[tuple[int, int]] = []
-            for (past, turn), response in zip(open_turns, responses, strict=True):
-                own = past.own_in(turn.history)
-                seen.append((len(turn.history) - own, own))
+            for (past, _), response in zip(open_turns, responses, strict=True):
                 past.add(number, response)
             yield Wave(group, number, tuple(responses), tuple(seen))
 
@@ -77,13 +80,14 @@ def _batched(conversations: Sequence[Conversation], size: int) -> Iterator[Seque
 
 
 def _patiently(pipeline: Pipeline, turns: Sequence[Turn], wait: float) -> list[Response]:
-    """Answer a wave; while a store is away, try again until ``wait`` seconds have passed."""
-    deadline = time.monotonic() + wait
+    """Answer a wave; while a store is away, try again until it has been away for ``wait`` seconds."""
+    deadline: float | None = None
     pause = 1.0
     while True:
         try:
             return answer(pipeline, turns)
         except RunError as error:
+            deadline = deadline or time.monotonic() + wait
             left = deadline - time.monotonic()
             if not error.transient or left <= 0:
                 raise
@@ -96,13 +100,10 @@ def answer(pipeline: Pipeline, turns: Sequence[Turn]) -> list[Response]:
     """Run the pipeline on one wave; responses in the order of the turns."""
     try:
         made = pipeline.run(Turns(tuple(turns)))
-    except Exception as error:
-        # Our stations turn their errors into Failures; this is a component of Haystack's or of the user's.
+    except ComponentFailed as error:
         if len(turns) > 1:
             return [response for turn in turns for response in answer(pipeline, [turn])]
-        cause = error.__cause__ or error
-        stage = str(getattr(error, "component_name", None) or "pipeline")
-        return [Response(turns[0].id, error=Failure(stage, type(cause).__name__, str(cause)))]
+        return [Response(turns[0].id, error=error.failure)]
     batches = [(label, getattr(made, label)) for label in OUTPUTS]
     share = {name: seconds / len(turns) for name, seconds in made.timings.items()}
     return [

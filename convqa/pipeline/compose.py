@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from convqa.errors import InputError, nearest
-from convqa.pipeline.document import Document, Node, find, read
+from convqa.pipeline.document import Document, Node, NodeError, find, read
 from convqa.pipeline.drop import drop
 from convqa.pipeline.types import full_name
 
@@ -25,9 +25,8 @@ def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> 
     try:
         document = _extended(file, ())
         return _resolve_types(_set(document, settings or {}, "--set"))
-    except InputError as error:
-        prefix = f"pipeline {file}"
-        raise error if str(error).startswith("pipeline ") else InputError(f"{prefix}: {error}") from error
+    except NodeError as error:
+        raise InputError(f"pipeline {file}: {error}") from error
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
@@ -85,14 +84,14 @@ def _set(document: Document, settings: Mapping[str, Any], where: str) -> Documen
     for key, value in sorted(settings.items(), key=lambda item: not item[0].endswith(".type")):
         name, dot, parameter = key.partition(".")
         if name not in components or not dot or not parameter:
-            raise InputError(
+            raise NodeError(
                 f"{where} {key}: there is no node {name!r}.{nearest(name, components)} "
                 f"Nodes: {', '.join(components)}; wanted is NODE.PARAMETER or NODE.type."
             )
         if parameter != "type":
             components[name].init_parameters[parameter] = value
         elif not isinstance(value, str):
-            raise InputError(f"{where} {key}: found {value!r}, wanted the name of a component.")
+            raise NodeError(f"{where} {key}: found {value!r}, wanted the name of a component.")
         elif full_name(value, name) != full_name(components[name].type, name):
             components[name] = Node(type=value)
     return document.model_copy(update={"components": components})

@@ -11,13 +11,14 @@ from typing import Any
 
 from haystack import Pipeline as Graph
 from haystack.core.errors import PipelineConnectError, PipelineError
+from haystack.core.serialization import component_to_dict
 
 from convqa.components.base import TIMINGS
 from convqa.domain import Answers, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
 from convqa.pipeline.compose import compose
-from convqa.pipeline.document import Document
+from convqa.pipeline.document import Document, Node
 
 OUTPUTS: Mapping[str, type] = {
     "rewrites": Rewrites,
@@ -50,6 +51,12 @@ class Pipeline:
         """Which of rewrites, rankings, readings and answers this pipeline makes."""
         return frozenset(self.document.outputs)
 
+    @property
+    def needs_collection(self) -> bool:
+        """Whether a station of this pipeline cannot work without a collection."""
+        made = (self._graph.get_component(name) for name in self.document.components)
+        return any(getattr(component, "needs_collection", False) for component in made)
+
     def warm_up(self) -> None:
         """Open the collection and load models, so that what is missing is said before the work starts."""
         self._graph.warm_up()
@@ -58,6 +65,7 @@ class Pipeline:
         """Answer one wave. Item errors come back as Failures in place.
 
         :raises RunError: if the run as a whole cannot go on (a store that is away, a disk that is full).
+        :raises ComponentFailed: if a component that is no station of ours raised.
         """
         data: dict[str, dict[str, Turns]] = {}
         for receiver in self.document.inputs.get("turns", []):
@@ -107,7 +115,20 @@ def assemble(document: Document, collection: str | None = None) -> tuple[Pipelin
         mistakes = [*_connect(graph, document), *_circle(document)]
     if not mistakes:
         mistakes = [*_inputs(graph, document), *_outputs(graph, document)]
-    return (None, mistakes) if mistakes else (Pipeline(document, graph), [])
+    return (None, mistakes) if mistakes else (Pipeline(_complete(document, graph), graph), [])
+
+
+def _complete(document: Document, graph: Graph) -> Document:
+    """The document with every parameter of every node, defaults too, so that a changed default is another pipeline.
+
+    The collection is left out: it is no part of a pipeline.
+    """
+    components = {}
+    for name, node in document.components.items():
+        parameters = dict(component_to_dict(graph.get_component(name), name)["init_parameters"])
+        parameters.pop("collection", None)
+        components[name] = Node(type=node.type, init_parameters=parameters)
+    return document.model_copy(update={"components": components})
 
 
 def _connect(graph: Graph, document: Document) -> list[str]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from haystack import Pipeline as Graph
 from pydantic import ValidationError
 
+from convqa.components.base import Station
+from convqa.domain import Answers, Failure, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, nearest
-from convqa.pipeline.document import Node
+from convqa.pipeline.document import Node, NodeError
 from convqa.pipeline.types import import_type
 from convqa.validation import explain
+
+BATCHES = (Turns, Rewrites, Rankings, Readings, Answers)
 
 
 def make(name: str, node: Node, collection: str | None = None) -> Any:
@@ -22,13 +27,15 @@ def make(name: str, node: Node, collection: str | None = None) -> Any:
     """
     cls = import_type(node.type, name)
     parameters = dict(node.init_parameters)
+    if parameters.get("collection") is not None:
+        raise NodeError(f"components.{name}.collection: a pipeline does not name its collection; give --collection.")
     known = _parameters(cls)
-    if "collection" in known and parameters.get("collection") is None and collection is not None:
+    if "collection" in known and collection is not None:
         parameters["collection"] = collection
     unknown = [parameter for parameter in parameters if known is not None and parameter not in known]
     if unknown:
         lines = [f"components.{name}.{parameter} is not known.{nearest(parameter, known)}" for parameter in unknown]
-        raise InputError(" ".join(lines) + f" Parameters of {node.type}: {', '.join(known) or 'none'}.")
+        raise NodeError(" ".join(lines) + f" Parameters of {node.type}: {', '.join(known) or 'none'}.")
     try:
         # Through Haystack's loader, one node at a time: its own gate on modules holds, and an error has one owner.
         holder = Graph.from_dict(
@@ -36,10 +43,40 @@ def make(name: str, node: Node, collection: str | None = None) -> Any:
             allowed_modules=["convqa.components"],
         )
     except Exception as error:
-        raise InputError(_explain(name, error)) from error
+        raise NodeError(_explain(name, error)) from error
     component = holder.get_component(name)
     holder.remove_component(name)
+    if not isinstance(component, Station):
+        setattr(component, "run", _guarded(name, component.run))  # noqa: B010 - mypy knows run as a method
     return component
+
+
+class ComponentFailed(BaseException):
+    """A component that is no station of ours raised, or returned something that does not fit its turns.
+
+    Not an Exception: Haystack would wrap it and write a snapshot of all inputs into the home folder.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def _guarded(name: str, run: Callable[..., Mapping[str, Any]]) -> Callable[..., Mapping[str, Any]]:
+    """``run`` of a foreign component, whose errors and batches of wrong length come out as ComponentFailed."""
+
+    @functools.wraps(run)
+    def guarded(*arguments: Any, **sockets: Any) -> Mapping[str, Any]:
+        try:
+            made = run(*arguments, **sockets)
+        except Exception as error:
+            raise ComponentFailed(Failure(name, type(error).__name__, str(error))) from error
+        lengths = {len(value) for value in (*sockets.values(), *made.values()) if isinstance(value, BATCHES)}
+        if len(lengths) > 1:
+            raise ComponentFailed(Failure(name, "ValueError", f"took and made batches of lengths {sorted(lengths)}"))
+        return made
+
+    return guarded
 
 
 def inputs(component: Any) -> Mapping[str, Any]:

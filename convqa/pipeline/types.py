@@ -13,7 +13,8 @@ from haystack import component
 
 from convqa import components
 from convqa.components.base import STATIONS, Station
-from convqa.errors import InputError, nearest
+from convqa.errors import nearest
+from convqa.pipeline.document import NodeError
 
 ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 """Haystack's own variable: comma-separated modules of yours that a pipeline may name."""
@@ -41,11 +42,11 @@ def full_name(type_name: str, node: str) -> str:
         return f"{module}.{_member(module, found[0]).__name__}"
     known = {member for station in stations for member in members(station)}
     if found:
-        raise InputError(
+        raise NodeError(
             f"components.{node}.type: {type_name!r} is a member of {' and '.join(found)}: give its full path, "
             f"for example convqa.components.{found[0]}s.{type_name}."
         )
-    raise InputError(
+    raise NodeError(
         f"components.{node}.type: {type_name!r} is not known.{nearest(type_name, known)} "
         f"Members of {' and '.join(stations)}: {', '.join(sorted(known)) or 'none'}."
     )
@@ -62,17 +63,17 @@ def import_type(type_name: str, node: str) -> type:
         module = importlib.import_module(module_name)
         found = getattr(module, class_name, None)
     except ImportError as error:
-        raise InputError(_import_message(type_name, node, error)) from error
+        raise NodeError(_import_message(type_name, node, error)) from error
     if not inspect.isclass(found) or f"{found.__module__}.{found.__name__}" not in component.registry:
         names = [
             name for name, value in vars(module).items() if _is_component(value) and value.__module__ == module_name
         ]
-        raise InputError(
+        raise NodeError(
             f"components.{node}.type: module {module_name} has no component {class_name!r}."
             f"{nearest(class_name, names)}" + (f" It has: {', '.join(sorted(names))}." if names else "")
         )
     if found.__module__ != module_name:
-        raise InputError(
+        raise NodeError(
             f"components.{node}.type: {type_name} is only re-exported there; write its own module: "
             f"{found.__module__}.{found.__name__}."
         )
@@ -84,7 +85,7 @@ def _member(module: str, station: str) -> type:
     for value in vars(importlib.import_module(module)).values():
         if _is_component(value) and issubclass(value, base) and value.__module__ == module:
             return value  # type: ignore[no-any-return]
-    raise InputError(f"module {module} has no {base.__name__} component.")
+    raise NodeError(f"module {module} has no {base.__name__} component.")
 
 
 def _is_component(value: Any) -> bool:
@@ -97,7 +98,7 @@ def _check_allowed(module: str, node: str) -> None:
         prefix = pattern.removesuffix(".*")
         if module == prefix or module.startswith(prefix + ".") or fnmatchcase(module, pattern):
             return
-    raise InputError(
+    raise NodeError(
         f"components.{node}.type: the module {module!r} is not allowed. A pipeline may name components of "
         f"{', '.join(_TRUSTED)}; if you trust this one, name it in the environment: {ALLOWLIST}={module}."
     )

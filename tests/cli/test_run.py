@@ -205,6 +205,28 @@ def test_a_disk_that_is_full_at_the_end(call, small, indexed, tmp_path, monkeypa
     assert code == 0 and "34 from before" in out
 
 
+def test_a_run_file_of_unknown_origin_is_not_overwritten(call, small, indexed, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "run.json").write_text("precious")
+    code, _, err = call("run", small, tmp_path / "out", "--collection", indexed)
+    assert code == 2 and "holds a run.json without a readable run.meta.json" in err
+    assert (tmp_path / "out" / "run.json").read_text() == "precious"
+    (tmp_path / "odd" / "responses.jsonl").mkdir(parents=True)
+    code, _, err = call("run", small, tmp_path / "odd", "--collection", indexed, "--restart")
+    assert code == 2 and "responses.jsonl cannot be removed" in err
+
+
+def test_questions_are_in_the_collections_language(call, small, tmp_path):
+    passages = tmp_path / "de.jsonl"
+    passages.write_text(json.dumps({"id": "g", "text": "Goethe schrieb viele Häuser und Bücher."}) + "\n")
+    call("index", passages, "--collection", tmp_path / "de", "--language", "de")
+    question = {"Conversation_no": 1, "Turn_no": 1, "Question": "Welche Bücher schrieb Goethe?"}
+    (tmp_path / "questions.json").write_text(json.dumps([question]))
+    assert call("run", tmp_path / "questions.json", tmp_path / "out", "--collection", tmp_path / "de")[0] == 0
+    (turn,) = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert turn["Model_answer"] == "Goethe schrieb viele Häuser und Bücher."
+
+
 def test_gold_history_needs_a_context(call, small, indexed, tmp_path):
     code, _, err = call("run", small, tmp_path / "out", "--collection", indexed, "--history", "gold")
     assert code == 2 and "no turn of the input has a Context" in err
@@ -216,7 +238,7 @@ def test_gold_history_needs_a_context(call, small, indexed, tmp_path):
         (["--pipeline", "nothing"], "pipeline 'nothing' does not exist"),
         (["--set", "retriever.k1=high"], "components.retriever.k1 found 'high'"),
         (["--set", "retriever.top_k"], "wanted is NODE.PARAMETER=VALUE"),
-        (["--history", "golden"], "wanted is own, gold or none"),
+        (["--history", "golden"], "wanted is own, gold, none"),
         (["--task", "qrec"], "qrec"),
         (["--collection", "nowhere-at-all"], "nowhere-at-all"),
         (["--collection", "foo://x"], "foo"),

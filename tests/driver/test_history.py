@@ -25,7 +25,7 @@ def test_without_a_context_own_is_this_runs_turns_in_order():
     past = History(conversation((), (), ()), "own")
     past.add(0, response(1, "a1"))
     past.add(1, response(2, "a2"))
-    assert past.before(2) == (Exchange("q1", "a1", "r1"), Exchange("q2", "a2", "r2"))
+    assert past.before(2) == ((Exchange("q1", "a1", "r1"), Exchange("q2", "a2", "r2")), 2)
 
 
 def test_own_answers_take_the_place_of_given_ones():
@@ -34,23 +34,22 @@ def test_own_answers_take_the_place_of_given_ones():
     past = History(talk, "own")
     past.add(0, response(1, "own"))
     # Turn 1 had one given exchange, so it is exchange 1 of turn 2's context; 0 and 2 stay as given.
-    assert past.before(1) == (context[0], Exchange("q1", "own", "r1"), context[2])
-    assert past.own_in(past.before(1)) == 1
+    assert past.before(1) == ((context[0], Exchange("q1", "own", "r1"), context[2]), 1)
 
 
 def test_own_never_makes_a_given_context_longer():
     context = given(("g0", "x0"))
     past = History(conversation(context, context), "own")
     past.add(0, response(1, "own"))
-    assert past.before(1) == context
+    assert past.before(1) == (context, 0)
 
 
 def test_gold_and_none():
     context = given(("g0", "x0"))
-    assert History(conversation((), context), "gold").before(1) == context
+    assert History(conversation((), context), "gold").before(1) == (context, 0)
     past = History(conversation((), context), "none")
     past.add(0, response(1, "a"))
-    assert past.before(1) == ()
+    assert past.before(1) == ((), 0)
 
 
 def test_what_a_turn_leaves_behind():
@@ -73,3 +72,14 @@ def test_a_context_that_does_not_grow_is_refused():
     talk = conversation(given(("g0", "x0")), given(("other", "x0"), ("g1", "x1")))
     with pytest.raises(InputError, match="turn 7_2: its Context does not begin with the Context of turn 7_1"):
         check([talk], "own")
+
+
+def test_a_turn_that_stands_twice_is_refused():
+    talk = Conversation(7, (Turn(TurnId(7, 1), "q"), Turn(TurnId(7, 1), "q")))
+    with pytest.raises(InputError, match="turn 7_1 stands twice"):
+        check([talk], "own")
+
+
+def test_an_unknown_mode_is_refused():
+    with pytest.raises(InputError, match=r"wanted is own, gold, none\. Did you mean 'own'"):
+        check([], "owm")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import errno
+import logging
+import resource
+import signal
 
 import pytest
 
@@ -110,17 +112,53 @@ def test_failed_turns_and_what_followed_them_are_forgotten(opened):
     assert len(opened()) == 4
 
 
-def test_a_full_disk_is_said_and_leaves_the_journal_as_it_was(monkeypatch, opened):
+def test_a_full_disk_is_said_and_leaves_the_journal_as_it_was(opened, tmp_path):
     journal = opened()
     journal.append(wave(0, 1))
-
-    def full(fd):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("convqa.driver.journal.os.fsync", full)
-    with pytest.raises(StorageFull, match="No space left on device"):
-        journal.append(wave(1, 1))
-    monkeypatch.undo()
+    size = (tmp_path / "j").stat().st_size
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, hard))
+    try:
+        with pytest.raises(StorageFull, match="File too large"):
+            journal.append(wave(1, 1))
+        journal.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, old)
     assert len(journal) == 1
     journal.append(wave(1, 1))
     assert len(opened()) == 2
+
+
+def test_lone_surrogates_do_not_stop_a_run(opened):
+    journal = opened()
+    journal.append(Wave(0, 0, (Response(TurnId(1, 1), error=Failure("reader", "E", "\udce9")),), ((0, 0),)))
+    assert journal.get(TurnId(1, 1)).error.message == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    "line", [b"{", b"[]", b'{"batch": 5}', b'{"batch": [0, 0, "1"], "history": [0, 0], "id": [1, 1]}']
+)
+def test_damage_in_the_middle_is_said(opened, tmp_path, line, caplog):
+    journal = opened()
+    for number in range(3):
+        journal.append(wave(number, 1, 2))
+    journal.close()
+    lines = (tmp_path / "j").read_bytes().split(b"\n")
+    lines[2] = line
+    (tmp_path / "j").write_bytes(b"\n".join(lines))
+    with caplog.at_level(logging.WARNING):
+        assert len(opened()) == 2
+    assert "3 responses behind it are thrown away" in caplog.text
+
+
+def test_reading_while_appending_over_what_a_kill_left(opened, tmp_path):
+    journal = opened()
+    journal.append(wave(0, 1))
+    with (tmp_path / "j").open("ab") as file:
+        file.write(b"x" * 5000)
+    again = opened()
+    assert again.get(TurnId(1, 1)) == response(1, 1)
+    again.append(wave(1, 1))
+    assert again.get(TurnId(1, 2)) == response(1, 2)

@@ -10,8 +10,9 @@ import pytest
 from convqa.domain import Answer, Answers, Conversation, Failure, Rewrite, Rewrites, Turn, TurnId
 from convqa.driver import waves
 from convqa.driver.waves import drive
-from convqa.errors import StorageFull, StoreUnavailable
+from convqa.errors import InputError, StorageFull, StoreUnavailable
 from convqa.pipeline.load import Outputs
+from convqa.pipeline.nodes import ComponentFailed
 
 
 class Echo:
@@ -53,9 +54,10 @@ def test_groups_are_walked_wave_by_wave():
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
-def test_a_turn_does_not_depend_on_its_batch_mates(size):
+def test_every_turn_sees_its_own_conversation_only(size):
     answers = {r.id: r.answer for wave in drive(Echo(), talks(3, 2, 1, 3), batch_size=size) for r in wave.responses}
-    assert answers[TurnId(4, 3)].text == "2" and len(answers) == 9
+    assert {id: answer.text for id, answer in answers.items()} == {id: str(id.number - 1) for id in answers}
+    assert len(answers) == 9
 
 
 def test_one_bad_turn_fails_alone_and_is_marked_in_the_history():
@@ -86,12 +88,28 @@ def test_a_store_that_comes_back_in_time_is_waited_for(monkeypatch, caplog):
     assert "Trying again" in caplog.text
 
 
-def test_waiting_ends(monkeypatch):
-    clock = iter(range(0, 1000, 50))
-    monkeypatch.setattr(waves.time, "monotonic", lambda: float(next(clock)))
-    monkeypatch.setattr(waves.time, "sleep", lambda seconds: None)
+def test_waiting_ends_when_the_store_was_away_long_enough(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(waves.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(waves.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    pipeline = Echo(away=1000)
     with pytest.raises(StoreUnavailable):
-        list(drive(Echo(away=100), talks(1), wait=120))
+        list(drive(pipeline, talks(1), wait=120))
+    assert now[0] == pytest.approx(120)
+    assert 10 < 1000 - pipeline.away < 20
+
+
+def test_the_wait_counts_from_the_outage_and_not_from_the_waves_start(monkeypatch):
+    now = [0.0]
+
+    class Late(Echo):
+        def run(self, turns):
+            now[0] += 1000
+            return super().run(turns)
+
+    monkeypatch.setattr(waves.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(waves.time, "sleep", lambda seconds: None)
+    assert len(list(drive(Late(away=1), talks(1), wait=5))) == 1
 
 
 def test_a_full_disk_is_not_waited_for():
@@ -103,9 +121,14 @@ def test_a_foreign_component_that_raises_fails_its_turn_only():
     class Raising(Echo):
         def run(self, turns):
             if any(turn.question == "bad" for turn in turns):
-                raise RuntimeError("wrapped") from KeyError("cause")
+                raise ComponentFailed(Failure("ranker", "KeyError", "cause"))
             return super().run(turns)
 
     turns = [Conversation(1, (Turn(TurnId(1, 1), "bad"),)), Conversation(2, (Turn(TurnId(2, 1), "q"),))]
     bad, good = (response for wave in drive(Raising(), turns) for response in wave.responses)
-    assert bad.error.error == "KeyError" and good.answer is not None
+    assert bad.error == Failure("ranker", "KeyError", "cause") and good.answer is not None
+
+
+def test_wrong_settings_are_refused():
+    with pytest.raises(InputError, match="batch size 0"):
+        list(drive(Echo(), talks(1), batch_size=0))

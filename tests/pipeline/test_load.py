@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from convqa.domain import Failure, Turn, TurnId, Turns
-from convqa.errors import StoreUnavailable
+from convqa.domain import Failure, Hit, Turn, TurnId, Turns
+from convqa.driver.waves import answer
+from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.pipeline.compose import compose
 from convqa.pipeline.document import Connection, Document, Node
 from convqa.pipeline.load import load, wire
@@ -76,3 +77,71 @@ def test_equal_pipelines_give_equal_yaml():
         update={"connections": [Connection(**arrow.model_dump()) for arrow in reversed(document.connections)]}
     )
     assert shuffled.to_yaml() == document.to_yaml()
+
+
+FOREIGN = """
+from haystack import component
+from convqa.domain import Rewrite, Query, Rewrites, Turns
+
+@component
+class Foreign:
+    @component.output_types(rewrites=Rewrites)
+    def run(self, turns: Turns):
+        if any(turn.question == "bad" for turn in turns):
+            raise KeyError("cause")
+        made = tuple(Rewrite(turn.question, (Query(turn.question),)) for turn in turns)
+        return {"rewrites": Rewrites(made[1:] if made[0].text == "short" else made)}
+"""
+
+
+@pytest.fixture
+def foreign(tmp_path, monkeypatch):
+    (tmp_path / "foreign_for_test.py").write_text(FOREIGN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "foreign_for_test")
+    return wire(one_node("foreign_for_test.Foreign"), "test")
+
+
+def test_a_foreign_component_that_raises_leaves_nothing_in_the_home_folder(foreign):
+    first, second = answer(foreign, list(turns("a", "bad")))
+    assert first.rewrite.text == "a"
+    assert second.error == Failure("rewriter", "KeyError", "'cause'")
+    assert list(Path.home().iterdir()) == []
+
+
+def test_a_foreign_component_that_loses_an_item_fails_there(foreign):
+    first, second = answer(foreign, list(turns("short", "a")))
+    assert "lengths [0, 1]" in first.error.message and second.rewrite.text == "a"
+
+
+def test_a_users_mistake_found_while_running_stops_the_run(monkeypatch):
+    def mistaken(self, turn):
+        raise InputError("the index cannot do this.")
+
+    monkeypatch.setattr("convqa.components.rewriters.copy.Copy.rewrite", mistaken)
+    with pytest.raises(RunError, match="cannot do this") as raised:
+        wire(one_node(COPY), "test").run(turns("a"))
+    assert raised.value.ordinary().exit_code == 2
+
+
+def test_scores_that_are_no_numbers_stop_the_run(monkeypatch):
+    def broken(self, turn):
+        return Hit("p", float("nan"))
+
+    monkeypatch.setattr("convqa.components.rewriters.copy.Copy.rewrite", broken)
+    with pytest.raises(RunError, match="must be finite"):
+        wire(one_node(COPY), "test").run(turns("a"))
+
+
+def test_only_pipelines_that_search_need_a_collection():
+    assert load("default").needs_collection
+    assert not load("default", settings={"retriever.type": "given"}).needs_collection
+
+
+def test_a_pipeline_does_not_name_its_collection():
+    with pytest.raises(InputError, match="give --collection"):
+        load("default", settings={"retriever.collection": "elasticsearch://user:secret@host/index"})
+
+
+def test_a_default_that_changes_is_another_pipeline():
+    assert "texts: 20" in load("default").document.to_yaml()

@@ -17,8 +17,6 @@ _NEAREST = 3
 _SAME = 0.7
 """Share of common words from which two sentences say the same."""
 
-_UNSPACED = frozenset({"ja", "zh"})
-
 
 @component
 class Sentences(Builder):
@@ -44,9 +42,7 @@ class Sentences(Builder):
         said = tuple(
             Sentence(" ".join(span.text.split()), (Citation(span.passage_id, span.start, span.end),)) for span in chosen
         )
-        joint = "" if turn.language in _UNSPACED else " "
-        score = max(span.score for span in chosen)
-        return Answer("answer", joint.join(sentence.text for sentence in said), said, score=score)
+        return Answer.of(said, turn.language, score=max(span.score for span in chosen))
 
 
 def _apart(spans: Iterable[Span], most: int) -> Iterator[Span]:

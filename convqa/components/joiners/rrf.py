@@ -8,8 +8,10 @@ from typing import Annotated
 from haystack import component
 from pydantic import AfterValidator, ConfigDict, Field, validate_call
 
-from convqa.components.base import Joiner, fuse
+from convqa.components.base import Joiner, fuse, with_passages
 from convqa.domain import Ranking
+from convqa.stores import open_store
+from convqa.stores.base import Store
 
 
 def _sockets(names: list[str]) -> list[str]:
@@ -28,6 +30,7 @@ class RRF(Joiner):
     :param inputs: names of the ranking sockets, at least two, as in ``[sparse, dense]``.
     :param weights: input -> weight; an input that is not named weighs 1.
     :param top_k: passages in a ranking.
+    :param texts: how many of the first hits carry their passage; those that no input attached are fetched.
     """
 
     @validate_call(config=ConfigDict(strict=True))
@@ -36,6 +39,8 @@ class RRF(Joiner):
         inputs: Annotated[list[str], Field(min_length=2), AfterValidator(_sockets)],
         weights: dict[str, Annotated[float, Field(gt=0)]] | None = None,
         top_k: Annotated[int, Field(ge=1)] = 100,
+        texts: Annotated[int, Field(ge=0)] = 20,
+        collection: str | None = None,
     ) -> None:
         strangers = ", ".join(map(repr, sorted(set(weights or {}) - set(inputs))))
         if strangers:
@@ -43,8 +48,16 @@ class RRF(Joiner):
         self.inputs = inputs
         self.weights = weights
         self.top_k = top_k
+        self.texts = texts
+        self.collection = collection
+        self._store: Store | None = None
         self._declare(inputs)
+
+    def warm_up(self) -> None:
+        if self._store is None and self.collection is not None:
+            self._store = open_store(self.collection)
 
     def join(self, rankings: Mapping[str, Ranking]) -> Ranking:
         weights = self.weights or {}
-        return fuse([(weights.get(name, 1.0), rankings[name]) for name in self.inputs], self.top_k)
+        fused = fuse([(weights.get(name, 1.0), rankings[name]) for name in self.inputs], self.top_k)
+        return fused if self._store is None else with_passages(fused, self.texts, self._store.fetch)

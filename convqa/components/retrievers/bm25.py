@@ -9,9 +9,9 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Retriever
-from convqa.domain import MetaValue, Query, Ranking, Turn
+from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store
-from convqa.stores.base import SearchParams, Stopwords
+from convqa.stores.base import SearchParams, Stopwords, Store
 
 
 @component
@@ -25,6 +25,8 @@ class BM25(Retriever):
     :param texts: how many top hits carry their passage for the stations behind.
     :param filter: meta field -> accepted values.
     """
+
+    needs_collection = True
 
     @validate_call(config=ConfigDict(strict=True))
     def __init__(
@@ -46,12 +48,24 @@ class BM25(Retriever):
         self.stopwords = stopwords
         self.texts = texts
         self.filter = filter
+        self._store: Store | None = None
 
     def warm_up(self) -> None:
-        open_store(self.collection)
+        """Open the collection; a pipeline then searches what it found there, even if it is indexed anew meanwhile."""
+        if self._store is None:
+            store = open_store(self.collection)
+            self._store = store
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
-        return open_store(self.collection).search(queries, self.top_k, self._params(), self.texts)
+        return self._opened().search(queries, self.top_k, self._params(), self.texts)
+
+    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
+        return self._opened().fetch(ids)
+
+    def _opened(self) -> Store:
+        self.warm_up()
+        assert self._store is not None
+        return self._store
 
     def _params(self) -> SearchParams:
         accepted: Mapping[str, tuple[MetaValue, ...]] | None = (

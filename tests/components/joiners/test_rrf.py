@@ -10,6 +10,7 @@ from convqa.components.joiners.rrf import RRF
 from convqa.components.retrievers.given import Given
 from convqa.components.rewriters.copy import Copy
 from convqa.domain import Failure, Hit, Passage, Ranking, Rankings, Turn, TurnId, Turns
+from convqa.indexing import index
 
 SPARSE = Ranking((Hit("x", 9.0), Hit("y", 1.0)))
 DENSE = Ranking((Hit("y", 0.9, Passage("y", "text")), Hit("z", 0.8)))
@@ -76,3 +77,13 @@ def test_in_a_pipeline_and_through_its_yaml():
     assert [hit.id for hit in made["joiner"]["rankings"].items[0].hits] == ["g", "s"]
     again = Pipeline.loads(pipeline.dumps(), allowed_modules=["convqa.components"])
     assert again.run(data) == made
+
+
+def test_passages_that_no_input_attached_are_fetched(tmp_path):
+    passages = tmp_path / "p.jsonl"
+    passages.write_text("".join(f'{{"id": "{id}", "text": "text of {id}"}}\n' for id in "xyz"))
+    index([passages], str(tmp_path / "c"))
+    joiner = RRF(inputs=["sparse", "dense"], texts=2, collection=str(tmp_path / "c"))
+    joiner.warm_up()
+    (ranking,) = joiner.run(sparse=Rankings((SPARSE,)), dense=Rankings((DENSE,)))["rankings"]
+    assert [hit.passage and hit.passage.text for hit in ranking.hits] == ["text", "text of x", None]

@@ -54,3 +54,23 @@ def test_wrong_parameters_are_refused():
 def test_without_a_collection_warming_up_says_so():
     with pytest.raises(InputError):
         BM25().warm_up()
+
+
+def test_several_queries_are_fused_and_the_top_carries_its_passages(collection):
+    queries = (Query("Goethe wrote"), Query("Weimar"), Query("Thuringia", weight=3.0))
+    turns, rewrites = Turns((Turn(TurnId(1, 1), "q"),)), Rewrites((Rewrite("q", queries),))
+    (ranking,) = BM25(collection, texts=1).run(turns, rewrites)["rankings"]
+    assert [hit.id for hit in ranking.hits] == ["w", "g", "s"]
+    assert ranking.hits[0].passage is not None
+    assert ranking.hits[0].score == pytest.approx(1 / 61 + 3 / 61, rel=1e-6)
+
+
+def test_a_pipeline_keeps_the_collection_that_it_opened(collection):
+    retriever = BM25(collection)
+    retriever.warm_up()
+    with create_store(collection, "en", replace=True) as store:
+        store.add([Passage("new", "Goethe wrote Faust.")])
+        store.commit()
+    turns, rewrites = Turns((Turn(TurnId(1, 1), "q"),)), Rewrites((Rewrite("q", (Query("Goethe"),)),))
+    (ranking,) = retriever.run(turns, rewrites)["rankings"]
+    assert [hit.id for hit in ranking.hits] == ["g"]
