@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -64,24 +65,28 @@ def _read_json_leniently(path: Path, data: bytes, wanted: str) -> Any:
         raise InputError(f"{path}: {where}: this is no JSON ({error.msg}); wanted {wanted}.{cut}") from None
     except (RecursionError, ValueError) as error:
         raise InputError(f"{path}: this JSON cannot be read ({error}); wanted {wanted}.") from None
-    count = 0
-
-    def clean(value: Any) -> Any:
-        nonlocal count
-        if isinstance(value, str):
-            value, replaced = _SURROGATES.subn("\ufffd", value)
-            count += replaced
-            return value
-        if isinstance(value, list):
-            return [clean(item) for item in value]
-        if isinstance(value, dict):
-            return {clean(key): clean(item) for key, item in value.items()}
-        return value
-
-    value = clean(value)
+    mended, count = mend(value)
     if count:
         log.warning("%s: replaced %d lone surrogates (half characters) by U+FFFD", path, count)
-    return value
+    return mended
+
+
+def mend(value: Any) -> tuple[Any, int]:
+    """A JSON value with its lone surrogates replaced by U+FFFD, and how many they were.
+
+    >>> mend({"a": ["x \\ud800"]})
+    ({'a': ['x \ufffd']}, 1)
+    """
+    if isinstance(value, str):
+        return _SURROGATES.subn("\ufffd", value)
+    if isinstance(value, list):
+        items = [mend(item) for item in value]
+        return [item for item, _ in items], sum(count for _, count in items)
+    if isinstance(value, dict):
+        keys, items = [mend(key) for key in value], [mend(item) for item in value.values()]
+        pairs = zip(keys, items, strict=True)
+        return {key: item for (key, _), (item, _) in pairs}, sum(count for _, count in (*keys, *items))
+    return value, 0
 
 
 def to_json_bytes(value: Any) -> bytes:
@@ -101,24 +106,47 @@ def to_json_bytes(value: Any) -> bytes:
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears whole or not at all: written aside in the same directory, flushed, fsynced and renamed.
 
-    Whatever is raised inside removes the part written so far.
+    Whatever is raised inside removes the part written so far, and goes on as it is: an error of what is being read
+    to be written here is not this file's.
 
     :raises StorageFull: if the directory cannot be made, or the file cannot be written.
     """
     aside = path.with_name(f".{path.name}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with aside.open("wb") as stream:
+        with _errors_of(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stream = io.BufferedWriter(_Raw(aside, path))
+        with stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
-        aside.replace(path)
-        _sync_directory(path.parent)
+            with _errors_of(path):
+                os.fsync(stream.fileno())
+        with _errors_of(path):
+            aside.replace(path)
+            sync_directory(path.parent)
+    finally:
+        _remove(aside)
+
+
+class _Raw(io.FileIO):
+    """A file whose errors are told from those of what is written into it."""
+
+    def __init__(self, aside: Path, path: Path) -> None:
+        super().__init__(aside, "wb")
+        self._path = path
+
+    def write(self, data: Any) -> int:
+        with _errors_of(self._path):
+            return super().write(data)
+
+
+@contextmanager
+def _errors_of(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         reason = error.strerror or str(error)
         raise StorageFull(f"{path}: cannot be written ({reason}); free space or choose another output.") from error
-    finally:
-        _remove(aside)
 
 
 def _remove(path: Path) -> None:
@@ -129,7 +157,7 @@ def _remove(path: Path) -> None:
         log.debug("%s: cannot be removed (%s)", path, error)
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """Make a rename durable."""
     if os.name == "nt":  # a directory cannot be opened there, and a rename needs no more
         return

@@ -256,3 +256,39 @@ def test_two_processes_may_index_the_same_file_at_once(file):
     assert urls[0] == urls[1]
     assert open_store(urls[0]).info().count == 3000
     assert sorted(entry.suffix for entry in Path(urls[0]).parent.iterdir()) == ["", ".lock"]
+
+
+def _index_again(path, url, times):
+    for _ in range(times):
+        index([Path(path)], url, replace=True)
+
+
+def _search_until(url, stop):
+    """What a process sees that searches all the while: the numbers of hits, none of them an error."""
+    seen = set()
+    while not stop.is_set():
+        store = open_store(url)
+        ranking = store.search([Query("passage")], 1000, SearchParams(), texts=1000)[0]
+        seen.add((len(ranking.hits), all(hit.passage is not None for hit in ranking.hits)))
+    return sorted(seen)
+
+
+def test_two_processes_may_replace_a_collection_while_a_third_searches_it(file, tmp_path):
+    url = str(tmp_path / "collection")
+    paths = [
+        str(file([json.dumps({"id": f"p{n}", "text": f"passage number w{n}"}) for n in range(count)], f"{count}.jsonl"))
+        for count in (30, 50)
+    ]
+    index([Path(paths[0])], url)
+    spawn = multiprocessing.get_context("spawn")
+    with spawn.Manager() as manager, spawn.Pool(3) as pool:
+        stop = manager.Event()
+        searcher = pool.apply_async(_search_until, (url, stop))
+        builders = [pool.apply_async(_index_again, (path, url, 8)) for path in paths]
+        for builder in builders:
+            builder.get(60)
+        stop.set()
+        seen = searcher.get(60)
+    assert seen in ([(30, True)], [(50, True)], [(30, True), (50, True)])
+    assert open_store(url).info().count in {30, 50}
+    assert [path.name for path in tmp_path.iterdir() if ".tmp-" in path.name] == []

@@ -13,14 +13,21 @@ from convqa.cli.options import Json, needed, one_of
 if TYPE_CHECKING:
     from convqa.evaluation import AnswerScorer, Evaluation
 
+Task = Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")]
+
 
 @command
 def evaluate(
-    truth: Annotated[Path | None, typer.Argument(metavar="TRUTH_DIR", help="Holds ground-truth.json.")] = None,
-    run: Annotated[Path | None, typer.Argument(metavar="RUN_DIR", help="Holds run.json.")] = None,
+    truth: Annotated[
+        Path | None, typer.Argument(metavar="TRUTH_DIR", help="Holds the truth (ground-truth.json).")
+    ] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="RUN_DIR", help="Holds the run (run.json).")] = None,
     input_dataset: Annotated[Path | None, typer.Option(help="TRUTH_DIR, as the official script calls it.")] = None,
     input_run: Annotated[Path | None, typer.Option(help="RUN_DIR, as the official script calls it.")] = None,
-    output: Annotated[Path | None, typer.Option(help="Write evaluation.prototext and turns.jsonl here.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write the official file (evaluation.prototext) and turns.jsonl here.")
+    ] = None,
+    task: Task = "auto",
     eval_missing_truth: Annotated[
         bool, typer.Option("--eval-missing-truth", help="Count turns whose truth is missing, too.")
     ] = False,
@@ -40,7 +47,7 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 1,
     json: Json = False,
 ) -> None:
-    """Score a run: the official measures of SCAI-QReCC-21, with 95 % intervals and what stands beside them."""
+    """Score a run: the official measures of its task, with 95 % intervals and what stands beside them."""
     from convqa.errors import InputError
     from convqa.evaluation import evaluate as score
 
@@ -48,18 +55,17 @@ def evaluate(
     run_dir = needed(one_of(run, input_run, "RUN_DIR"), "RUN_DIR (--input-run)")
     if trec and output is None:
         raise InputError("--trec writes files: say where with --output DIR.")
-    evaluation = score(
-        truth_dir,
-        run_dir,
-        eval_missing_truth=eval_missing_truth,
-        eval_turn_one_rewrites=eval_turn_one_rewrites,
-        no_rewriting=no_rewriting,
-        no_retrieval=no_retrieval,
-        no_answering=no_answering,
-        breakdown=breakdown or [],
-        seed=seed,
-        scorers=_scorers(sas, posscore),
-    )
+    asked = {
+        "eval_missing_truth": eval_missing_truth,
+        "eval_turn_one_rewrites": eval_turn_one_rewrites,
+        "no_rewriting": no_rewriting,
+        "no_retrieval": no_retrieval,
+        "no_answering": no_answering,
+        "scorers": _scorers(sas, posscore),
+    }
+    # A task need not have an option that nobody asked for.
+    options = {name: value for name, value in asked.items() if value}
+    evaluation = score(truth_dir, run_dir, task=task, breakdown=breakdown or [], seed=seed, **options)
     _print(evaluation, json)
     if output is not None:
         written = _write(evaluation, output, trec)
@@ -71,7 +77,7 @@ def evaluate(
 def validate(
     run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Holds the run file.")],
     input: Annotated[Path, typer.Argument(metavar="INPUT_DIR", help="The input that the run answers.")],
-    task: Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")] = "auto",
+    task: Task = "auto",
 ) -> int:
     """List every format error of a run at once, before it is uploaded. Exit code 2 if there is one."""
     from convqa.tasks import find_task
@@ -104,7 +110,7 @@ def _print(evaluation: Evaluation, as_json: bool) -> None:
 
 
 def _write(evaluation: Evaluation, output: Path, trec: bool) -> list[Path]:
-    from convqa.evaluation import write_prototext, write_trec, write_turns
+    from convqa.evaluation import write_official, write_trec, write_turns
 
-    written = [write_prototext(evaluation, output), write_turns(evaluation, output / "turns.jsonl")]
+    written = [write_official(evaluation, output), write_turns(evaluation, output / "turns.jsonl")]
     return [*written, *write_trec(evaluation, output)] if trec else written

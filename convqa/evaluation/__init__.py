@@ -1,21 +1,23 @@
-"""How good a run is: the official measures of SCAI-QReCC-21, with what stands beside them, per turn and by group."""
+"""How good a run is: its task's measures and what stands beside them, with intervals, per turn and by group."""
 
 from __future__ import annotations
 
-from convqa.evaluation.qrecc import AnswerScorer, evaluate
-from convqa.evaluation.report import prototext, render, write_prototext, write_turns
-from convqa.evaluation.result import Evaluation, Scores, Summary
+from convqa.evaluation.compute import evaluate
+from convqa.evaluation.report import official_text, render, write_official, write_turns
+from convqa.evaluation.result import Evaluation, Summary
 from convqa.evaluation.trec import write_trec
+from convqa.tasks.scores import AnswerScorer, Measure, Scores
 
 __all__ = [
     "AnswerScorer",
     "Evaluation",
+    "Measure",
     "Scores",
     "Summary",
     "evaluate",
-    "prototext",
+    "official_text",
     "render",
-    "write_prototext",
+    "write_official",
     "write_trec",
     "write_turns",
 ]

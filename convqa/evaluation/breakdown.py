@@ -1,4 +1,4 @@
-"""Groups of turns: by empty history, or by any field of the truth."""
+"""Groups of turns: by any field of the truth, or as the task knows them."""
 
 from __future__ import annotations
 
@@ -9,27 +9,39 @@ from typing import Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError, nearest
-from convqa.tasks.qrecc import Gold, QReCC
-
-HISTORY = "history"
+from convqa.tasks import Gold, Groups, Scores, Task
 
 
-def groups(gold: Gold, truth_path: Path, names: Sequence[str]) -> dict[str, dict[str, frozenset[TurnId]]]:
+def groups(task: Task, gold: Gold, truth_path: Path, names: Sequence[str]) -> dict[str, Groups]:
     """Name -> group -> its turns, groups in order of appearance.
 
     :raises InputError: for a name that is no field of any record.
     """
-    known = [HISTORY, *dict.fromkeys(name for turn in gold.turns for name in turn.fields)]
+    own = task.breakdowns(gold, truth_path)
+    known = [*own, *dict.fromkeys(name for turn in gold.turns for name in turn.fields)]
     for name in names:
         if name not in known and gold.turns:
             raise InputError(
                 f"{gold.path}: no record has the field {name!r} to break down by.{nearest(name, known)} "
                 f"Known: {', '.join(known)}."
             )
-    return {name: _by_history(gold, truth_path) if name == HISTORY else _by_field(gold, name) for name in names}
+    return {name: own[name]() if name in own else _by_field(gold, name) for name in names}
 
 
-def _by_field(gold: Gold, name: str) -> dict[str, frozenset[TurnId]]:
+def split(columns: Sequence[Scores], groups: Groups) -> dict[str, list[Scores]]:
+    """The scores of each group, groups in their order."""
+    groups_of: dict[TurnId, list[str]] = {}
+    for group, ids in groups.items():
+        for id in ids:
+            groups_of.setdefault(id, []).append(group)
+    parts: dict[str, list[Scores]] = {group: [] for group in groups}
+    for column in columns:
+        for group, part in column.split(groups_of).items():
+            parts[group].append(part)
+    return parts
+
+
+def _by_field(gold: Gold, name: str) -> Groups:
     found: dict[str, list[TurnId]] = {}
     for turn in gold.turns:
         found.setdefault(_text(turn.fields, name), []).append(turn.id)
@@ -43,20 +55,3 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
     if isinstance(value, str):
         return value or "(empty)"
     return json.dumps(value, ensure_ascii=False)
-
-
-def _by_history(gold: Gold, truth_path: Path) -> dict[str, frozenset[TurnId]]:
-    """Turns with nothing before them: the questions beside the truth say so; else the first turn of a conversation."""
-    task = QReCC()
-    firsts: dict[int | str, TurnId] = {}
-    for turn in gold.turns:
-        id = firsts.setdefault(turn.id.conversation, turn.id)
-        if turn.id.number < id.number:
-            firsts[turn.id.conversation] = turn.id
-    empty = set(firsts.values())
-    if task.matches(truth_path):
-        conversations = task.read(truth_path)
-        empty = {talk.turns[0].id for talk in conversations if not talk.turns[0].history}
-    ids = {turn.id for turn in gold.turns}
-    split = {"empty history": frozenset(ids & empty), "with history": frozenset(ids - empty)}
-    return {group: members for group, members in split.items() if members}

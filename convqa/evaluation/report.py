@@ -10,51 +10,39 @@ from rich.table import Table
 from rich.text import Text
 
 from convqa.domain import TurnId
-from convqa.evaluation.result import Evaluation, Summaries
+from convqa.evaluation.result import Evaluation
 from convqa.files import to_json_bytes, whole_file
-
-PROTOTEXT = "evaluation.prototext"
-
-_BESIDE = {
-    "QR": (("QR-P", "precision"), ("QR-F1", "F1"), ("QR-words", "words"), ("QR-truth-words", "words in truth")),
-    "MRR": (("MRR@10", "MRR@10"), ("nDCG@3", "nDCG@3"), ("nDCG@10", "nDCG@10"), ("R@10", "R@10"), ("R@100", "R@100")),
-    "ROUGE1-R": (
-        ("ROUGE1-P", "precision"),
-        ("ROUGE1-F1", "F1"),
-        ("answer-words", "words"),
-        ("truth-words", "words in truth"),
-    ),
-}
+from convqa.tasks import Measure
 
 
-def prototext(evaluation: Evaluation) -> str:
-    """The text of the official evaluation.prototext: no block for a skipped measure, no newline at the end."""
-    return "\n".join(
-        f'measure{{\n  key: "{name}"\n  value: "{evaluation.summaries[name].mean:.3f}"\n}}'
-        for name in evaluation.official
-        if name in evaluation.summaries
+def official_text(evaluation: Evaluation) -> str:
+    """What the task's official file says: official measures only, and of those the ones that could be computed."""
+    return evaluation.task.official_text(
+        {
+            measure.name: evaluation.summaries[measure.name].mean
+            for measure in evaluation.measures
+            if measure.official and measure.name in evaluation.summaries
+        }
     )
 
 
-def write_prototext(evaluation: Evaluation, directory: Path) -> Path:
-    """Write DIRECTORY/evaluation.prototext; returns its path.
+def write_official(evaluation: Evaluation, directory: Path) -> Path:
+    """Write the task's official file (QReCC: DIRECTORY/evaluation.prototext); returns its path.
 
     :raises StorageFull: if it cannot be written.
     """
-    path = directory / PROTOTEXT
+    path = directory / evaluation.task.official_file
     with whole_file(path) as stream:
-        stream.write(prototext(evaluation).encode())
+        stream.write(official_text(evaluation).encode())
     return path
 
 
 def write_turns(evaluation: Evaluation, path: Path) -> Path:
-    """Write one JSON line a turn of the truth: its Conversation_no and Turn_no, and each score that it has.
+    """Write one JSON line a turn of the truth: its name as the task's files have it, and each score that it has.
 
     :raises StorageFull: if it cannot be written.
     """
-    rows: dict[TurnId, dict[str, Any]] = {
-        turn.id: {"Conversation_no": turn.id.conversation, "Turn_no": turn.id.number} for turn in evaluation.gold.turns
-    }
+    rows: dict[TurnId, dict[str, Any]] = {turn.id: evaluation.task.key(turn.id) for turn in evaluation.gold.turns}
     for name, scores in evaluation.scores.items():
         for id, value in zip(scores.ids, scores.values, strict=True):
             rows[id][name] = value
@@ -70,29 +58,29 @@ def render(evaluation: Evaluation) -> Group:
     table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("turns", justify="right", no_wrap=True)
     table.add_column("beside")
-    for name in evaluation.official:
+    for measure in evaluation.measures:
+        name = measure.name
         if name in evaluation.summaries:
             summary = evaluation.summaries[name]
             span = f"{summary.low:.3f} - {summary.high:.3f}"
-            table.add_row(
-                Text(name), f"{summary.mean:.3f}", span, f"{summary.turns:,}", _beside(name, evaluation.summaries)
-            )
+            table.add_row(Text(name), f"{summary.mean:.3f}", span, f"{summary.turns:,}", _beside(evaluation, name))
         else:
             table.add_row(Text(name), "-", "-", "0", evaluation.skipped[name])
     return Group(table, *(_breakdown(evaluation, name) for name in evaluation.breakdowns))
 
 
-def _beside(name: str, summaries: Summaries) -> str:
-    shown = []
-    for measure, words in _BESIDE.get(name, ()):
-        mean = summaries[measure].mean
-        shown.append(f"{mean:.1f} {words}" if measure.endswith("words") else f"{words} {mean:.3f}")
-    return ", ".join(shown)
+def _beside(evaluation: Evaluation, name: str) -> str:
+    measures = (column.measure for column in evaluation.columns if column.measure.beside == name)
+    return ", ".join(_labelled(measure, evaluation.summaries[measure.name].mean) for measure in measures)
+
+
+def _labelled(measure: Measure, mean: float) -> str:
+    return f"{mean:.1f} {measure.label}" if measure.counts else f"{measure.label} {mean:.3f}"
 
 
 def _breakdown(evaluation: Evaluation, name: str) -> Table:
     """Means by group, each with the number of turns that it rests on."""
-    measures = [measure for measure in evaluation.official if measure in evaluation.summaries]
+    measures = [measure.name for measure in evaluation.measures if measure.name in evaluation.summaries]
     table = Table(title=Text(f"by {name}: mean (turns)"), title_justify="left")
     table.add_column(Text(name), no_wrap=True)
     for measure in measures:

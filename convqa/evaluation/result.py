@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from convqa.domain import TurnId
 from convqa.metrics.bootstrap import interval
-from convqa.tasks.qrecc import Gold, Run
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """One measure: a score for each turn that it rests on."""
-
-    ids: tuple[TurnId, ...]
-    values: tuple[float, ...]
-
-    def of(self, ids: frozenset[TurnId]) -> Scores:
-        """The same, for some turns only."""
-        rows = [row for row in zip(self.ids, self.values, strict=True) if row[0] in ids]
-        return Scores(tuple(id for id, _ in rows), tuple(value for _, value in rows))
+from convqa.tasks import Gold, Measure, Run, Scores, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +25,56 @@ class Summary:
         return cls(sum(scores.values) / len(scores.values), low, high, len(scores.values))
 
     def to_json(self) -> dict[str, Any]:
-        return {"mean": self.mean, "low": self.low, "high": self.high, "turns": self.turns}
+        return asdict(self)
 
 
 Summaries = Mapping[str, Summary]
 
 
+def summaries(columns: Sequence[Scores], seed: int) -> Summaries:
+    """Measure -> summary, for the columns that have scores."""
+    return {column.measure.name: Summary.of(column, seed) for column in columns if column.values}
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Everything known about a run.
+    """Everything known about a run of a task.
 
-    ``official`` names the measures of the official file in its order; ``skipped`` says why one of them has no value.
-    ``breakdowns``: field -> group -> measure -> summary.
+    ``columns``: what the task scored, in its order. ``breakdowns``: field -> group -> measure -> summary.
     """
 
+    task: Task
     gold: Gold = field(repr=False)
     run: Run = field(repr=False)
-    official: tuple[str, ...]
-    scores: Mapping[str, Scores] = field(repr=False)
+    columns: tuple[Scores, ...] = field(repr=False)
     summaries: Summaries
-    skipped: Mapping[str, str]
     breakdowns: Mapping[str, Mapping[str, Summaries]]
     options: Mapping[str, Any]
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Those with a line of their own, in the order of the table; of them the official ones are marked so."""
+        return tuple(column.measure for column in self.columns if not column.measure.beside)
+
+    @property
+    def scores(self) -> dict[str, Scores]:
+        """Measure -> its scores by turn, for the measures that have some."""
+        return {column.measure.name: column for column in self.columns if column.values}
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Measure -> why it has no value."""
+        return {column.measure.name: column.skipped for column in self.columns if column.skipped}
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, without the scores by turn: what ``--json`` prints."""
         return {
+            "task": self.task.name,
             "truth": str(self.gold.path),
             "run": str(self.run.path),
             "options": dict(self.options),
             "measures": _to_json(self.summaries),
-            "skipped": dict(self.skipped),
+            "skipped": self.skipped,
             "breakdowns": {
                 name: {group: _to_json(summaries) for group, summaries in groups.items()}
                 for name, groups in self.breakdowns.items()

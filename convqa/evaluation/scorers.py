@@ -1,6 +1,7 @@
 """The two measures that need models, both optional: SAS (a cross-encoder) and POSSCORE (tagger and word vectors).
 
-They take the official names only if the official model was named; else the name says which one was used.
+They take the official names, and are official, only if the official model was named; else the name says which one was
+used, and they stay out of official files.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any
 import numpy
 
 from convqa.errors import InputError
-from convqa.evaluation.qrecc import AnswerScorer
 from convqa.metrics import posscore as formula
 from convqa.metrics import sas as similarity
 from convqa.metrics.posscore import Tagged, Vector, lookups
+from convqa.tasks import AnswerScorer
 
 OFFICIAL_SAS = "cross-encoder/stsb-roberta-large"
 OFFICIAL_VECTORS = frozenset({"fasttext-wiki-news-subwords-300", "wiki-news-300d-1M-subword"})
@@ -62,8 +63,12 @@ def sas(model: str = OFFICIAL_SAS, device: str = "cpu", batch_size: int = 32) ->
             scores.extend(torch.sigmoid(logits.float()).tolist())
         return scores
 
-    name = "SAS" if model == OFFICIAL_SAS else f"SAS({model})"
-    return AnswerScorer(name, lambda pairs: similarity.sas([(answer, truth) for truth, answer in pairs], score))
+    official = model == OFFICIAL_SAS
+
+    def swapped(pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        return similarity.sas([(answer, truth) for truth, answer in pairs], score)
+
+    return AnswerScorer("SAS" if official else f"SAS({model})", swapped, official)
 
 
 def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:
@@ -83,7 +88,7 @@ def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:
         return [formula.posscore(truth, answer, table) for truth, answer in tagged]
 
     official = tagger is None and vectors.name.split(".")[0] in OFFICIAL_VECTORS
-    return AnswerScorer("POSSCORE" if official else f"POSSCORE({vectors.name})", score)
+    return AnswerScorer("POSSCORE" if official else f"POSSCORE({vectors.name})", score, official)
 
 
 def read_vectors(path: Path, words: Collection[str]) -> dict[str, Vector]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,13 +21,16 @@ _BLANK = re.compile(r"\s")
 def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> tuple[Path, Path]:
     """Write DIRECTORY/run.trec and DIRECTORY/truth.qrels; returns their paths.
 
-    Query ids are ``conversation_turn``. The format separates by blanks, so blanks in ids are percent-encoded, and
-    nothing else is. The truth holds the turns that the official MRR rests on: those with true passages for which the
-    run has Model_passages, so that every tool finds the same mean.
+    Query ids are turns as text (``conversation_turn``). The format separates by blanks, so blanks in ids are
+    percent-encoded, and nothing else is. The truth holds the turns that the task's official measure of rankings rests
+    on, so that every tool finds the same mean.
 
-    :raises InputError: if two ids are the same once their blanks are encoded.
+    :raises InputError: if the task has no rankings, or two ids are the same once their blanks are encoded.
     :raises StorageFull: if a file cannot be written.
     """
+    judged = evaluation.task.judged(evaluation.gold, evaluation.run)
+    if judged is None:
+        raise InputError(f"--trec: a run of the task {evaluation.task.name} ranks no passages; leave the option out.")
     spellings: dict[str, str] = {}
 
     def encode(id: str) -> str:
@@ -41,19 +43,14 @@ def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> 
     with whole_file(run) as stream:
         stream.writelines(
             f"{_encoded(turn)} Q0 {encode(id)} {rank} {numpy.float32(scores[id])!s} {_encoded(tag)}\n".encode()
-            for turn, scores in evaluation.run.passages.items()
+            for turn, scores in judged.rankings.items()
             for rank, id in enumerate(ranked(scores), 1)
         )
     with whole_file(qrels) as stream:
-        stream.writelines(f"{_encoded(turn)} 0 {encode(id)} 1\n".encode() for turn, id in _relevant(evaluation))
+        stream.writelines(
+            f"{_encoded(turn)} 0 {encode(id)} 1\n".encode() for turn, ids in judged.relevant.items() for id in ids
+        )
     return run, qrels
-
-
-def _relevant(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
-    truth = {str(turn.id): turn.passages for turn in evaluation.gold.turns if turn.passages}
-    for turn, passages in truth.items():
-        if turn in evaluation.run.passages:
-            yield from ((turn, id) for id in dict.fromkeys(passages))
 
 
 def _encoded(id: str) -> str:

@@ -11,6 +11,7 @@ from convqa.errors import InputError
 from convqa.indexing.passages import read_passages
 from convqa.stores import create_store, exists, open_store
 from convqa.stores.base import Info, WritableStore
+from convqa.stores.url import redact
 
 _REPORT = 1000
 
@@ -56,10 +57,10 @@ def _add(passages: Iterable[Passage], url: str, language: str | None) -> None:
     store = open_store(url)
     info = store.info()
     if not isinstance(store, WritableStore) or "write" not in info.capabilities:
-        raise InputError(f"collection {url} ({info.engine}) cannot be added to.")
+        raise InputError(f"collection {redact(url)} ({info.engine}) cannot be added to.")
     if language is not None and language != info.language:
         raise InputError(
-            f"collection {url} is in language {info.language!r}, not {language!r}: add with --language "
+            f"collection {redact(url)} is in language {info.language!r}, not {language!r}: add with --language "
             f"{info.language}, or make a collection of its own."
         )
     store.add(passages)

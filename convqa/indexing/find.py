@@ -13,10 +13,11 @@ import orjson
 from filelock import FileLock
 
 from convqa.domain import Passage
-from convqa.errors import InputError, StoreDamaged, WorkError
+from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.indexing.build import Progress, build, reporting
 from convqa.indexing.passages import SUFFIXES, read_passages
-from convqa.stores import is_collection, open_store
+from convqa.stores import exists, is_collection, open_store
+from convqa.stores.url import redact
 from convqa.tasks.base import Task
 from convqa.text.analysis import analyzer
 
@@ -61,7 +62,9 @@ def collection_of(url: str, language: str = "en", progress: Progress | None = No
     path = Path(url)
     if url.endswith(SUFFIXES) and not path.is_dir():
         if not path.is_file():
-            raise InputError(f"passages {url} do not exist. Wanted: a folder made by convqa index, or a JSONL file.")
+            raise InputError(
+                f"passages {redact(url)} do not exist. Wanted: a folder made by convqa index, or a JSONL file."
+            )
         return _cached(_digest_of_file(path), lambda: read_passages([path]), language, progress)
     open_store(url)
     return url
@@ -102,11 +105,11 @@ def _cached(digest: str, passages: Callable[[], Iterable[Passage]], language: st
 
 
 def _usable(place: Path) -> bool:
-    if not place.exists():
+    if not exists(str(place)) and not place.exists():
         return False
     try:
         open_store(str(place))
-    except (InputError, StoreDamaged) as error:
+    except (InputError, StoreDamaged, StoreUnavailable) as error:
         logger.warning("a cached collection is built again: %s", error)
         shutil.rmtree(place)
         return False

@@ -17,13 +17,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
+from convqa.files import mend
 from convqa.validation import explain, shorten
 
 logger = logging.getLogger(__name__)
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 _GZIP = b"\x1f\x8b"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -128,19 +128,12 @@ def _parsed(line: bytes, place: str, notes: _Notes) -> Any:
     except (ValueError, RecursionError):
         raise InputError(f"{place}: found {shorten(line)}, which is not JSON ({reason}). {_WANTED}") from None
     if isinstance(data, dict):
-        mended = {key: value if key == "id" else _mended(value) for key, value in data.items()}
-        if mended != data:
+        mended, count = mend(data)
+        if count:
             notes.once("surrogate", "%s: lone surrogates are replaced by U+FFFD, here and in what follows", place)
-        return mended
+        # An id with one is refused: what is mended could be the id of another passage.
+        return mended | {key: value for key, value in data.items() if key == "id"}
     return data
-
-
-def _mended(value: Any) -> Any:
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_mended(key): _mended(item) for key, item in value.items()}
-    return value
 
 
 def _record(data: Any, place: str) -> _Record:

@@ -5,72 +5,100 @@ from __future__ import annotations
 import importlib
 import re
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import cast
 
-from convqa.errors import InputError
-from convqa.stores.base import Store, WritableStore
+from convqa.errors import InputError, StoreUnavailable
+from convqa.stores.base import Engine, Store, WritableStore
+from convqa.stores.url import redact
 
 _ENGINES = {"": "convqa.stores.embedded"}
 """Scheme -> module, loaded when the scheme is first used. A folder has no scheme."""
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 
-_opened: dict[str, tuple[Hashable, Store]] = {}
-_opening = threading.Lock()
+
+@dataclass(slots=True)
+class _Place:
+    """A collection that this process has opened or is opening: (identity, store)."""
+
+    opened: tuple[Hashable, Store] | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def store(self, identity: Hashable | None) -> Store | None:
+        """The open store, while it is what the collection is now."""
+        opened = self.opened
+        return opened[1] if opened is not None and opened[0] == identity and not opened[1].closed else None
+
+
+_places: dict[str, _Place] = {}
 
 
 def open_store(url: str | None) -> Store:
-    """The store at a URL: the same object in the whole process, until the collection changes.
+    """The store at a URL: the same object in the whole process, until the collection changes or the store is closed.
 
     :raises InputError: if no collection is given, its engine is not known, or there is no collection.
+    :raises StoreUnavailable: if there is none now, though this process has opened it before.
     :raises StoreDamaged: if it cannot be read as its manifest says.
     """
-    engine, place = _engine(url)
-    key = str(place.absolute())
-    found = _opened.get(key)
-    identity = engine.identity(place)
-    if found is not None and found[0] == identity:
-        return found[1]
-    with _opening:
-        found = _opened.get(key)
-        if found is None or found[0] != identity:
-            found = _opened[key] = (identity, engine.open_collection(place))
-        return found[1]
+    engine, url = _engine(url)
+    place = _places.setdefault(engine.key(url), _Place())
+    identity = engine.identity(url)
+    if found := place.store(identity):
+        return found
+    with place.lock:
+        identity = engine.identity(url)
+        if found := place.store(identity):
+            return found
+        try:
+            store = engine.open_collection(url)
+        except InputError as error:
+            if place.opened is None or engine.identity(url) is not None:
+                raise
+            raise StoreUnavailable(
+                f"collection {redact(url)} was there and is gone. Put it back, or index its passages again."
+            ) from error
+        place.opened = identity, store
+        return store
 
 
-def create_store(url: str, language: str, replace: bool = False) -> AbstractContextManager[WritableStore]:
+def create_store(
+    url: str, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
+) -> AbstractContextManager[WritableStore]:
     """A new collection: it is in place, whole, when the block ends well, and not at all when it does not.
 
-    :raises InputError: if there is a collection already and it is not to be replaced.
+    :param settings: the engine's own, for the index.
+    :raises InputError: if there is a collection already and it is not to be replaced, or for an unknown setting.
     """
-    engine, place = _engine(url)
-    made: AbstractContextManager[WritableStore] = engine.create(place, language, replace)
-    return made
+    engine, url = _engine(url)
+    return engine.create(url, language, replace, settings)
 
 
 def exists(url: str) -> bool:
     """Whether there is a collection at a URL."""
-    engine, place = _engine(url)
-    return engine.identity(place) is not None
+    engine, url = _engine(url)
+    return engine.identity(url) is not None
 
 
 def is_collection(folder: Path) -> bool:
     """Whether a folder looks like a collection of the embedded engine; whether it is whole, :func:`open_store` says."""
-    engine, place = _engine(str(folder.absolute()))
-    return bool(engine.is_collection(place))
+    from convqa.stores.embedded import is_collection as has_manifest
+
+    return has_manifest(folder)
 
 
-def _engine(url: str | None) -> tuple[Any, Path]:
+def _engine(url: str | None) -> tuple[Engine, str]:
     if not url:
         raise InputError("no collection is given. Give --collection with a folder made by convqa index.")
     scheme = _SCHEME.match(url)
-    module = _ENGINES.get(scheme[1] if scheme else "")
+    name = scheme[1] if scheme else ""
+    module = _ENGINES.get(name)
     if module is None:
         raise InputError(
-            f"collection {url!r}: this version has no engine for {scheme[1] if scheme else ''}: . "
+            f"collection {redact(url)}: the engine {name!r} is not in this version. "
             "Wanted: a folder made by convqa index."
         )
-    return importlib.import_module(module), Path(url)
+    return cast(Engine, importlib.import_module(module)), url

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from convqa.errors import InputError, nearest
-from convqa.tasks.base import Problem, Task
+from convqa.tasks.base import Groups, Problem, Task
+from convqa.tasks.scores import AnswerScorer, Gold, Judged, Measure, Options, Run, Scores
 
-__all__ = ["Problem", "Task", "find_task", "tasks"]
+__all__ = [
+    "AnswerScorer",
+    "Gold",
+    "Groups",
+    "Judged",
+    "Measure",
+    "Options",
+    "Problem",
+    "Run",
+    "Scores",
+    "Task",
+    "find_scored_task",
+    "find_task",
+    "tasks",
+]
 
 
 @cache
@@ -32,18 +48,47 @@ def find_task(name: str, path: Path) -> Task:
     """
     known = tasks()
     if name != "auto":
-        if name not in known:
-            raise InputError(f"--task {name}: not known.{nearest(name, known)} Tasks: auto, {', '.join(known)}.")
-        return known[name]
+        return _named(name)
     if not path.exists():
         raise InputError(f"{path}: no such file or directory; wanted the input of a task, such as questions.json.")
     found = [task for task in known.values() if task.matches(path)]
-    if len(found) == 1:
-        return found[0]
     if found:
-        names = " and ".join(task.name for task in found)
-        raise InputError(f"{path}: looks like the input of {names}: say which with --task {found[0].name}.")
+        return _only(found, f"{path}: looks like the input of")
     raise InputError(
         f"{path}: this does not look like the input of any task ({', '.join(known)}): for QReCC, wanted a directory "
         f"with questions.json. If it is right all the same, name its task with --task."
     )
+
+
+def find_scored_task(name: str, truth: Path, run: Path) -> Task:
+    """The task of that name, or, if it is ``auto``, the one whose truth and run these look like.
+
+    :raises InputError: if the name is unknown, or not exactly one task matches.
+    """
+    if name != "auto":
+        return _named(name)
+    known = tasks().values()
+    by_truth = [task for task in known if task.has_truth(truth)]
+    by_run = [task for task in known if task.has_run(run)]
+    found = [task for task in by_truth if task in by_run] or by_truth or by_run
+    if found:
+        return _only(found, f"{truth} and {run}: look like the truth and a run of")
+    wanted = ", ".join(f"{task.truth_file} and {task.run_file} ({task.name})" for task in known)
+    raise InputError(
+        f"{truth} and {run}: these do not look like the truth and a run of any task; wanted {wanted}. "
+        f"If they are right all the same, name their task with --task."
+    )
+
+
+def _named(name: str) -> Task:
+    known = tasks()
+    if name not in known:
+        raise InputError(f"--task {name}: not known.{nearest(name, known)} Tasks: auto, {', '.join(known)}.")
+    return known[name]
+
+
+def _only(found: Sequence[Task], looks_like: str) -> Task:
+    if len(found) > 1:
+        names = " and ".join(task.name for task in found)
+        raise InputError(f"{looks_like} {names}: say which with --task {found[0].name}.")
+    return found[0]

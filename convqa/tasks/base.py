@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from convqa.domain import Conversation, Passage, Response
+from convqa.domain import Conversation, Passage, Response, TurnId
+from convqa.tasks.scores import Gold, Judged, Options, Run, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,18 @@ class Problem:
         return f"{self.file}: {self.record}: {self.message}" if self.record else f"{self.file}: {self.message}"
 
 
+Groups = Mapping[str, frozenset[TurnId]]
+
+
 class Task(ABC):
     """Base of every task. ``path`` is an input directory, or a single input file where the task accepts one."""
 
     name: ClassVar[str]
     run_file: ClassVar[str]
+    truth_file: ClassVar[str]
+    official_file: ClassVar[str]
     default_pipeline: ClassVar[str]
-    measures: ClassVar[tuple[str, ...]]
+    options: ClassVar[type[Options]] = Options
 
     @abstractmethod
     def matches(self, path: Path) -> bool:
@@ -47,8 +53,11 @@ class Task(ABC):
         return None
 
     @abstractmethod
-    def gold(self, path: Path) -> Any:
-        """The truth: a type of the task's own, so that no component can receive it."""
+    def gold(self, path: Path) -> Gold:
+        """The truth: a type of the task's own, so that no component can receive it.
+
+        :raises InputError: naming file, record and field.
+        """
 
     @abstractmethod
     def write(self, responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
@@ -60,7 +69,7 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def read_run(self, path: Path) -> Any:
+    def read_run(self, path: Path) -> Run:
         """A run file, or the one in a run directory, checked.
 
         :raises InputError: at the first format error that keeps it from being scored.
@@ -69,3 +78,42 @@ class Task(ABC):
     @abstractmethod
     def check(self, run_dir: Path, input_path: Path) -> list[Problem]:
         """All format errors of a run at once."""
+
+    def has_truth(self, path: Path) -> bool:
+        """Whether the directory or file looks like this task's truth."""
+        return _is_or_holds(path, self.truth_file)
+
+    def has_run(self, path: Path) -> bool:
+        """Whether the directory or file looks like a run of this task."""
+        return _is_or_holds(path, self.run_file)
+
+    @abstractmethod
+    def score(self, gold: Any, run: Any, options: Any) -> list[Scores]:
+        """The measures of a run, in the order of the official file and the table.
+
+        :param gold: what ``gold`` gave, and ``run`` what ``read_run`` gave.
+        :param options: an instance of the class ``options``.
+        """
+
+    @abstractmethod
+    def official_text(self, means: Mapping[str, float]) -> str:
+        """The content of the official file, from the means of the official measures that could be computed."""
+
+    @abstractmethod
+    def key(self, id: TurnId) -> dict[str, Any]:
+        """A turn's name, as the task's files write it."""
+
+    def judged(self, gold: Any, run: Any) -> Judged | None:  # noqa: ARG002
+        """The rankings of a run with their truth, if the task has any."""
+        return None
+
+    def breakdowns(self, gold: Any, path: Path) -> Mapping[str, Callable[[], Groups]]:  # noqa: ARG002
+        """Groups of turns beyond those by a field of the truth: name -> how they are found.
+
+        :param path: where the truth was read from.
+        """
+        return {}
+
+
+def _is_or_holds(path: Path, name: str) -> bool:
+    return (path / name).is_file() or (path.is_file() and path.name.endswith(name))

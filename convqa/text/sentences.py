@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 import sentencex
+
+from convqa.text.cache import remembered
 
 LONGEST = 400
 """Characters of a sentence. In the passages of six real collections 0.2 to 4 % of sentencex's are longer."""
@@ -36,7 +37,7 @@ def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
     return list(_sentences(text, language))
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     # The library speaks UTF-8; a lone surrogate becomes one "?", so that offsets stay.
     speakable = text.encode("utf-8", "replace").decode("utf-8")

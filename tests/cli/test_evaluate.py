@@ -33,6 +33,8 @@ def test_the_official_long_options(call, small, made, tmp_path):
 def test_json(call, small, made):
     code, out, _ = call("evaluate", small, made, "--json")
     data = json.loads(out)
+    assert data["task"] == "qrecc"
+    assert call("evaluate", small, made, "--json", "--task", "qrecc")[1] == out
     assert code == 0 and 0 <= data["measures"]["F1"]["low"] <= data["measures"]["F1"]["mean"] <= 1
 
 
@@ -45,6 +47,8 @@ def test_json(call, small, made):
         (["{made}", "{made}"], "ground-truth.json"),
         (["{small}", "{made}", "--trec"], "--output DIR"),
         (["{small}", "{made}", "--breakdown", "Sourc"], "'Sourc'"),
+        (["{small}", "{made}", "--task", "qrec"], "Did you mean 'qrecc'"),
+        (["{small}/absent", "{small}/absent"], "do not look like the truth and a run of any task"),
     ],
 )
 def test_mistakes(call, small, made, arguments, message):

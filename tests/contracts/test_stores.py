@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from contextlib import contextmanager
 
 import pytest
 
-from convqa.domain import Passage, Query, float32
+from convqa.domain import Passage, Query
 from convqa.errors import InputError
 from convqa.stores import create_store, open_store
 from convqa.stores.base import Prf, SearchParams, Store, WritableStore
@@ -48,6 +49,24 @@ def store(url):
     opened.close()
 
 
+HAND = [
+    Passage("a", "the Roman wall"),
+    Passage("b", "walls and bridges and walls of gates"),
+    Passage("c", "tower " + " ".join(f"w{n}" for n in range(46))),
+    Passage("d", "towers " * 104),
+]
+"""Of 2, 4, 47 and 104 tokens: 157 in all."""
+
+
+def bm25(tf, count, df, length, average=157 / 4, k1=0.82, b=0.68):
+    """One token's part of a score."""
+    return math.log(1 + (count - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / average))
+
+
+def scores(store, query, params=DEFAULT):
+    return {hit.id: hit.score for hit in store.search([query], 10, params)[0].hits}
+
+
 def ids(store, text, k=10, params=DEFAULT, **query):
     return [hit.id for hit in store.search([Query(text, **query)], k, params)[0].hits]
 
@@ -64,7 +83,24 @@ def test_rankings_are_by_score_then_id_descending_with_float32_scores(store):
     hits = store.search([Query("bridges of London")], 10, DEFAULT)[0].hits
     assert [hit.id for hit in hits] == ["p4", "p3", "p1"]
     assert hits[0].score == hits[1].score > hits[2].score > 0
-    assert all(hit.score == float32(hit.score) for hit in hits)
+
+
+def test_scores_are_lucenes_bm25_computed_by_hand(url):
+    with create_store(url, "en") as made:
+        made.add(HAND)
+    store = open_store(url)
+    assert scores(store, Query("roman walls")) == {
+        "a": pytest.approx(bm25(1, 4, 1, 2) + bm25(1, 4, 2, 2), rel=1e-6),
+        "b": pytest.approx(bm25(2, 4, 2, 4), rel=1e-6),
+    }
+    # In Lucene's byte a length of 47 tokens is 46, and 104 is itself.
+    assert scores(store, Query("", (("towers", 0.3),))) == {
+        "c": pytest.approx(0.3 * bm25(1, 4, 2, 46), rel=1e-6),
+        "d": pytest.approx(0.3 * bm25(104, 4, 2, 104), rel=1e-6),
+    }
+    assert scores(store, Query("tower tower")) == pytest.approx(
+        {"c": 2 * bm25(1, 4, 2, 46), "d": 2 * bm25(104, 4, 2, 104)}, rel=1e-6
+    )
 
 
 def test_ties_at_the_cut_go_to_the_highest_id(store):
@@ -142,22 +178,60 @@ def test_filters_do_not_change_scores(store):
     assert [(hit.id, hit.score) for hit in chosen] == [("p1", free["p1"])]
 
 
-def test_title_weight_scores_titles_by_themselves(store):
+def test_title_weight_scores_titles_by_themselves(store, url):
     if "title_weight" not in store.info().capabilities:
         with pytest.raises(InputError, match="title_weight"):
             ids(store, "Thames", params=SearchParams(title_weight=1.0))
         return
-    text_only, both = (
-        store.search([Query("Thames")], 1, SearchParams(title_weight=weight))[0].hits[0].score for weight in (0.0, 2.0)
-    )
-    assert both > text_only > 0
+    with create_store(str(url), "en", replace=True) as made:
+        made.add(
+            [Passage("a", "Rome and walls", "Rome"), Passage("b", "walls"), Passage("c", "gates here", "of Rome Rome")]
+        )
+    weighted = open_store(url)
+    # Texts have 2, 1 and 2 tokens; titles 1, none and 2, so that only two passages count for them.
+    text = bm25(1, 3, 1, 2, average=5 / 3)
+    titles = bm25(1, 2, 2, 1, average=3 / 2), bm25(2, 2, 2, 2, average=3 / 2)
+    for weight in (0.5, 2.0):
+        expected = {"a": text + weight * titles[0], "c": weight * titles[1]}
+        assert scores(weighted, Query("Rome"), SearchParams(title_weight=weight)) == pytest.approx(expected, rel=1e-6)
+    assert scores(weighted, Query("Rome"), SearchParams(title_weight=0.0)) == pytest.approx({"a": text}, rel=1e-6)
+    whole = {"a": bm25(2, 3, 2, 3, average=8 / 3), "c": bm25(2, 3, 2, 4, average=8 / 3)}
+    assert scores(weighted, Query("Rome")) == pytest.approx(whole, rel=1e-6)
 
 
 def test_what_an_engine_cannot_do_is_refused_by_name(store):
     for name, params in {"prf": SearchParams(prf=Prf()), "k1": SearchParams(k1=2.0), "b": SearchParams(b=0.1)}.items():
         if name not in store.info().capabilities:
-            with pytest.raises(InputError, match=name):
-                ids(store, "London", params=params)
+            for refused in (
+                lambda params=params: store.check(params),
+                lambda params=params: ids(store, "", params=params),
+            ):
+                with pytest.raises(InputError, match=name):
+                    refused()
+        else:
+            store.check(params)
+
+
+def test_parameters_that_the_index_has_are_never_refused(store):
+    info = store.info()
+    store.check(SearchParams())
+    store.check(SearchParams(k1=info.k1, b=info.b))
+
+
+def test_a_closed_store_says_so_and_the_url_opens_anew(store, url):
+    assert not store.closed
+    store.close()
+    assert store.closed
+    store.close()
+    assert ids(open_store(url), "Rome") == ["p2"]
+
+
+def test_ties_that_fill_all_candidates_go_to_the_highest_ids_in_any_order(url):
+    passages = [Passage(f"p{number:04}", "equal passages about Rome") for number in range(1000)]
+    for ordered in (passages, passages[::-1]):
+        with create_store(url, "en", replace=True) as made:
+            made.add(ordered)
+        assert ids(open_store(url), "rome passages", k=3) == ["p0999", "p0998", "p0997"]
 
 
 def test_threads_see_what_one_thread_sees(store):

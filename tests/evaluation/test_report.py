@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from convqa.errors import StorageFull
-from convqa.evaluation import evaluate, prototext, render, write_prototext, write_turns
+from convqa.evaluation import evaluate, official_text, render, write_official, write_turns
 
 TRUTH = [
     {
@@ -40,7 +40,7 @@ def evaluation(tmp_path):
 
 
 def test_prototext_is_the_official_file_to_the_byte(evaluation, tmp_path):
-    path = write_prototext(evaluation, tmp_path / "new")
+    path = write_official(evaluation, tmp_path / "new")
     assert path == tmp_path / "new" / "evaluation.prototext"
     assert path.read_bytes() == (
         b'measure{\n  key: "MRR"\n  value: "0.500"\n}\n'
@@ -48,11 +48,11 @@ def test_prototext_is_the_official_file_to_the_byte(evaluation, tmp_path):
         b'measure{\n  key: "F1"\n  value: "0.500"\n}\n'
         b'measure{\n  key: "ROUGE1-R"\n  value: "0.750"\n}'
     )
-    assert path.read_text() == prototext(evaluation)
+    assert path.read_text() == official_text(evaluation)
 
 
-def text_of(evaluation):
-    console = Console(width=140, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+def text_of(evaluation, width=140):
+    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     with console.file:
         console.print(render(evaluation))
     return console.export_text()
@@ -71,6 +71,13 @@ def test_table_shows_dashes_turns_and_what_stands_beside(evaluation):
 
 def _cells(line):
     return [cell.strip() for cell in line.split("│")[1:-1]]
+
+
+def test_a_group_of_several_words_stays_on_one_line(tmp_path, evaluation):
+    named = [record | {"kind": f"{record['Turn_no']} with an empty history"} for record in TRUTH]
+    (tmp_path / "ground-truth.json").write_text(json.dumps(named))
+    text = text_of(evaluate(tmp_path, tmp_path, breakdown=["kind"]), width=64)
+    assert "│ 1 with an empty history │" in text and "(1)" in text
 
 
 def test_turns_have_their_scores_on_a_line_each(evaluation, tmp_path):
@@ -93,4 +100,4 @@ def test_json_holds_means_intervals_and_reasons(evaluation):
 def test_output_not_writable(evaluation, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageFull, match=r"evaluation\.prototext: cannot be written"):
-        write_prototext(evaluation, tmp_path / "file")
+        write_official(evaluation, tmp_path / "file")

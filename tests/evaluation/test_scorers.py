@@ -21,6 +21,7 @@ def test_posscore_reads_vectors_and_names_what_it_used(tmp_path, name):
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     scorer = posscore(path, tag)
     assert scorer.name == f"POSSCORE({name})"
+    assert not scorer.official
     assert scorer.score([("the cat", "the cat"), ("the cat", "the dog"), ("cat", "")]) == pytest.approx([2, 1, 0])
 
 
@@ -66,6 +67,7 @@ def test_sas_by_a_small_cross_encoder(tmp_path):
     transformers.BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
     scorer = sas(str(tmp_path), batch_size=2)
     assert scorer.name == f"SAS({tmp_path})"
+    assert not scorer.official
     pairs = [("yes", "no"), ("no", "yes yes yes"), ("yes", "")]
     together = scorer.score(pairs)
     assert together == pytest.approx([scorer.score([pair])[0] for pair in pairs], abs=1e-4)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 
 import pytest
 
-from convqa.errors import InputError
-from convqa.stores import open_store
+from convqa import stores
+from convqa.domain import Passage
+from convqa.errors import InputError, StoreUnavailable
+from convqa.indexing import collection_of
+from convqa.stores import create_store, embedded, open_store
+from convqa.stores.base import Info, SearchParams, refuse_unknown
+from convqa.stores.url import redact
 
 
 @pytest.mark.parametrize("url", [None, ""])
@@ -19,7 +26,7 @@ def test_no_collection_is_said_with_the_option(url):
 
 @pytest.mark.parametrize("url", ["elasticsearch://localhost:9200/x", "anserini:folder", "http://x/y"])
 def test_an_engine_that_is_not_there_is_named(url):
-    with pytest.raises(InputError, match=f"no engine for {url.split(':')[0]}:.*a folder"):
+    with pytest.raises(InputError, match=f"the engine '{url.split(':')[0]}' is not in this version.*a folder"):
         open_store(url)
 
 
@@ -27,6 +34,120 @@ def test_a_folder_may_have_a_drive_letter_or_a_colon():
     for url in ("C:\\data\\index", "./a:b"):
         with pytest.raises(InputError, match="does not exist"):
             open_store(url)
+
+
+class Recorder:
+    """An engine that notes what it is given."""
+
+    def __init__(self):
+        self.urls = []
+
+    def key(self, url):
+        return url
+
+    def identity(self, url):
+        self.urls.append(url)
+        return
+
+    def open_collection(self, url):
+        raise InputError(f"nothing at {url}")
+
+
+def test_an_engine_gets_the_url_as_it_was_given(monkeypatch):
+    engine = Recorder()
+    monkeypatch.setitem(stores._ENGINES, "elastic", "recorder")
+    monkeypatch.setitem(sys.modules, "recorder", engine)
+    with pytest.raises(InputError, match="nothing at"):
+        open_store("elastic://host:9200//a//b")
+    assert set(engine.urls) == {"elastic://host:9200//a//b"}
+
+
+@pytest.mark.parametrize("url", ["elastic://me:s3cret@host/x", "http://host/x?api_key=s3cret", "e1:u//x:s3cret@h"])
+def test_no_message_shows_credentials(url):
+    for open_by in (open_store, lambda url: create_store(url, "en"), collection_of):
+        with pytest.raises(InputError) as caught:
+            open_by(url)
+        assert ("s3cret" in str(caught.value)) == ("://" not in url)
+    with pytest.raises(InputError, match=r"passages http://\*\*\*@host/x.jsonl do not"):
+        collection_of("http://me:s3cret@host/x.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("elasticsearch://h:9200/i", "elasticsearch://h:9200/i"),
+        ("elasticsearch+https://u:p@h/i", "elasticsearch+https://***@h/i"),
+        ("HTTP://u:a@b/c?d#e@h/i", "HTTP://***@h/i"),
+        ("http://token@h/i?a=b&c=d;e=f#g", "http://***@h/i?a=***&c=***;e=***"),
+        ("C:\\a@b?c=d", "C:\\a@b?c=d"),
+    ],
+)
+def test_users_passwords_and_queries_are_masked(url, shown):
+    assert redact(url) == shown
+
+
+def test_a_closed_store_is_opened_anew(tmp_path):
+    url = str(tmp_path / "c")
+    with create_store(url, "en") as made:
+        made.add([Passage("a", "Rome")])
+    first = open_store(url)
+    assert open_store(url) is first
+    first.close()
+    assert first.closed
+    second = open_store(url)
+    assert second is not first
+    assert second.info().count == 1
+    assert not second.closed
+
+
+def test_a_collection_that_was_open_and_is_gone_is_unavailable_until_it_is_back(tmp_path):
+    url = str(tmp_path / "c")
+    with pytest.raises(InputError, match="does not exist"):
+        open_store(url)
+    with create_store(url, "en") as made:
+        made.add([Passage("a", "Rome")])
+    store = open_store(url)
+    (tmp_path / "c").rename(tmp_path / "elsewhere")
+    with pytest.raises(StoreUnavailable, match="was there and is gone") as caught:
+        open_store(url)
+    assert caught.value.transient
+    (tmp_path / "elsewhere").rename(tmp_path / "c")
+    assert open_store(url) is store
+
+
+def test_opening_one_collection_does_not_wait_for_another(tmp_path, monkeypatch):
+    for name in "ab":
+        with create_store(str(tmp_path / name), "en"):
+            pass
+    begun, go_on = threading.Event(), threading.Event()
+    opened = embedded.open_collection
+
+    def slow(url):
+        if url.endswith("a"):
+            begun.set()
+            assert go_on.wait(10)
+        return opened(url)
+
+    monkeypatch.setattr(embedded, "open_collection", slow)
+    thread = threading.Thread(target=open_store, args=(str(tmp_path / "a"),))
+    thread.start()
+    assert begun.wait(10)
+    assert open_store(str(tmp_path / "b")).info().count == 0
+    go_on.set()
+    thread.join()
+
+
+FIXED = Info("x", 1, "en", "a", ("text",), "0", capabilities=frozenset({"stopwords", "write"}), k1=0.82, b=0.68)
+
+
+def test_fixed_parameters_may_be_asked_for_as_they_are():
+    refuse_unknown(SearchParams(k1=0.82, b=0.6800000001, stopwords="long"), FIXED, "the index")
+    with pytest.raises(InputError, match=r"the index was made with b=0.68 and cannot search with b=0.4"):
+        refuse_unknown(SearchParams(k1=0.82, b=0.4), FIXED, "the index")
+    with pytest.raises(InputError, match=r"the index cannot search with k1=0.9; it can with stopwords\."):
+        refuse_unknown(SearchParams(k1=0.9), replace(FIXED, k1=None), "the index")
+    with pytest.raises(InputError, match=r"title_weight=0\.0"):
+        refuse_unknown(SearchParams(title_weight=0.0), FIXED, "the index")
 
 
 def test_the_engine_is_loaded_only_when_it_is_used():

@@ -4,13 +4,27 @@ import pytest
 
 from convqa import tasks
 from convqa.errors import InputError
-from convqa.tasks import find_task
+from convqa.tasks import find_scored_task, find_task
 from convqa.tasks.base import Problem
 from convqa.tasks.qrecc import QReCC
 
 
 class Other(QReCC):
     name = "other"
+
+
+class Apart(QReCC):
+    """The same name of run files, as two tasks may have, and another one of the truth."""
+
+    name = "apart"
+    truth_file = "truth.tsv"
+
+
+class Alike(QReCC):
+    """The same name of the truth, and another one of run files."""
+
+    name = "alike"
+    run_file = "run.tsv"
 
 
 def test_auto_finds_the_task_that_matches(tmp_path):
@@ -43,6 +57,51 @@ def test_two_matches(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "tasks", lambda: {"other": Other(), "qrecc": QReCC()})
     with pytest.raises(InputError, match=r"looks like the input of other and qrecc: say which with --task other"):
         find_task("auto", tmp_path)
+
+
+def touched(folder, *names):
+    folder.mkdir()
+    for name in names:
+        (folder / name).touch()
+    return folder
+
+
+@pytest.fixture
+def three_tasks(monkeypatch):
+    monkeypatch.setattr(tasks, "tasks", lambda: {"alike": Alike(), "apart": Apart(), "qrecc": QReCC()})
+
+
+@pytest.mark.usefixtures("three_tasks")
+def test_a_truth_and_its_run_tell_their_task(tmp_path):
+    truth, other = touched(tmp_path / "t", "ground-truth.json"), touched(tmp_path / "o", "truth.tsv")
+    run, table = touched(tmp_path / "r", "run.json"), touched(tmp_path / "s", "run.tsv")
+    nothing = tmp_path / "absent"
+    for name, places in {
+        "qrecc": (truth, run),
+        "alike": (truth, table),
+        "apart": (other, run),
+    }.items():
+        assert find_scored_task("auto", *places).name == name
+    assert find_scored_task("auto", other / "truth.tsv", run / "run.json").name == "apart"
+    # Where they contradict each other the truth decides; where it is missing, the run.
+    assert find_scored_task("auto", other, table).name == "apart"
+    assert find_scored_task("auto", nothing, table).name == "alike"
+    assert find_scored_task("qrecc", other, table).name == "qrecc"
+
+
+@pytest.mark.usefixtures("three_tasks")
+def test_files_of_two_tasks_of_none_and_of_an_unknown_one(tmp_path):
+    run, nothing = touched(tmp_path / "r", "run.json"), tmp_path / "absent"
+    with pytest.raises(InputError, match=r"look like the truth and a run of apart and qrecc: say which with --task"):
+        find_scored_task("auto", nothing, run)
+    with pytest.raises(InputError, match=r"truth\.tsv and run\.json \(apart\), ground-truth\.json and run\.json"):
+        find_scored_task("auto", nothing, nothing)
+    with pytest.raises(InputError, match=r"--task aprt: not known\. Did you mean 'apart'"):
+        find_scored_task("aprt", nothing, run)
+
+
+def test_a_run_alone_tells_its_task(tmp_path):
+    assert find_scored_task("auto", tmp_path, touched(tmp_path / "r", "my-run.json") / "my-run.json").name == "qrecc"
 
 
 def test_problem_reads_as_a_line():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated
 
 from haystack import component
@@ -18,6 +17,7 @@ from pydantic import ConfigDict, Field, validate_call
 from convqa.components.base import Reader
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.text.analysis import analyzer
+from convqa.text.cache import remembered
 from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 
@@ -60,14 +60,15 @@ class Sentences(Reader):
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         wanted = _wanted(rewrite, turn.language)
         passages = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
-        found: list[tuple[float, int, int, Passage]] = []
+        read = [_marked(passage.title, passage.text, turn.language) for passage in passages]
+        found: list[tuple[float, int, int]] = []
         best = 0.0
-        for place, passage in enumerate(passages):
-            scores, share = _scores(_marked(passage.title, passage.text, turn.language), wanted, place)
+        for place, marked in enumerate(read):
+            scores, share = _scores(marked, wanted, place)
             best = max(best, share)
-            found += [(-score, place, index, passage) for index, score in enumerate(scores)]
-        top = heapq.nsmallest(_MOST_SPANS, found, key=lambda row: row[:3])
-        spans = tuple(_span(passage, index, -score, turn.language) for score, _, index, passage in top)
+            found += [(-score, place, index) for index, score in enumerate(scores)]
+        top = heapq.nsmallest(_MOST_SPANS, found)
+        spans = tuple(_span(passages[place], read[place].offsets[index], -score) for score, place, index in top)
         return Reading(spans, max(0.0, 1 - best))
 
 
@@ -146,7 +147,7 @@ def _scores(marked: _Marked, wanted: _Wanted, place: int) -> tuple[list[float], 
     return scores, max(shares)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _marked(title: str, text: str, language: str) -> _Marked:
     analysis = analyzer(language)
     offsets = tuple(sentences(text, language))
@@ -170,6 +171,6 @@ def _worth(tokens: int, words: int, index: int, last: str) -> float:
     return _OPENING / (1 + index) + _LENGTH * min(tokens, _LONG) / _LONG + form + menu
 
 
-def _span(passage: Passage, index: int, score: float, language: str) -> Span:
-    start, end = _marked(passage.title, passage.text, language).offsets[index]
+def _span(passage: Passage, offsets: tuple[int, int], score: float) -> Span:
+    start, end = offsets
     return Span(passage.id, start, end, passage.text[start:end], score)

@@ -54,6 +54,7 @@ class BM25(Retriever):
         """Open the collection; a pipeline then searches what it found there, even if it is indexed anew meanwhile."""
         if self._store is None:
             store = open_store(self.collection)
+            store.check(self._params())
             self._store = store
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:

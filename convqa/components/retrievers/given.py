@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Annotated
 
+import numpy as np
 from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Retriever
 from convqa.domain import Hit, Passage, Query, Ranking, Turn
 from convqa.text.analysis import analyzer, weigh
+from convqa.text.bm25 import K1, B, bm25
+from convqa.text.cache import remembered
 
 
 @component
@@ -21,7 +22,7 @@ class Given(Retriever):
     """Rank ``Turn.passages`` by BM25 over those passages alone; needs no collection.
 
     Passages without any word of the query stay in, behind the others and in their given order: their scores are 0,
-    -1, -2 ... Every hit carries its passage. The formula is that of the stores (:mod:`convqa.stores.base`).
+    -1, -2 ... Every hit carries its passage. The formula is that of the stores (:mod:`convqa.text.bm25`).
 
     :param top_k: passages in a ranking. :param k1, b: BM25's.
     """
@@ -30,8 +31,8 @@ class Given(Retriever):
     def __init__(
         self,
         top_k: Annotated[int, Field(ge=1)] = 100,
-        k1: Annotated[float, Field(ge=0)] = 0.82,
-        b: Annotated[float, Field(ge=0, le=1)] = 0.68,
+        k1: Annotated[float, Field(ge=0)] = K1,
+        b: Annotated[float, Field(ge=0, le=1)] = B,
     ) -> None:
         self.top_k = top_k
         self.k1 = k1
@@ -57,20 +58,21 @@ class Given(Retriever):
 
     def _bm25(self, passages: Sequence[Passage], weights: Mapping[str, float], language: str) -> list[float]:
         counts = [_counts(passage.title, passage.text, language) for passage in passages]
-        average = sum(length for _, length in counts) / len(counts) if counts else 0.0
-        scores = [0.0] * len(counts)
-        for token, weight in weights.items():
-            holders = [index for index, (tokens, _) in enumerate(counts) if token in tokens]
-            rarity = math.log(1 + (len(counts) - len(holders) + 0.5) / (len(holders) + 0.5))
-            for index in holders:
-                tokens, length = counts[index]
-                soft = self.k1 * (1 - self.b + self.b * length / average)
-                scores[index] += weight * rarity * tokens[token] / (tokens[token] + soft)
-        return scores
+        lengths = np.array([length for _, length in counts], np.int64)
+        filled = int(np.count_nonzero(lengths))
+        if not filled or not weights:
+            return [0.0] * len(counts)
+        # In the order in which the stores add terms.
+        tokens = sorted(weights)
+        frequencies = np.array([[found.get(token, 0) for found, _ in counts] for token in tokens])
+        values = np.array([weights[token] for token in tokens])
+        df = np.count_nonzero(frequencies, axis=1)
+        average = float(lengths.sum()) / filled
+        return list(map(float, bm25(frequencies, values, df, lengths, filled, average, self.k1, self.b)))
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _counts(title: str, text: str, language: str) -> tuple[Mapping[str, int], int]:
-    """Token -> occurrences, and the number of tokens. Cached: many questions share a passage."""
+    """Token -> occurrences, and the number of tokens. Remembered: many questions share a passage."""
     tokens = [*analyzer(language).tokens(title), *analyzer(language).tokens(text)]
     return Counter(tokens), len(tokens)

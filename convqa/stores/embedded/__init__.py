@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from convqa.stores.embedded.store import Embedded as open_collection
-from convqa.stores.embedded.store import create, identity, is_collection
+from convqa.stores.embedded.place import create, identity, is_collection, key, open_collection
 
-__all__ = ["create", "identity", "is_collection", "open_collection"]
+__all__ = ["create", "identity", "is_collection", "key", "open_collection"]

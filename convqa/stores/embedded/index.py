@@ -6,7 +6,6 @@ and ``meta`` (a digest of each name and value, for filters).
 
 from __future__ import annotations
 
-import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -61,7 +60,7 @@ def _lockable(path: Path) -> Iterator[Path]:
 
 def meta_term(name: str, value: MetaValue) -> str:
     """What stands in the index for a meta field's value: 1 and 1.0 are the same, 1, "1" and True are not."""
-    if isinstance(value, float) and not isinstance(value, bool) and math.isfinite(value) and value == int(value):
+    if isinstance(value, float) and value.is_integer():
         value = int(value)
     return blake2b(repr((name, value)).encode(), digest_size=8).hexdigest()
 
@@ -76,10 +75,20 @@ class CandidateIndex:
             self._schema = index.schema
             self._searcher = index.searcher()
 
-    def best(self, query: Query, limit: int) -> NDArray[np.int64]:
-        """Numbers of the best ``limit`` passages, best first."""
-        hits = self._searcher.search(query, limit=limit, count=False).hits
-        return np.array(self._searcher.fast_field_values("n", [address for _, address in hits]), np.int64)
+    def best(self, query: Query, limit: int) -> tuple[NDArray[np.int64], Sequence[float]]:
+        """Numbers of the best ``limit`` passages, best first, and tantivy's scores.
+
+        :raises ValueError: if the index is garbled.
+        """
+        try:
+            hits = self._searcher.search(query, limit=limit, count=False).hits
+            scores, addresses = zip(*hits, strict=True) if hits else ((), ())
+            return np.array(self._searcher.fast_field_values("n", list(addresses)), np.int64), scores
+        except BaseException as error:
+            # What tantivy raises for garbled files is no Exception, and no module has its class.
+            if type(error).__name__ == "PanicException":
+                raise ValueError(f"tantivy gave up ({error})") from error
+            raise
 
     def query(
         self,

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from convqa.errors import InputError, StoreDamaged
+from convqa.files import whole_file
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
@@ -47,13 +48,8 @@ class Manifest:
     def write(self, folder: Path) -> None:
         """Replace the folder's manifest, whole or not at all, and make it last."""
         data = orjson.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, option=orjson.OPT_INDENT_2)
-        aside = folder / f"{NAME}.new"
-        with aside.open("wb") as file:
+        with whole_file(folder / NAME) as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(folder / NAME)
-        sync_folder(folder)
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -90,8 +86,8 @@ class Manifest:
             raise InputError(f"collection {folder} is a file, not a folder. {_ADVICE_FOREIGN}") from None
         except orjson.JSONDecodeError as error:
             raise StoreDamaged(f"{path} is not JSON ({error}). {_ADVICE_DAMAGED}") from error
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path} cannot be read: {error}") from error
         if not isinstance(data, dict):
             raise InputError(f"{path} is not of a convqa collection. {_ADVICE_FOREIGN}")
         return data
@@ -122,20 +118,22 @@ class Manifest:
                 )
 
 
+Identity = tuple[int, ...]
+
+
+def identity(folder: str | Path) -> Identity | None:
+    """What changes when a folder is committed to or replaced; None where there is no manifest. One system call."""
+    try:
+        status = os.stat(os.path.join(folder, NAME))
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
 _ADVICE_FOREIGN = "Wanted: a folder made by convqa index."
 _ADVICE_DAMAGED = "The collection is damaged: index its passages again with --replace."
 
 
-def damaged(folder: Path, error: Exception) -> StoreDamaged:
+def damaged(folder: Path, error: Exception | str) -> StoreDamaged:
     """The error for a folder whose files contradict each other."""
-    return StoreDamaged(f"collection {folder}: {error}. {_ADVICE_DAMAGED}")
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder last, where the system can (Windows cannot open a folder)."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    return StoreDamaged(f"collection {folder}: {error or type(error).__name__}. {_ADVICE_DAMAGED}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
+import tantivy
 from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
@@ -19,14 +21,20 @@ from convqa.stores.embedded.files import Blob, array
 from convqa.stores.embedded.forward import Forward
 from convqa.stores.embedded.index import CandidateIndex
 from convqa.stores.embedded.lookup import HASH, NUMBER, Lookup, hashed
-from convqa.stores.embedded.manifest import FieldTotals, Manifest
-from convqa.stores.embedded.scoring import bm25
+from convqa.stores.embedded.manifest import Manifest
 from convqa.stores.embedded.vocabulary import Vocabulary
 from convqa.text.analysis import Analyzer, analyzer, weigh
+from convqa.text.bm25 import K1, B, bm25
 
-DEFAULT_K1, DEFAULT_B = 0.82, 0.68
 FEWEST_CANDIDATES = 300
 """tantivy's top 300 hold all of the exact top 100 at .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1 (docs/benchmarks.md)."""
+
+_GARBLED = (ValueError, IndexError, KeyError, TypeError, OverflowError)
+"""What reading raises when a file has its size but other bytes than were written."""
+
+_LARGEST_WEIGHT = 1e30
+_SAME = 1 + 1e-5
+"""tantivy adds a passage's parts in no fixed order, so that equal passages may differ in the last bits."""
 
 
 class Snapshot:
@@ -53,20 +61,22 @@ class Snapshot:
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
-        """The state that the manifest names; when a commit comes between, the next one.
+        """The state that the manifest names; when a commit or a replacement comes between, the next one.
 
         :raises InputError, StoreDamaged: see :meth:`Manifest.read`.
         """
         while True:
-            manifest: Manifest | None = None
+            before = manifests.identity(folder)
             try:
-                manifest = Manifest.read(folder)
-                return cls(folder, manifest)
-            except StoreDamaged:
-                if manifest is None or Manifest.read(folder).generation == manifest.generation:
+                opened = cls(folder, Manifest.read(folder))
+                # Or else these may be the files of another collection under the manifest of this one.
+                if manifests.identity(folder) == before:
+                    return opened
+            except (InputError, StoreDamaged):
+                if manifests.identity(folder) == before:
                     raise
             except (OSError, KeyError, ValueError) as error:
-                if manifest is None or Manifest.read(folder).generation == manifest.generation:
+                if manifests.identity(folder) == before:
                     raise manifests.damaged(folder, error) from error
 
     def fetch(self, id: str) -> Passage | None:
@@ -79,7 +89,10 @@ class Snapshot:
             wanted, hash = id.encode(), hashed(id)
         except UnicodeEncodeError:
             return None
-        return next((number for number in self.lookup.find(hash) if self._ids[number] == wanted), None)
+        try:
+            return next((number for number in self.lookup.find(hash) if self._ids[number] == wanted), None)
+        except _GARBLED as error:
+            raise manifests.damaged(self._folder, error) from error
 
     def scan(self) -> Iterator[Passage]:
         """Live passages in the order of adding."""
@@ -88,37 +101,66 @@ class Snapshot:
             if number not in deleted:
                 yield self._passage(number)
 
-    def _passage(self, number: int) -> Passage:
-        return Passage.from_json(orjson.loads(self._passages[number]))
+    def _passage(self, number: int, id: str | None = None) -> Passage:
+        """A passage; ``id``, where given, is what it must be."""
+        try:
+            passage = Passage.from_json(orjson.loads(self._passages[number]))
+        except _GARBLED as error:
+            raise manifests.damaged(self._folder, error) from error
+        if id is not None and passage.id != id:
+            raise manifests.damaged(self._folder, f"passages.data has {passage.id!r} where ids.data has {id!r}")
+        return passage
 
     def search(self, query: Query, k: int, params: SearchParams, texts: int, slots: NDArray[Any]) -> Ranking:
-        """Rank the best ``k`` passages. ``slots``: zeros, one for each term; zeros again when this returns."""
+        """Rank the best ``k`` passages. ``slots``: zeros, one for each term; zeros again when this returns.
+
+        :raises ValueError: for weights that are no finite numbers, or too large.
+        """
         weights = weigh(query, self.analyzer, params.stopwords)
+        if not sum(map(abs, weights.values())) < _LARGEST_WEIGHT:
+            raise ValueError(f"the weights of a query's terms must be finite and below {_LARGEST_WEIGHT:g}: {query}")
         known = {token: term for token in sorted(weights) if (term := self.vocabulary.term(token)) is not None}
         if not known or k < 1:
             return Ranking()
-        kept = {token: weights[token] for token in known}
-        numbers = self._candidates(kept, max(FEWEST_CANDIDATES, 3 * k), params)
         terms = np.fromiter(known.values(), np.int64, len(known))
-        slots[terms] = np.arange(1, len(terms) + 1)
         try:
-            scores = self._scores(numbers, slots, terms, np.fromiter(kept.values(), float, len(kept)), params)
-        finally:
-            slots[terms] = 0
-        return self._ranking(numbers, scores.astype(np.float32), k, texts)
+            numbers, scores = self._scored(terms, {token: weights[token] for token in known}, k, params, slots)
+            return self._ranking(numbers, scores, k, texts)
+        except _GARBLED as error:
+            raise manifests.damaged(self._folder, error) from error
 
-    def _candidates(self, weights: Mapping[str, float], wanted: int, params: SearchParams) -> NDArray[np.int64]:
+    def _scored(
+        self, terms: NDArray[np.int64], weights: Mapping[str, float], k: int, params: SearchParams, slots: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Numbers and exact scores of candidates: as many as are needed to know all that tie with the k-th."""
         query = self.candidates.query(weights, params.title_weight, params.filter)
+        values = np.fromiter(weights.values(), float, len(weights))
+        limit = max(FEWEST_CANDIDATES, 3 * k)
+        while True:
+            found = self._candidates(query, limit)
+            slots[terms] = np.arange(1, len(terms) + 1)
+            try:
+                scores = self._scores(found.numbers, slots, terms, values, params).astype(np.float32)
+            finally:
+                slots[terms] = 0
+            if found.settle(scores, k):
+                return found.numbers, scores
+            limit = 2 * found.asked
+
+    def _candidates(self, query: tantivy.Query, wanted: int) -> _Candidates:
         limit = wanted
         while True:
-            found = self.candidates.best(query, limit)
-            live = found[found < self.manifest.numbers]
+            found, scores = self.candidates.best(query, limit)
+            live = found < self.manifest.numbers
             if len(self.deleted):
-                places = np.minimum(np.searchsorted(self.deleted, live), len(self.deleted) - 1)
-                live = live[self.deleted[places] != live]
+                places = np.minimum(np.searchsorted(self.deleted, found), len(self.deleted) - 1)
+                live &= self.deleted[places] != found
             # The index may know passages that the manifest does not: of a later commit, or deleted just now.
-            if len(live) >= wanted or len(found) < limit:
-                return np.sort(live[:wanted])
+            if np.count_nonzero(live) >= wanted or len(found) < limit:
+                kept = np.flatnonzero(live)
+                # Sorted: the forward file is read from its beginning to its end.
+                places = kept[found[kept].argsort()]
+                return _Candidates(found[places], places, scores, limit)
             limit *= 2
 
     def _scores(
@@ -129,21 +171,21 @@ class Snapshot:
         weights: NDArray[np.float64],
         params: SearchParams,
     ) -> NDArray[np.float64]:
-        k1 = DEFAULT_K1 if params.k1 is None else params.k1
-        b = DEFAULT_B if params.b is None else params.b
+        k1 = K1 if params.k1 is None else params.k1
+        b = B if params.b is None else params.b
         lengths = self._lengths[numbers]
 
         def score(field: str, frequencies: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.float64]:
-            totals = self._totals(field)
-            return bm25(frequencies, weights, self.vocabulary.df(field)[terms], lengths, totals, k1, b)
+            totals = self.manifest.totals[field]
+            df = self.vocabulary.df(field)[terms]
+            return bm25(frequencies, weights, df, lengths, totals.passages, totals.average, k1, b)
 
         text, title = self._forward.frequencies(numbers, slots, len(terms))
+        if len(numbers) and not (text.any() or title.any()):
+            raise ValueError("by the forward file no passage that was found has a token of the query")
         if params.title_weight is None:
             return score("all", text + title, lengths.sum(axis=1))
         return score("text", text, lengths[:, 0]) + params.title_weight * score("title", title, lengths[:, 1])
-
-    def _totals(self, field: str) -> FieldTotals:
-        return self.manifest.totals[field]
 
     def _ranking(self, numbers: NDArray[np.int64], scores: NDArray[np.float32], k: int, texts: int) -> Ranking:
         order = np.argsort(-scores, kind="stable")
@@ -157,8 +199,31 @@ class Snapshot:
         rows = list(zip(ranked[:end].tolist(), ids, best.tolist(), strict=True))
         if (ranked[1:end] == ranked[: end - 1]).any():
             rows.sort(key=_by_score_and_id, reverse=True)
-        shown = [Hit(id, score, self._passage(number)) for score, id, number in rows[: min(texts, cut)]]
+        shown = [Hit(id, score, self._passage(number, id)) for score, id, number in rows[: min(texts, cut)]]
         return Ranking((*shown, *[Hit(id, score) for score, id, _ in rows[len(shown) : cut]]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Passages that tantivy found: ``numbers`` in rising order, their ``places`` among its hits, its scores by place.
+
+    ``asked``: how many hits it was asked for.
+    """
+
+    numbers: NDArray[np.int64]
+    places: NDArray[np.int64]
+    scores: Sequence[float]
+    asked: int
+
+    def settle(self, exact: NDArray[np.float32], k: int) -> bool:
+        """Whether no passage that was not found can tie with the k-th best."""
+        if len(self.scores) < self.asked:
+            return True
+        kth = -np.partition(-exact, k - 1)[k - 1]
+        if kth <= 0:
+            return True
+        tied = self.scores[int(self.places[exact == kth].max())]
+        return bool(exact.min() < kth and tied > self.scores[-1] * _SAME)
 
 
 def _by_score_and_id(row: tuple[float, str, int]) -> tuple[float, str]:

@@ -8,7 +8,6 @@ rest. Killed after it: readers leave out what is deleted, and the next writer de
 from __future__ import annotations
 
 import logging
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from convqa.stores.embedded.snapshot import Snapshot
 from convqa.stores.embedded.totals import Totals
 from convqa.stores.embedded.vocabulary import VocabularyWriter
 from convqa.text.analysis import analyzer
+from convqa.validation import shorten
 
 logger = logging.getLogger(__name__)
 
@@ -113,8 +113,8 @@ class Writer:
                 self._repeated += 1
             else:
                 raise InputError(
-                    f"two passages have the id {entry.passage.id!r}: {_start(orjson.loads(known)['text'])!r} and "
-                    f"{_start(entry.passage.text)!r}. Wanted: one passage for each id; rename one, or delete one."
+                    f"two passages have the id {entry.passage.id!r}: {shorten(orjson.loads(known)['text'])} and "
+                    f"{shorten(entry.passage.text)}. Wanted: one passage for each id; rename one, or delete one."
                 )
         return list(fresh.values())
 
@@ -220,16 +220,12 @@ class _Entry:
     @classmethod
     def of(cls, passage: Passage) -> _Entry:
         if not passage.id:
-            raise InputError(f"a passage has an empty id (text {_start(passage.text)!r}); wanted: a name of its own")
+            raise InputError(f"a passage has an empty id (text {shorten(passage.text)}); wanted: a name of its own")
         try:
             data = orjson.dumps(passage.to_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
         except TypeError as error:
             raise InputError(f"passage {passage.id!r} cannot be stored: {error}") from error
         return cls(passage, passage.id.encode(), hashed(passage.id), data)
-
-
-def _start(text: str) -> str:
-    return textwrap.shorten(text[:200], 60, placeholder="...")
 
 
 def _digest(data: bytes) -> int:

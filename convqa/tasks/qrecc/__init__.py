@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from convqa.domain import Conversation, Response
-from convqa.tasks.base import Problem, Task
-from convqa.tasks.qrecc import check, questions, run, truth
+from convqa.domain import Conversation, Response, TurnId
+from convqa.tasks.base import Groups, Problem, Task
+from convqa.tasks.qrecc import check, history, prototext, questions, run, score, truth
+from convqa.tasks.qrecc.records import turn_key
 from convqa.tasks.qrecc.run import Run
+from convqa.tasks.qrecc.score import Options
 from convqa.tasks.qrecc.truth import Gold, GoldTurn
+from convqa.tasks.scores import Judged, Scores
 
-__all__ = ["Gold", "GoldTurn", "QReCC", "Run"]
+__all__ = ["Gold", "GoldTurn", "Options", "QReCC", "Run"]
 
 
 class QReCC(Task):
@@ -19,8 +24,10 @@ class QReCC(Task):
 
     name = "qrecc"
     run_file = run.FILE
+    truth_file = truth.FILE
+    official_file = prototext.FILE
     default_pipeline = "default"
-    measures = ("QR", "MRR", "EM", "F1", "ROUGE1-R")
+    options = Options
 
     def matches(self, path: Path) -> bool:
         return questions.matches(path)
@@ -39,3 +46,18 @@ class QReCC(Task):
 
     def check(self, run_dir: Path, input_path: Path) -> list[Problem]:
         return check.check(run_dir, input_path)
+
+    def score(self, gold: Gold, run: Run, options: Options) -> list[Scores]:
+        return score.score(gold, run, options)
+
+    def official_text(self, means: Mapping[str, float]) -> str:
+        return prototext.text(means)
+
+    def key(self, id: TurnId) -> dict[str, Any]:
+        return turn_key(id)
+
+    def judged(self, gold: Gold, run: Run) -> Judged:
+        return score.judged(gold, run)
+
+    def breakdowns(self, gold: Gold, path: Path) -> Mapping[str, Callable[[], Groups]]:
+        return {history.NAME: partial(history.groups, gold, path)}

@@ -140,6 +140,11 @@ def turn_id(record: Mapping[str, Any]) -> TurnId:
     return TurnId(record["Conversation_no"], record["Turn_no"])
 
 
+def turn_key(id: TurnId) -> dict[str, Any]:
+    """The fields that name a turn in every file of the task."""
+    return {"Conversation_no": id.conversation, "Turn_no": id.number}
+
+
 def check_spellings(path: Path, ids: Sequence[TurnId]) -> None:
     """Refuse conversation numbers that only differ in type: as text, in run folders and TREC files, they are one.
 

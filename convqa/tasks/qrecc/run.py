@@ -11,7 +11,7 @@ import numpy
 
 from convqa.domain import Answer, Citation, Passage, Ranking, Response, TurnId
 from convqa.files import log, to_json_bytes, whole_file
-from convqa.tasks.qrecc.records import RUNS, check_spellings, read_records, turn_id
+from convqa.tasks.qrecc.records import RUNS, check_spellings, read_records, turn_id, turn_key
 
 FILE = "run.json"
 WANTED = "a JSON array of {Conversation_no, Turn_no, Model_rewrite, Model_passages: {id: score}, Model_answer}"
@@ -66,7 +66,7 @@ def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]
 
 def record(response: Response, stages: frozenset[str]) -> dict[str, Any]:
     """One turn as run.json has it."""
-    data: dict[str, Any] = {"Conversation_no": response.id.conversation, "Turn_no": response.id.number}
+    data = turn_key(response.id)
     if "rewrites" in stages:
         data["Model_rewrite"] = response.rewrite.text if response.rewrite else ""
     if "rankings" in stages:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -18,7 +19,7 @@ from convqa.domain import Passage, Query
 from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
 from convqa.stores import open_store
 from convqa.stores.base import SearchParams
-from convqa.stores.embedded import create, open_collection
+from convqa.stores.embedded import create, open_collection, place
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
 
@@ -27,10 +28,10 @@ PASSAGES = [Passage(f"p{number}", f"passage number w{number} of many") for numbe
 
 @pytest.fixture
 def folder(tmp_path):
-    place = tmp_path / "collection"
-    with create(place, "en") as store:
+    made = tmp_path / "collection"
+    with create(made, "en") as store:
         store.add(PASSAGES)
-    return place
+    return made
 
 
 def ids(folder, text="passage"):
@@ -190,16 +191,16 @@ def test_foreign_places_are_refused_and_left_alone(tmp_path):
     foreign.mkdir()
     (foreign / "a.jpg").write_bytes(b"x")
     (tmp_path / "file").write_text("x")
-    for place, message in [
+    for name, message in [
         ("photos", "not a convqa collection"),
         ("file", "is a file"),
         ("nothing", "does not exist"),
         ("file/below", "file"),
     ]:
         with pytest.raises(InputError, match=message):
-            open_store(str(tmp_path / place))
-    for place in ("photos", "file"):
-        with pytest.raises(InputError, match="left alone"), create(tmp_path / place, "en", replace=True):
+            open_store(str(tmp_path / name))
+    for name in ("photos", "file"):
+        with pytest.raises(InputError, match="left alone"), create(tmp_path / name, "en", replace=True):
             pass
     (foreign / "manifest.json").write_text('{"name": "my web app"}')
     with pytest.raises(InputError, match="not of a convqa collection"):
@@ -257,6 +258,40 @@ def test_an_open_store_is_shared_until_the_collection_changes(folder, monkeypatc
     assert open_store(str(folder)).info().count == 1
 
 
+def test_a_replacement_while_a_reader_opens_is_not_mixed_with_what_was_there(folder, monkeypatch):
+    with create(folder.with_name("other"), "en") as store:
+        store.add([Passage(f"other{n}", f"passage and others w{n} that are longer") for n in range(90)])
+    read = Manifest.read
+    calls = []
+
+    def slow(where):
+        manifest = read(where)
+        if not calls:
+            calls.append(where)
+            folder.rename(folder.with_name("old"))
+            folder.with_name("other").rename(folder)
+        return manifest
+
+    monkeypatch.setattr(Manifest, "read", slow)
+    store = open_collection(folder)
+    assert store.info().count == 90
+    assert store.search([Query("others")], 1, SearchParams())[0].hits[0].id == "other89"
+
+
+def test_a_collection_that_is_away_for_a_moment_while_it_is_opened_is_opened(folder, monkeypatch):
+    read = Manifest.read
+    calls = []
+
+    def away(where):
+        if not calls:
+            calls.append(where)
+            folder.rename(folder.with_name("collection.tmp-old"))
+        return read(where)
+
+    monkeypatch.setattr(Manifest, "read", away)
+    assert open_collection(folder).info().count == 20
+
+
 def test_a_reader_keeps_its_state_while_a_writer_commits(folder):
     reader = open_collection(folder)
     writer = open_collection(folder)
@@ -286,16 +321,165 @@ def test_stale_builds_are_swept_and_those_at_work_are_not(tmp_path):
         assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "c.tmp-busy", "c.tmp-young", "cc.tmp-other"]
 
 
-def test_a_collection_killed_between_its_renames_is_not_swept(folder):
-    killed_swap = folder.rename(folder.with_name("collection.tmp-whole"))
-    os.utime(killed_swap, (0, 0))
-    with create(folder, "en"):
+def replaced_and_killed(folder, step):
+    """Replace a collection in a process that is killed before its n-th rename of a folder; returns what is left."""
+    code = f"""
+import os
+from pathlib import Path
+from convqa.domain import Passage
+from convqa.stores.embedded import create
+rename, renames = Path.rename, []
+def killed(self, target):
+    renames.append(self)
+    if len(renames) == {step}:
+        os.kill(os.getpid(), 9)
+    return rename(self, target)
+Path.rename = killed
+with create({str(folder)!r}, "en", replace=True) as store:
+    store.add([Passage("new", "passage of the new collection")])
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    return sorted(path.name for path in folder.parent.iterdir())
+
+
+def test_killed_between_the_renames_of_a_replacement_the_new_collection_is_taken(folder, caplog):
+    assert len(replaced_and_killed(folder, 2)) == 2
+    assert not folder.exists()
+    assert open_store(str(folder)).info().count == 1
+    assert ids(folder) == ["new"]
+    assert "its newest whole copy" in caplog.text
+
+
+def test_killed_before_the_renames_of_a_replacement_the_old_collection_stays(folder):
+    assert len(replaced_and_killed(folder, 1)) == 2
+    assert len(ids(folder)) == 20
+    assert open_store(str(folder)).info().count == 20
+
+
+def test_what_was_killed_between_its_renames_is_there_for_a_build(folder):
+    replaced_and_killed(folder, 2)
+    with pytest.raises(InputError, match="exists"), create(folder, "en"):
         pass
-    assert len(ids(killed_swap)) == 20
-    os.utime(killed_swap, (0, 0))
-    with create(folder, "en", replace=True):
+    assert ids(folder) == ["new"]
+
+
+def test_whole_copies_are_not_swept_while_the_collection_is_missing(folder):
+    copy = folder.rename(folder.with_name("collection.tmp-whole"))
+    os.utime(copy, (0, 0))
+    place._sweep(folder)
+    assert place.identity(folder) is not None
+    assert len(ids(folder)) == 20
+    shutil.copytree(folder, copy)
+    os.utime(copy, (0, 0))
+    place._sweep(folder)
+    assert not copy.exists()
+
+
+def test_what_is_not_whole_is_not_taken(folder):
+    """A build that commits before it ends, and a copy of which a part was removed."""
+    shutil.copytree(folder, folder.with_name("other.tmp-building"))
+    (folder.with_name("other.tmp-building") / "building.lock").touch()
+    shutil.copytree(folder, folder.with_name("other.tmp-removed"))
+    shutil.rmtree(folder.with_name("other.tmp-removed") / "tantivy")
+    with pytest.raises(InputError, match="does not exist"):
+        open_store(str(folder.with_name("other")))
+
+
+def test_a_copy_that_cannot_be_renamed_is_named(folder, monkeypatch):
+    folder.rename(folder.with_name("collection.tmp-whole"))
+
+    def forbidden(self, target):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", forbidden)
+    with pytest.raises(StoreDamaged, match=r"collection\.tmp-whole .*Permission denied.*Rename it to collection"):
+        open_store(str(folder))
+
+
+@pytest.mark.parametrize("taken", ["the new one", "the old one", "the new one before"])
+def test_another_process_may_take_a_copy_back_between_the_renames(folder, monkeypatch, taken):
+    """The replacing process is not killed, only slow."""
+    rename = Path.rename
+    done = []
+
+    def raced(self, target):
+        if taken == "the new one before" and self == folder and not done:
+            done.append(True)
+            rename(folder, folder.with_name("gone"))
+            assert place._take_back(folder)
+        if self != folder and target == folder and not done:
+            done.append(True)
+            if taken == "the new one":
+                assert place._take_back(folder)
+            else:
+                (old,) = (copy for copy in place._copies(folder) if copy != self)
+                rename(old, folder)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", raced)
+    with create(folder, "en", replace=True) as store:
+        store.add([Passage("new", "passage of the new collection")])
+    assert done
+    assert ids(folder) == ["new"]
+    assert place._copies(folder) == []
+
+
+@pytest.mark.parametrize("name", ["passages.data", "passages.offsets", "forward.data", "forward.offsets", "ids.data"])
+@pytest.mark.parametrize("byte", [b"\x00", b"\xff", b"7"])
+def test_a_file_of_the_right_size_with_other_bytes_is_named_as_damage(folder, name, byte):
+    path = folder / name
+    path.write_bytes(byte * path.stat().st_size)
+    store = open_collection(folder)
+    reads = {
+        "search": lambda: store.search([Query("number w3")], 5, SearchParams()),
+        "fetch": lambda: store.fetch(["p3"]),
+        "scan": lambda: list(store.scan()),
+    }
+    message = rf"{re.escape(str(folder))}: .*index its passages again with --replace"
+    damaged = set()
+    for how, read in reads.items():
+        try:
+            read()
+        except StoreDamaged as error:
+            assert re.search(message, str(error))
+            damaged.add(how)
+    wanted = {"passages": {"search", "fetch", "scan"}, "forward": {"search"}, "ids": {"search"}}[name.split(".")[0]]
+    assert damaged == wanted
+
+
+def test_garbled_postings_are_damage(tmp_path):
+    with create(tmp_path / "c", "en") as store:
+        store.add([Passage(f"p{n}", f"passage number w{n} of many") for n in range(2000)])
+    for path in (tmp_path / "c" / "tantivy").glob("*.idx"):
+        data, third = path.read_bytes(), path.stat().st_size // 3
+        path.write_bytes(data[:third] + b"\xff" * third + data[2 * third :])
+    with pytest.raises(StoreDamaged, match="index its passages again"):
+        open_collection(tmp_path / "c").search([Query(f"number w{n}") for n in range(50)], 5, SearchParams())
+
+
+def test_equal_passages_beyond_the_candidates_are_ranked_by_id(tmp_path):
+    names = [f"p{number:04}" for number in range(1000)]
+    for order, ordered in (("up", names), ("down", names[::-1])):
+        with create(tmp_path / order, "en") as store:
+            store.add([Passage(name, "equal passages about Rome") for name in ordered])
+            store.add([Passage(f"x{n}", f"Rome, Rome and w{n} of many words that are longer") for n in range(5)])
+        for text in ("rome", "equal passages about Rome"):
+            hits = open_collection(tmp_path / order).search([Query(text)], 8, SearchParams())[0].hits
+            assert [hit.id for hit in hits if hit.id[0] == "p"][:3] == ["p0999", "p0998", "p0997"]
+
+
+def test_weights_that_are_no_numbers_are_not_called_damage(folder):
+    for weight in (float("nan"), float("inf"), 1e300):
+        with pytest.raises(ValueError, match="finite"):
+            open_collection(folder).search([Query("passage", (("number", weight),))], 5, SearchParams())
+
+
+def test_settings_are_refused(tmp_path):
+    with (
+        pytest.raises(InputError, match="a folder has no settings; found k1"),
+        create(tmp_path / "c", "en", settings={"k1": 0.9}),
+    ):
         pass
-    assert not killed_swap.exists()
 
 
 def test_everybody_may_read_what_is_built(folder):

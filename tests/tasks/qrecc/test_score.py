@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.evaluation import AnswerScorer, evaluate, prototext
+from convqa.evaluation import AnswerScorer, evaluate, official_text
 
-DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 
 TRUTH = [
     (1, "Who was Ada Lovelace?", ["u_p1"], "An English mathematician."),
@@ -181,7 +181,7 @@ def test_missing_answer_to_missing_truth(score):
 def test_nothing_to_score(score, truth, run):
     evaluation = score(truth, run)
     assert means(evaluation) == ("-",) * 5
-    assert prototext(evaluation) == ""
+    assert official_text(evaluation) == ""
 
 
 def test_a_single_blank_is_an_answer_and_no_answer_of_a_used_turn_skips(score):
@@ -222,10 +222,16 @@ def test_parts_can_be_left_out(score, option, off):
 
 
 def test_further_scorers_see_truth_and_answer(score):
-    scorer = AnswerScorer("SAS(stub)", lambda pairs: [float(truth.split()[-1] == model) for truth, model in pairs])
-    evaluation = score(T, R, scorers=[scorer])
+    def last_word(pairs):
+        return [float(truth.split()[-1] == model) for truth, model in pairs]
+
+    scorers = [AnswerScorer("SAS", last_word, official=True), AnswerScorer("SAS(stub)", last_word)]
+    evaluation = score(T, R, scorers=scorers)
     assert evaluation.scores["SAS(stub)"].values == (0, 0, 1)
-    assert prototext(evaluation).endswith('measure{\n  key: "SAS(stub)"\n  value: "0.333"\n}')
+    assert evaluation.to_json()["measures"]["SAS(stub)"]["mean"] == pytest.approx(1 / 3)
+    # Only the named model's figure is official.
+    assert official_text(evaluation).endswith('measure{\n  key: "SAS"\n  value: "0.333"\n}')
+    assert "stub" not in official_text(evaluation)
 
 
 def test_partial_and_foreign_turns_are_named(score, caplog):

@@ -1,0 +1,217 @@
+"""The place of a collection: a folder that is made aside, put in place whole, and found again after a kill.
+
+``NAME.tmp-*`` beside a collection NAME is a build at work, what a killed build left, or a whole copy: the old one or
+the new one of a replacement. A whole copy has no ``building.lock``. Both steps of a replacement are renames, so another
+process that finds NAME missing may finish it: each learns by its rename whether the other was faster.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from convqa.errors import InputError, StoreDamaged
+from convqa.files import sync_directory
+from convqa.stores.embedded import index
+from convqa.stores.embedded import manifest as manifests
+from convqa.stores.embedded.manifest import FORMAT, NAME, Identity, Manifest
+from convqa.stores.embedded.snapshot import Snapshot
+from convqa.stores.embedded.store import Embedded
+from convqa.stores.embedded.writer import LOCK, writing
+from convqa.text.analysis import analyzer
+
+logger = logging.getLogger(__name__)
+
+_BUILDING = "building.lock"
+_ASIDE = ".tmp-"
+_BEGINNING = 60
+"""Seconds."""
+
+
+def key(url: str | Path) -> str:
+    return os.path.join(os.getcwd(), url)
+
+
+def identity(url: str | Path) -> Identity | None:
+    """What changes when the folder is committed to or replaced; None where there is nothing.
+
+    What a replacement that was killed between its renames left beside the place is taken back first.
+    """
+    found = manifests.identity(url)
+    if found is None and _take_back(Path(os.path.realpath(url))):
+        return manifests.identity(url)
+    return found
+
+
+def is_collection(folder: Path) -> bool:
+    """Whether the folder has a manifest that speaks of convqa, and is not one that is being built or replaced."""
+    try:
+        return _ASIDE not in folder.name and FORMAT.encode() in (folder / NAME).read_bytes()
+    except OSError:
+        return False
+
+
+def open_collection(url: str | Path) -> Embedded:
+    """:raises InputError, StoreDamaged: see :class:`Embedded`."""
+    while True:
+        before = identity(url)
+        try:
+            return Embedded(Path(url))
+        except (InputError, StoreDamaged):
+            # It may be between the renames of a replacement.
+            if identity(url) == before:
+                raise
+
+
+@contextmanager
+def create(
+    url: str | Path, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
+) -> Iterator[Embedded]:
+    """A new collection, empty at first: built aside, committed and renamed into place when the block ends well.
+
+    :raises InputError: if there is something in its place and it is not to be replaced, or is no collection; for any
+        setting: this engine takes all at search time.
+    """
+    folder = Path(os.path.realpath(url))
+    if settings:
+        raise InputError(f"collection {folder}: a folder has no settings; found {', '.join(sorted(settings))}.")
+    _take_back(folder)
+    _check_target(folder, replace)
+    with writing(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(folder)
+        aside = _beside(folder)
+        aside.mkdir()
+        building = FileLock(aside / _BUILDING)
+        building.acquire(timeout=0)
+    try:
+        with writing(folder):
+            index.create(aside)
+            Manifest(language, analyzer(language).name).write(aside)
+        store = Embedded(aside)
+        try:
+            yield store
+            store.commit()
+        finally:
+            store.close()
+        building.release()
+        _check_target(folder, replace)
+        with writing(folder):
+            _put(aside, folder)
+    finally:
+        building.release()
+        _remove(aside)
+
+
+def _check_target(folder: Path, replace: bool) -> None:
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / NAME).exists():
+        raise InputError(f"{folder} exists and is not a convqa collection: it is left alone. Give another place.")
+    if not replace:
+        raise InputError(f"collection {folder} exists. Give --add to add to it or --replace to build it anew.")
+
+
+def _put(aside: Path, folder: Path) -> None:
+    """Put a finished build in the folder's place.
+
+    Between the renames another process may take the new or the old copy back, or put a build of its own there.
+    """
+    made = manifests.identity(aside)
+    for lock in (LOCK, _BUILDING):
+        (aside / lock).unlink(missing_ok=True)
+    while manifests.identity(aside) == made:
+        old = _beside(folder)
+        with suppress(FileNotFoundError):
+            folder.rename(old)
+        if manifests.identity(old) == made:
+            aside = old
+            continue
+        try:
+            aside.rename(folder)
+        except OSError:
+            if aside.exists() and not folder.exists():
+                raise
+        _remove(old)
+    sync_directory(folder.parent)
+
+
+def _take_back(folder: Path) -> bool:
+    """Where a folder is missing, put the newest whole copy beside it in its place.
+
+    :raises StoreDamaged: if there is one and it cannot be renamed.
+    """
+    if os.path.lexists(folder):
+        return False
+    for copy in sorted((copy for copy in _copies(folder) if _is_whole(copy)), key=_age):
+        try:
+            copy.rename(folder)
+        except OSError as error:
+            # Somebody else was faster, or it cannot be done.
+            if copy.exists() and not folder.exists():
+                raise StoreDamaged(
+                    f"collection {folder} is missing; {copy.name} beside it is a whole copy, which cannot be renamed "
+                    f"({error.strerror}). Rename it to {folder.name}."
+                ) from error
+        else:
+            logger.warning("collection %s was not there: its newest whole copy, %s, was taken", folder, copy.name)
+        return True
+    return False
+
+
+def _age(copy: Path) -> float:
+    """Smaller for what was committed later."""
+    found = manifests.identity(copy)
+    return -found[0] if found else 0
+
+
+def _beside(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}{_ASIDE}{uuid.uuid4().hex[:12]}")
+
+
+def _copies(folder: Path) -> list[Path]:
+    """What lies beside a folder under its name."""
+    try:
+        return [path for path in folder.parent.iterdir() if path.name.startswith(f"{folder.name}{_ASIDE}")]
+    except OSError:
+        return []
+
+
+def _is_whole(copy: Path) -> bool:
+    if (copy / _BUILDING).exists():
+        return False
+    try:
+        return Snapshot.open(copy).manifest.generation > 0
+    except (InputError, StoreDamaged):
+        return False
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed builds left beside a folder, but never the last whole collection.
+
+    A build that is at work holds its lock, or is just beginning.
+    """
+    for copy in _copies(folder):
+        with suppress(Timeout, OSError):
+            if copy.stat().st_mtime > time.time() - _BEGINNING:
+                continue
+            if (copy / _BUILDING).exists():
+                with FileLock(copy / _BUILDING, timeout=0):
+                    pass
+            if folder.exists() or not _is_whole(copy):
+                _remove(copy)
+
+
+def _remove(copy: Path) -> None:
+    """Remove a copy, its manifest first: what is left by a kill must not look whole."""
+    with suppress(OSError):
+        (copy / NAME).unlink()
+    shutil.rmtree(copy, ignore_errors=True)

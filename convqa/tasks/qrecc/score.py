@@ -1,0 +1,181 @@
+"""Score a QReCC run exactly as the official script does (version 2021-10-04), turn by turn.
+
+Differences, both deliberate: QR and ROUGE1-R are plain means (the script takes the median of 1,000 unseeded bootstrap
+means: the third decimal may differ by one), and malformed files are an ``InputError``, not a traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from convqa.domain import TurnId
+from convqa.files import log
+from convqa.metrics.ndcg import ndcg
+from convqa.metrics.ranked import ranked
+from convqa.metrics.recall import recall
+from convqa.metrics.reciprocal_rank import reciprocal_rank
+from convqa.metrics.rouge1 import rouge1, tokens
+from convqa.metrics.squad import exact_match, f1
+from convqa.tasks import scores
+from convqa.tasks.qrecc.run import Run
+from convqa.tasks.qrecc.truth import Gold, GoldTurn
+from convqa.tasks.scores import AnswerScorer, Judged, Measure, Scores
+
+REWRITING = (
+    Measure("QR", official=True),
+    Measure("QR-P", beside="QR", label="precision"),
+    Measure("QR-F1", beside="QR", label="F1"),
+    Measure("QR-words", beside="QR", label="words", counts=True),
+    Measure("QR-truth-words", beside="QR", label="words in truth", counts=True),
+)
+RETRIEVAL = (
+    Measure("MRR", official=True),
+    *(Measure(name, beside="MRR", label=name) for name in ("MRR@10", "nDCG@3", "nDCG@10", "R@10", "R@100")),
+)
+ANSWERING = (
+    Measure("EM", official=True),
+    Measure("F1", official=True),
+    Measure("ROUGE1-R", official=True),
+    Measure("ROUGE1-P", beside="ROUGE1-R", label="precision"),
+    Measure("ROUGE1-F1", beside="ROUGE1-R", label="F1"),
+    Measure("answer-words", beside="ROUGE1-R", label="words", counts=True),
+    Measure("truth-words", beside="ROUGE1-R", label="words in truth", counts=True),
+)
+_OFF = "not asked for"
+
+
+@dataclass(frozen=True, slots=True)
+class Options(scores.Options):
+    """The official script's options, and further measures of the answers.
+
+    :param eval_missing_truth: also count turns whose truth is missing, as the QReCC paper does.
+    :param eval_turn_one_rewrites: also count the rewrites of turns with Turn_no 1.
+    """
+
+    eval_missing_truth: bool = False
+    eval_turn_one_rewrites: bool = False
+    no_rewriting: bool = False
+    no_retrieval: bool = False
+    no_answering: bool = False
+    scorers: Sequence[AnswerScorer] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"eval_missing_truth": self.eval_missing_truth, "eval_turn_one_rewrites": self.eval_turn_one_rewrites}
+
+
+Rows = list[tuple[TurnId, dict[str, float]]]
+
+
+def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
+    """QR, MRR, EM, F1 and ROUGE1-R, each followed by what stands beside it; the options' scorers last."""
+    _warn_of_turns(gold, run)
+    further = tuple(Measure(scorer.name, scorer.official) for scorer in options.scorers)
+    return [
+        *_columns(REWRITING, _OFF if options.no_rewriting else _rewriting(gold, run, options)),
+        *_columns(RETRIEVAL, _OFF if options.no_retrieval else _retrieval(gold, run, options)),
+        *_columns((*ANSWERING, *further), _OFF if options.no_answering else _answering(gold, run, options)),
+    ]
+
+
+def judged(gold: Gold, run: Run) -> Judged:
+    """All rankings, and the truth that MRR rests on: turns with true passages for which the run has Model_passages."""
+    relevant = {str(turn.id): turn.passages for turn in gold.turns if turn.passages}
+    return Judged(
+        run.passages, {turn: tuple(dict.fromkeys(ids)) for turn, ids in relevant.items() if turn in run.passages}
+    )
+
+
+def _columns(measures: Sequence[Measure], rows: Rows | str) -> list[Scores]:
+    """The scores by measure; if they are a reason, it is given for each measure with a line of its own."""
+    if isinstance(rows, str):
+        return [Scores(measure, skipped=rows) for measure in measures if not measure.beside]
+    columns = []
+    for measure in measures:
+        column = [(id, row[measure.name]) for id, row in rows if measure.name in row]
+        columns.append(Scores(measure, tuple(id for id, _ in column), tuple(value for _, value in column)))
+    return columns
+
+
+def _rewriting(gold: Gold, run: Run, options: Options) -> Rows | str:
+    """QR, or why there is none. A turn without a rewrite counts as an empty one."""
+    if not run.rewrites:
+        return "the run has no rewrites"
+    turn_one, missing_truth = options.eval_turn_one_rewrites, options.eval_missing_truth
+    used = [turn for turn in gold.turns if (turn_one or turn.id.number > 1) and (missing_truth or turn.rewrite)]
+    rows = []
+    for turn in used:
+        model = run.rewrites.get(str(turn.id), "")
+        rouge = rouge1(turn.rewrite, model)
+        words, truth_words = float(len(tokens(model))), float(len(tokens(turn.rewrite)))
+        row = {"QR": rouge.recall, "QR-P": rouge.precision, "QR-F1": rouge.f1}
+        rows.append((turn.id, {**row, "QR-words": words, "QR-truth-words": truth_words}))
+    return rows or "the truth has no rewrites of turns after the first"
+
+
+def _retrieval(gold: Gold, run: Run, options: Options) -> Rows | str:
+    """MRR and its kin over the turns that are in both files, or why there is none."""
+    if not run.passages:
+        return "the run has no passages"
+    used = _collapsed([turn for turn in gold.turns if options.eval_missing_truth or turn.passages])
+    if not used:
+        return "the truth has no passages"
+    rows = [
+        (turn.id, _ranking_scores(frozenset(turn.passages), run.passages[str(turn.id)]))
+        for turn in used
+        if str(turn.id) in run.passages
+    ]
+    if not rows:
+        return "no turn with true passages has Model_passages"
+    if len(rows) < len(used):
+        log.warning("%s: MRR leaves out %d turns that lack Model_passages", run.path, len(used) - len(rows))
+    return rows
+
+
+def _ranking_scores(relevant: frozenset[str], passages: Mapping[str, float]) -> dict[str, float]:
+    ranking = ranked(passages)
+    return {
+        "MRR": reciprocal_rank(relevant, ranking),
+        "MRR@10": reciprocal_rank(relevant, ranking, 10),
+        "nDCG@3": ndcg(relevant, ranking, 3),
+        "nDCG@10": ndcg(relevant, ranking, 10),
+        "R@10": recall(relevant, ranking, 10),
+        "R@100": recall(relevant, ranking, 100),
+    }
+
+
+def _answering(gold: Gold, run: Run, options: Options) -> Rows | str:
+    """EM, F1 and ROUGE-1, or why there is none. A turn without an answer counts as an empty one."""
+    if not run.answers:
+        return "the run has no answers"
+    used = [turn for turn in gold.turns if options.eval_missing_truth or turn.answer]
+    if not used:
+        return "the truth has no answers"
+    if not any(str(turn.id) in run.answers for turn in used):
+        return "no turn with a true answer has Model_answer"
+    pairs = [(turn.answer, run.answers.get(str(turn.id), "")) for turn in used]
+    further = {scorer.name: list(scorer.score(pairs)) for scorer in options.scorers}
+    once = {id(turn) for turn in _collapsed(used)}
+    rows = []
+    for index, (turn, pair) in enumerate(zip(used, pairs, strict=True)):
+        row = {"EM": exact_match(*pair), "F1": f1(*pair)} if id(turn) in once else {}
+        rouge = rouge1(*pair)
+        row |= {"ROUGE1-R": rouge.recall, "ROUGE1-P": rouge.precision, "ROUGE1-F1": rouge.f1}
+        row |= {"answer-words": float(len(tokens(pair[1]))), "truth-words": float(len(tokens(pair[0])))}
+        rows.append((turn.id, row | {name: values[index] for name, values in further.items()}))
+    return rows
+
+
+def _collapsed(turns: Sequence[GoldTurn]) -> list[GoldTurn]:
+    """Of turns that are twice in the truth the last: EM, F1 and MRR are kept by turn, QR and ROUGE1-R are not."""
+    return list({turn.id: turn for turn in turns}.values())
+
+
+def _warn_of_turns(gold: Gold, run: Run) -> None:
+    """Partial runs are punished and foreign turns ignored: say so, since it is mostly a mistake."""
+    truth, answered = {str(turn.id) for turn in gold.turns}, {str(turn) for turn in run.turns}
+    if len(truth - answered):
+        log.warning("%s: lacks %d of the %d turns of the truth", run.path, len(truth - answered), len(truth))
+    if len(answered - truth):
+        log.warning("%s: ignored %d turns that are not in the truth", run.path, len(answered - truth))

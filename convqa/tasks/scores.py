@@ -1,0 +1,97 @@
+"""What scoring gives: measures, and for each a score for every turn that it rests on. The same for all tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from convqa.domain import TurnId
+
+
+class GoldTurn(Protocol):
+    """What every task's truth says about a turn: ``fields`` is its record in the file, for breakdowns."""
+
+    @property
+    def id(self) -> TurnId: ...
+    @property
+    def fields(self) -> Mapping[str, Any]: ...
+
+
+class Gold(Protocol):
+    """What every task's truth has; the rest of it is the task's own."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def turns(self) -> Sequence[GoldTurn]: ...
+
+
+class Run(Protocol):
+    """What every task's run, as read back, has."""
+
+    @property
+    def path(self) -> Path: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How runs of a task are scored. A task that leaves a choice derives its own, each field with a default."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The choices that change what a number means."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A named number, and its place: the official file, a line of the table, or beside another measure's line.
+
+    ``beside`` names the measure whose line it shares, with ``label`` as its words there; ``counts``: it is a number of
+    things (words), not a share.
+    """
+
+    name: str
+    official: bool = False
+    beside: str = ""
+    label: str = ""
+    counts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A measure over a run: a score for each turn that it rests on, or the reason why there is none."""
+
+    measure: Measure
+    ids: tuple[TurnId, ...] = ()
+    values: tuple[float, ...] = ()
+    skipped: str = ""
+
+    def split(self, groups: Mapping[TurnId, Sequence[str]]) -> dict[str, Scores]:
+        """The same by group; a turn may be in several, or in none."""
+        rows: dict[str, list[tuple[TurnId, float]]] = {}
+        for id, value in zip(self.ids, self.values, strict=True):
+            for group in groups.get(id, ()):
+                rows.setdefault(group, []).append((id, value))
+        return {
+            group: replace(self, ids=tuple(id for id, _ in found), values=tuple(value for _, value in found))
+            for group, found in rows.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerScorer:
+    """A further measure of answers, such as SAS: ``score`` takes (truth, model answer) pairs."""
+
+    name: str
+    score: Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+    official: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Rankings as {id: score} and their relevant ids, by turn as text: what TREC files hold."""
+
+    rankings: Mapping[str, Mapping[str, float]]
+    relevant: Mapping[str, Sequence[str]]

@@ -1,0 +1,33 @@
+"""Remember what was made of a text, but not of texts so long that a few thousand of them would fill the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TypeVar
+
+LONGEST = 10_000
+"""Characters. Passages of open collections have some 700."""
+
+T = TypeVar("T")
+
+
+def remembered(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """A cache of ``entries`` results by arguments, which passes over calls with more than ``LONGEST`` characters.
+
+    >>> calls = []
+    >>> size = remembered(8)(lambda text: calls.append(text) or len(text))
+    >>> [size("a"), size("a"), size("b" * 10_001), size("b" * 10_001)], len(calls)
+    ([1, 1, 10001, 10001], 3)
+    """
+
+    def decorate(function: Callable[..., T]) -> Callable[..., T]:
+        cached = lru_cache(maxsize=entries)(function)
+
+        @wraps(function)
+        def call(*texts: str) -> T:
+            return cached(*texts) if sum(map(len, texts)) <= LONGEST else function(*texts)
+
+        return call
+
+    return decorate

@@ -1,0 +1,157 @@
+"""Evaluation is the same for every task: a small one with files, options, groups and measures of its own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from convqa.domain import TurnId
+from convqa.errors import InputError
+from convqa.evaluation import evaluate, official_text, render, write_official, write_trec, write_turns
+from convqa.tasks import Measure, Options, Scores, Task
+
+
+@dataclass(frozen=True)
+class Line:
+    id: TurnId
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Lines:
+    path: Path
+    turns: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Lenient(Options):
+    lenient: bool = False
+
+    def to_json(self):
+        return {"lenient": self.lenient}
+
+
+class Spelling(Task):
+    """One word a line, right or wrong; no conversations, no passages."""
+
+    name = "spelling"
+    run_file = "words.txt"
+    truth_file = "truth.txt"
+    official_file = "score.txt"
+    default_pipeline = "default"
+    options = Lenient
+
+    def matches(self, path):
+        return False
+
+    def read(self, path):
+        return iter(())
+
+    def write(self, responses, directory, stages):
+        return directory
+
+    def check(self, run_dir, input_path):
+        return []
+
+    def gold(self, path):
+        words = (path / self.truth_file).read_text().split()
+        return Lines(path, tuple(Line(TurnId(word, 1), {"first": word[0]}) for word in words))
+
+    def read_run(self, path):
+        return Lines(path, tuple(Line(TurnId(word, 1), {}) for word in (path / self.run_file).read_text().split()))
+
+    def score(self, gold, run, options):
+        fold = str.lower if options.lenient else str
+        found = {fold(line.id.conversation) for line in run.turns}
+        ids = tuple(line.id for line in gold.turns)
+        right = tuple(float(fold(id.conversation) in found) for id in ids)
+        letters = tuple(float(len(id.conversation)) for id in ids)
+        return [
+            Scores(Measure("right", official=True), ids, right),
+            Scores(Measure("letters", beside="right", label="letters", counts=True), ids, letters),
+            Scores(Measure("style", official=True), skipped="nobody can tell"),
+            Scores(Measure("extra"), ids[:1], right[:1]),
+        ]
+
+    def official_text(self, means):
+        return json.dumps(means)
+
+    def key(self, id):
+        return {"word": id.conversation}
+
+    def breakdowns(self, gold, path):
+        return {"length": partial(self._by_length, gold)}
+
+    def _by_length(self, gold):
+        ids = [line.id for line in gold.turns]
+        return {
+            "long": frozenset(id for id in ids if len(id.conversation) > 2),
+            "any": frozenset(ids),
+        }
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "truth.txt").write_text("Ab cde ce")
+    (tmp_path / "words.txt").write_text("ab cde")
+    return tmp_path
+
+
+def text_of(evaluation, width=80):
+    from rich.console import Console
+
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(render(evaluation))
+    return capture.get()
+
+
+def test_measures_options_and_groups_are_the_tasks(folder):
+    evaluation = evaluate(folder, folder, task=Spelling(), breakdown=["length", "first"])
+    assert evaluation.summaries["right"].mean == pytest.approx(1 / 3)
+    assert evaluation.skipped == {"style": "nobody can tell"}
+    right = {
+        name: {group: (by["right"].mean, by["right"].turns) for group, by in groups.items()}
+        for name, groups in evaluation.breakdowns.items()
+    }
+    assert right == {
+        "length": {"long": (1, 1), "any": (pytest.approx(1 / 3), 3)},
+        "first": {"A": (0, 1), "c": (0.5, 2)},
+    }
+    lenient = evaluate(folder, folder, task=Spelling(), lenient=True, seed=3)
+    assert lenient.summaries["right"].mean == pytest.approx(2 / 3)
+    assert lenient.to_json()["task"] == "spelling"
+    assert lenient.to_json()["options"] == {"lenient": True, "seed": 3}
+
+
+def test_files_and_table_are_the_tasks(folder):
+    evaluation = evaluate(folder, folder, task=Spelling())
+    assert write_official(evaluation, folder) == folder / "score.txt"
+    assert json.loads((folder / "score.txt").read_text()) == {"right": pytest.approx(1 / 3)}
+    assert official_text(evaluation) == (folder / "score.txt").read_text()
+    rows = [json.loads(line) for line in write_turns(evaluation, folder / "turns.jsonl").read_text().splitlines()]
+    assert rows[0] == {"word": "Ab", "right": 0, "letters": 2, "extra": 0}
+    assert rows[2] == {"word": "ce", "right": 0, "letters": 2}
+    table = text_of(evaluation)
+    assert "2.3 letters" in table and "nobody can tell" in table and "extra" in table
+    with pytest.raises(InputError, match="--trec: a run of the task spelling ranks no passages"):
+        write_trec(evaluation, folder)
+
+
+def test_an_option_of_another_task_is_named(folder):
+    with pytest.raises(
+        InputError, match=r"task spelling has no option 'leniant' \(--leniant\)\. Did you mean 'lenient'"
+    ):
+        evaluate(folder, folder, task=Spelling(), leniant=True)
+
+
+def test_a_task_by_name_and_by_its_files(folder):
+    with pytest.raises(InputError, match=r"--task spel: not known"):
+        evaluate(folder, folder, task="spel")
+    with pytest.raises(InputError, match="do not look like the truth and a run of any task"):
+        evaluate(folder, folder)
