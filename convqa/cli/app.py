@@ -81,16 +81,22 @@ def _exit_code(function: Callable[..., int | None], arguments: dict[str, Any]) -
     except RunError as error:
         _say_error(str(error))
         return error.ordinary().exit_code
+    except BrokenPipeError:
+        # The reader of our output (head, less) went away; nothing is wrong with the work.
+        sys.stderr.close()
+        return 0
+    except OSError as error:
+        _say_error(f"{error.filename or 'the system'}: {error.strerror or error}.")
+        return 1
+    except Exception as error:
+        _say_error(f"unexpected: {type(error).__name__}: {error}. This is a fault in convqa; -v shows where.")
+        return 1
     except KeyboardInterrupt:
         _say_error("interrupted. What was done is kept: the same command goes on from there.")
         return 130
     except Terminated:
         _say_error("terminated. What was done is kept: the same command goes on from there.")
         return 143
-    except BrokenPipeError:
-        # The reader of our output (head, less) went away; nothing is wrong with the work.
-        sys.stderr.close()
-        return 0
 
 
 def _say_error(message: str) -> None:

@@ -1,0 +1,43 @@
+"""What the user sees of errors, whatever they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.errors import InputError, RunError, StorageFull, StoreUnavailable, WorkError
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (InputError("a mistake."), 2, "a mistake."),
+        (WorkError("no luck."), 1, "no luck."),
+        (StoreUnavailable("it is away."), 1, "it is away."),
+        (StorageFull("no space."), 1, "no space."),
+        (RunError("found late.", InputError("found late.")), 2, "found late."),
+        (KeyboardInterrupt(), 130, "the same command goes on"),
+        (PermissionError(13, "Permission denied", "/some/file"), 1, "/some/file: Permission denied"),
+        (ZeroDivisionError("division by zero"), 1, "This is a fault in convqa; -v shows where"),
+    ],
+)
+def test_every_error_is_a_message_and_an_exit_code(call, monkeypatch, error, code, message):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("convqa.pipeline.compose.compose", fail)
+    got, _, err = call("show", "default")
+    assert got == code and message in err and "Traceback" not in err
+
+
+def test_verbose_shows_where(call, monkeypatch):
+    def fail(*_):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("convqa.pipeline.compose.compose", fail)
+    code, _, err = call("show", "default", "-v")
+    assert code == 1 and "Traceback" in err
+
+
+def test_a_log_file_that_cannot_be_written(call):
+    code, _, err = call("show", "default", "--log-file", "/proc/nothing/log")
+    assert code == 2 and "--log-file /proc/nothing/log: cannot be written" in err
