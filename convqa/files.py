@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
@@ -17,6 +18,9 @@ import orjson
 from convqa.errors import InputError, StorageFull
 
 log = logging.getLogger("convqa")
+
+_NOT_A_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.EEXIST}
+"""Errors of a place that the user chose, where those of a disk have other numbers."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -109,7 +113,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     Whatever is raised inside removes the part written so far, and goes on as it is: an error of what is being read
     to be written here is not this file's.
 
-    :raises StorageFull: if the directory cannot be made, or the file cannot be written.
+    :raises InputError: if this is no place to write to.
+    :raises StorageFull: if the file cannot be written.
     """
     aside = path.with_name(f".{path.name}.part")
     try:
@@ -146,6 +151,8 @@ def _errors_of(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
+        if error.errno in _NOT_A_PLACE:
+            raise InputError(f"{path}: cannot be written ({reason}); choose another output.") from error
         raise StorageFull(f"{path}: cannot be written ({reason}); free space or choose another output.") from error
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from convqa.domain import Conversation, Exchange, Response, Turn, TurnId
 from convqa.driver.history import HistoryMode, exchange
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
-from convqa.errors import RunError
+from convqa.errors import InputError, RunError
 from convqa.indexing import collection_of
 from convqa.pipeline.load import Pipeline
 from convqa.pipeline.load import load as load_pipeline
@@ -30,6 +30,8 @@ def load(
     :param overrides: ``node.param`` or ``node.type`` -> value, as ``--set`` has them.
     :raises ConvqaError: if the pipeline or the collection is not as it should be.
     """
+    if overrides is not None and not isinstance(overrides, Mapping):
+        raise InputError(f"overrides: found {overrides!r}, wanted a mapping such as {{'retriever.top_k': 20}}.")
     with _ordinary_errors():
         url = None if collection is None else collection_of(str(collection))
         loaded = load_pipeline(pipeline, url, overrides)
@@ -75,6 +77,8 @@ class Talk:
 
         :raises ConvqaError: if the work cannot go on (a store that is away).
         """
+        if not isinstance(question, str):
+            raise InputError(f"question: found {question!r}, wanted a string.")
         turn = Turn(TurnId(self.id, len(self.history) + 1), question, self.history, language=self._language)
         with _ordinary_errors():
             response = answer(self._qa.pipeline, [turn])[0]

@@ -1,4 +1,4 @@
-"""Hold a conversation over the bundled passages and show where every sentence of an answer comes from."""
+"""Hold three turns of a bundled conversation, and show where every sentence of an answer comes from."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import convqa
 from convqa.places import shipped
 
 QUESTIONS = [
-    "What is a physician's assistant?",
-    "What are the educational requirements required to become one?",
-    "What's the average starting salary in the UK?",
+    "What are the most important US supreme court cases?",
+    "How about Marbury vs Madison?",
+    "Was it unanimous?",
 ]
 
 

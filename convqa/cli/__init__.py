@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,4 +19,7 @@ def application() -> Typer:
 
 def main() -> None:
     """Entry point of the ``convqa`` script."""
-    application()()
+    try:
+        application()()
+    except KeyboardInterrupt:  # while a command is still being imported
+        sys.exit(130)

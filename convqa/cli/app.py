@@ -30,6 +30,13 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about w
 LogFile = Annotated[Path | None, typer.Option("--log-file", help="Write the log to this file too.", show_default=False)]
 
 
+_AFTERWARDS = {
+    "run": " What was done is kept: the same command goes on from there.",
+    "index": " The collection is as it was before.",
+}
+"""What an interrupted command leaves."""
+
+
 class Terminated(BaseException):
     """SIGTERM, on its way up through the work."""
 
@@ -92,10 +99,10 @@ def _exit_code(function: Callable[..., int | None], arguments: dict[str, Any]) -
         _say_error(f"unexpected: {type(error).__name__}: {error}. This is a fault in convqa; -v shows where.")
         return 1
     except KeyboardInterrupt:
-        _say_error("interrupted. What was done is kept: the same command goes on from there.")
+        _say_error(f"interrupted.{_AFTERWARDS.get(function.__name__, '')}")
         return 130
     except Terminated:
-        _say_error("terminated. What was done is kept: the same command goes on from there.")
+        _say_error(f"terminated.{_AFTERWARDS.get(function.__name__, '')}")
         return 143
 
 

@@ -28,10 +28,12 @@ def index(
 ) -> None:
     """Index passages: a JSON object a line with id, text (or contents) and, if there, title, url and meta."""
     from convqa.indexing import index as build
+    from convqa.stores.url import redact
 
     if add and replace:
         raise InputError("--add and --replace exclude each other.")
     with Progress("indexing", "passages", quiet) as shown:
         info = build(sources, collection, add=add, replace=replace, language=language, progress=shown)
     if not quiet:
-        typer.echo(f"{info.count} passages in {collection} ({info.engine}, {info.language}), checksum {info.checksum}")
+        where = f"{redact(collection)} ({info.engine}, {info.language})"
+        typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")

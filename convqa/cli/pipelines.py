@@ -37,7 +37,7 @@ def check(
         except InputError as error:
             mistakes = [str(error)]
         for mistake in mistakes:
-            typer.echo(f"{name}: {mistake}", err=True)
+            typer.echo(mistake if mistake.startswith("pipeline ") else f"{name}: {mistake}", err=True)
         if not mistakes:
             typer.echo(f"{name}: ok")
         wrong += bool(mistakes)

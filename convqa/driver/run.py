@@ -59,6 +59,7 @@ def run(
     :raises RunError: if the work cannot go on; the journal keeps what was done.
     """
     options = options or Options()
+    _check_place(output, input_path, collection)
     start = time.perf_counter()
     conversations = [
         _in_language(conversation, collection)
@@ -89,6 +90,18 @@ def run(
         finally:
             journal.close()
     return summary
+
+
+def _check_place(output: Path, input_path: Path, collection: str | None) -> None:
+    """A run folder is a folder of its own: the input is only read, and a collection is not written into."""
+    if str(output) in {"", "."}:
+        raise InputError("OUTPUT is the current folder; name a folder for the run.")
+    place = output.resolve()
+    read = (input_path if input_path.is_dir() else input_path.parent).resolve()
+    if place == read or (input_path.is_dir() and read in place.parents):
+        raise InputError(f"output {output}: lies in the input {read.name}, which is only read. Give another folder.")
+    if collection is not None and place == Path(collection).resolve():
+        raise InputError(f"output {output}: is the collection that is searched. Give another folder.")
 
 
 def _in_language(conversation: Conversation, collection: str | None) -> Conversation:

@@ -27,6 +27,8 @@ def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> 
         return _resolve_types(_set(document, settings or {}, "--set"))
     except NodeError as error:
         raise InputError(f"pipeline {file}: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"pipeline {file}: a value contains itself (an alias within its own anchor).") from error
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
@@ -83,7 +85,9 @@ def _set(document: Document, settings: Mapping[str, Any], where: str) -> Documen
     components = {name: node.model_copy(deep=True) for name, node in document.components.items()}
     for key, value in sorted(settings.items(), key=lambda item: not item[0].endswith(".type")):
         name, dot, parameter = key.partition(".")
-        if name not in components or not dot or not parameter:
+        if name in components and not parameter:
+            raise NodeError(f"{where} {key}: names no parameter; wanted is {name}.PARAMETER or {name}.type.")
+        if name not in components or not dot:
             raise NodeError(
                 f"{where} {key}: there is no node {name!r}.{nearest(name, components)} "
                 f"Nodes: {', '.join(components)}; wanted is NODE.PARAMETER or NODE.type."

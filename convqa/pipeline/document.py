@@ -123,6 +123,11 @@ def read(file: Path) -> Document:
     try:
         return Document.model_validate(data)
     except ValidationError as error:
-        known = list(Document.model_fields)
-        lines = [f"{field} {message}{nearest(field, known)}" for field, message in explain(error)]
-        raise InputError(f"pipeline {file}: " + "; ".join(lines) + ".") from error
+        raise InputError(f"pipeline {file}: {' '.join(_mistake(*mistake) for mistake in explain(error))}") from error
+
+
+def _mistake(field: str, message: str) -> str:
+    if field.count(".") or "not known" not in message:
+        return f"{field} {message}."
+    known = list(Document.model_fields)
+    return f"{field} {message}.{nearest(field, known)} Known are {', '.join(known)}."

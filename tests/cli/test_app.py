@@ -15,7 +15,7 @@ from convqa.errors import InputError, RunError, StorageFull, StoreUnavailable, W
         (StoreUnavailable("it is away."), 1, "it is away."),
         (StorageFull("no space."), 1, "no space."),
         (RunError("found late.", InputError("found late.")), 2, "found late."),
-        (KeyboardInterrupt(), 130, "the same command goes on"),
+        (KeyboardInterrupt(), 130, "interrupted."),
         (PermissionError(13, "Permission denied", "/some/file"), 1, "/some/file: Permission denied"),
         (ZeroDivisionError("division by zero"), 1, "This is a fault in convqa; -v shows where"),
     ],

@@ -303,3 +303,40 @@ def test_a_turn_does_not_depend_on_its_batch_mates(call, small, indexed, tmp_pat
             assert a.pop("Model_passages") == pytest.approx(dict(b["Model_passages"]), abs=1e-4)
             assert a == {key: value for key, value in b.items() if key != "Model_passages"}
             a["Model_passages"] = b["Model_passages"]
+
+
+def test_a_run_folder_is_a_folder_of_its_own(call, whole, indexed, tmp_path, monkeypatch):
+    for output in (whole, whole / "out"):
+        code, _, err = call("run", whole, output, "--collection", indexed)
+        assert code == 2 and "which is only read" in err
+    code, _, err = call("run", whole, indexed, "--collection", indexed)
+    assert code == 2 and "is the collection that is searched" in err
+    monkeypatch.chdir(tmp_path)
+    assert call("run", whole, "", "--collection", indexed)[0] == 2
+    assert not (tmp_path / "run.json").exists()
+
+
+def test_a_collection_that_changes_meanwhile_changes_nothing(process, call, slow, small, tmp_path):
+    from convqa.indexing import index
+
+    collection = tmp_path / "c"
+    index([whole_passages()], str(collection))
+    arguments = ("run", small, "--collection", collection, "--pipeline", slow, "--batch-size", 1)
+    call(*arguments, "--output", tmp_path / "quiet")
+    running = process(*arguments, "--output", tmp_path / "disturbed", SLOW_SECONDS="0.05")
+    journal = tmp_path / "disturbed" / "responses.jsonl"
+    while not journal.exists() or not journal.stat().st_size:
+        assert running.poll() is None
+        time.sleep(0.01)
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id": "new", "text": "What does a physician\'s assistant cost?"}\n')
+    index([other], str(collection), replace=True)
+    assert running.wait(timeout=60) == 0
+    quiet, disturbed = ((tmp_path / name / "run.json").read_bytes() for name in ("quiet", "disturbed"))
+    assert quiet == disturbed
+
+
+def whole_passages():
+    from pathlib import Path
+
+    return Path(__file__).resolve().parents[2] / "examples" / "qrecc-trec" / "passages.jsonl.gz"

@@ -163,7 +163,7 @@ def test_settings_are_yaml():
             SMALL.replace("outputs: {rewrites: rewriter.rewrites", "outputs: {rewrites: retriever.rankings"),
             "does not give rewrites",
         ),
-        (SMALL.replace("outputs:", "output:"), "output is not known here Did you mean 'outputs'?"),
+        (SMALL.replace("outputs:", "output:"), "output is not known here. Did you mean 'outputs'? Known are"),
         (
             SMALL.replace("connections:", "connections:\n  - {sender: retriever.rankings, receiver: rewriter.turns}"),
             "connections",

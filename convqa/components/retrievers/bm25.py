@@ -12,6 +12,7 @@ from convqa.components.base import Retriever
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store
 from convqa.stores.base import SearchParams, Stopwords, Store
+from convqa.text.bm25 import K1, B
 
 
 @component
@@ -33,8 +34,8 @@ class BM25(Retriever):
         self,
         collection: str | None = None,
         top_k: Annotated[int, Field(ge=1)] = 100,
-        k1: Annotated[float, Field(ge=0)] | None = 0.82,
-        b: Annotated[float, Field(ge=0, le=1)] | None = 0.68,
+        k1: Annotated[float, Field(ge=0)] | None = K1,
+        b: Annotated[float, Field(ge=0, le=1)] | None = B,
         title_weight: Annotated[float, Field(ge=0)] | None = None,
         stopwords: Stopwords = "default",
         texts: Annotated[int, Field(ge=0)] = 20,

@@ -57,7 +57,7 @@ class Expansion(Rewriter):
     def rewrite(self, turn: Turn) -> Rewrite:
         question = open_question(turn)
         chosen = history_terms(turn, question, self.terms)
-        text = " ".join([question, *chosen])
+        text = " ".join([question.rstrip(), *chosen]) if chosen else question
         return Rewrite(text, (Query(question, tuple((term, self.weight) for term in chosen)),))
 
 
@@ -115,10 +115,16 @@ def _scored(text: str, language: str) -> Iterator[tuple[Word, bool]]:
     starts = {start for start, _ in sentences(text, language)}
     for word, start in _placed(text, language):
         # A word of one letter or sign says nothing by itself.
-        if len(word) > 1 and word not in analysis.long_stopwords and word not in _TALK:
+        if len(word) > 1 and not _says_nothing(word, analysis.long_stopwords):
             written = text[start : start + len(word)]
             name = written[0].isupper() and start not in starts
             yield Word(analysis.stem(word), written, idf(word, language) * (_CAPITALISED if name else 1.0)), name
+
+
+def _says_nothing(word: str, stopwords: frozenset[str]) -> bool:
+    """Stop words, their contractions (I'm, don't, with either apostrophe) and words of the conversation itself."""
+    plain = word.replace("\u2019", "'")
+    return plain.partition("'")[0] in stopwords or plain.endswith("n't") or plain in _TALK
 
 
 def _placed(text: str, language: str) -> Iterator[tuple[str, int]]:

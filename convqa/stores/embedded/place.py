@@ -34,6 +34,7 @@ _BUILDING = "building.lock"
 _ASIDE = ".tmp-"
 _BEGINNING = 60
 """Seconds."""
+_TRIES = 3
 
 
 def key(url: str | Path) -> str:
@@ -61,14 +62,14 @@ def is_collection(folder: Path) -> bool:
 
 def open_collection(url: str | Path) -> Embedded:
     """:raises InputError, StoreDamaged: see :class:`Embedded`."""
-    while True:
-        before = identity(url)
+    for _ in range(_TRIES - 1):
         try:
             return Embedded(Path(url))
         except (InputError, StoreDamaged):
-            # It may be between the renames of a replacement.
-            if identity(url) == before:
-                raise
+            # It may have been between the renames of a replacement.
+            if identity(url) is None:
+                break
+    return Embedded(Path(url))
 
 
 @contextmanager

@@ -22,16 +22,19 @@ from convqa.validation import explain, shorten
 _FLOAT32_END = 3.4028235677973366e38
 
 
+_INTEGER_END = 2**63
+
+
 def _conversation_no(value: Any) -> int | str:
-    if type(value) is int or (type(value) is str and value):
+    if (type(value) is int and -_INTEGER_END <= value < _INTEGER_END) or (type(value) is str and value):
         return value
-    raise PydanticCustomError("conversation_no", "wanted a whole number, or a string that is not empty")
+    raise PydanticCustomError("conversation_no", "wanted a whole number of 64 bits, or a string that is not empty")
 
 
 def _turn_no(value: Any) -> int:
-    if type(value) is int and value >= 0:
+    if type(value) is int and 0 <= value < _INTEGER_END:
         return value
-    raise PydanticCustomError("turn_no", "wanted a whole number, 0 or more")
+    raise PydanticCustomError("turn_no", "wanted a whole number of 64 bits, 0 or more")
 
 
 def truncated(value: Any) -> Any:

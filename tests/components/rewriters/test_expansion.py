@@ -92,3 +92,9 @@ def test_terms_are_words_of_the_history(question, history):
     said = " ".join([question, *(f"{exchange.question} {exchange.answer}" for exchange in history)])
     assert all(term in said for term, _ in made.queries[0].terms)
     assert len(made.queries[0].terms) <= 5
+
+
+def test_contractions_are_no_terms():
+    history = (Exchange("I\u2019m asking what they don't say about Hepatitis?", "We\u2019ve said that I'm Paul."),)
+    rewrite = Expansion().rewrite(Turn(TurnId(1, 2), "And now?", history))
+    assert {term for term, _ in rewrite.queries[0].terms} == {"asking", "say", "Hepatitis", "Paul"}

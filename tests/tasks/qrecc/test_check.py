@@ -77,7 +77,7 @@ def test_all_problems_come_at_once(problems):
         ({"Model_passages": {"": 1}}, "Model_passages: found {'': 1}; wanted passage ids that are not empty"),
         ({"Model_passages": {"a": "1"}}, "Model_passages.a: found '1'; input should be a valid number"),
         ({"Model_passages": {"a": float("-inf")}}, "Model_passages.a: found -inf; input should be a finite number"),
-        ({"Turn_no": 1.0}, "Turn_no: found 1.0; wanted a whole number, 0 or more"),
+        ({"Turn_no": 1.0}, "Turn_no: found 1.0; wanted a whole number of 64 bits, 0 or more"),
         ({"Model_evidence": {"id": "a"}}, "Model_evidence.id: is not known here"),
         ({"Model_evidence": []}, "Model_evidence: found []; input should be a valid dictionary"),
         (

@@ -209,7 +209,7 @@ def test_a_really_full_device(tmp_path):
 
 def test_output_not_writable(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageFull, match=r"run\.json: cannot be written \((File exists|Not a directory)\)"):
+    with pytest.raises(InputError, match=r"run\.json: cannot be written \((File exists|Not a directory)\)"):
         TASK.write([response()], tmp_path / "file", ALL)
 
 
