@@ -23,6 +23,14 @@ class InputError(ConvqaError):
     exit_code = 2
 
 
+class DuplicatePassage(InputError):
+    """Two passages with one id and different contents; whoever read the files can say where they stand."""
+
+    def __init__(self, message: str, id: str) -> None:
+        super().__init__(message)
+        self.id = id
+
+
 class WorkError(ConvqaError):
     """The work failed, though what was asked was right."""
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from convqa.domain import Passage
-from convqa.errors import InputError
-from convqa.indexing.passages import read_passages
+from convqa.errors import DuplicatePassage, InputError
+from convqa.indexing.passages import places_of, read_passages
 from convqa.stores import create_store, exists, open_store
 from convqa.stores.base import Info, WritableStore
 from convqa.stores.url import redact
@@ -40,10 +40,13 @@ def index(
     if add and replace:
         raise InputError("add and replace exclude each other: give one of them.")
     passages = reporting(read_passages(sources), progress)
-    if add and exists(url):
-        _add(passages, url, language)
-    else:
-        build(passages, url, language or "en", replace)
+    try:
+        if add and exists(url):
+            _add(passages, url, language)
+        else:
+            build(passages, url, language or "en", replace)
+    except DuplicatePassage as error:
+        raise InputError(f"{' and '.join(places_of(sources, error.id))}: {error}") from error
     return open_store(url).info()
 
 

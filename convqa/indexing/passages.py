@@ -59,6 +59,17 @@ def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:
             raise InputError(f"{path} is empty. Wanted: one JSON object a line, with id and text.")
 
 
+def places_of(sources: Sequence[Path], id: str) -> list[str]:
+    """Where passages of this id stand: ``file:line`` of each."""
+    notes = _Notes()
+    return [
+        f"{path}:{number}"
+        for path in _files(sources)
+        for number, line in enumerate(_lines(path), 1)
+        if line.strip() and _passage(line, f"{path}:{number}", notes).id == id
+    ]
+
+
 class _Notes:
     """Warnings that are given once for all files."""
 

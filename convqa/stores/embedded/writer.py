@@ -20,7 +20,7 @@ import orjson
 from filelock import FileLock, Timeout
 
 from convqa.domain import Passage
-from convqa.errors import InputError, StorageFull, WorkError
+from convqa.errors import DuplicatePassage, InputError, StorageFull, WorkError
 from convqa.stores.embedded.files import Appender, BlobAppender, write_array
 from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
@@ -112,9 +112,10 @@ class Writer:
             elif known == entry.data:
                 self._repeated += 1
             else:
-                raise InputError(
+                raise DuplicatePassage(
                     f"two passages have the id {entry.passage.id!r}: {shorten(orjson.loads(known)['text'])} and "
-                    f"{shorten(entry.passage.text)}. Wanted: one passage for each id; rename one, or delete one."
+                    f"{shorten(entry.passage.text)}. Wanted: one passage for each id; rename one, or delete one.",
+                    entry.passage.id,
                 )
         return list(fresh.values())
 
