@@ -5,7 +5,7 @@ import json
 import pytest
 from rich.console import Console
 
-from convqa.errors import StorageFull
+from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, render, write_official, write_turns
 
 TRUTH = [
@@ -99,5 +99,5 @@ def test_json_holds_means_intervals_and_reasons(evaluation):
 
 def test_output_not_writable(evaluation, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageFull, match=r"evaluation\.prototext: cannot be written"):
+    with pytest.raises(InputError, match=r"evaluation\.prototext: cannot be written"):
         write_official(evaluation, tmp_path / "file")
