@@ -150,10 +150,15 @@ def _errors_of(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        if error.errno in _NOT_A_PLACE:
-            raise InputError(f"{path}: cannot be written ({reason}); choose another output.") from error
-        raise StorageFull(f"{path}: cannot be written ({reason}); free space or choose another output.") from error
+        raise unwritable(str(path), error) from error
+
+
+def unwritable(what: str, error: OSError) -> InputError | StorageFull:
+    """What to raise when something cannot be written: a mistake in the place, or a fault of the disk."""
+    reason = error.strerror or str(error)
+    if error.errno in _NOT_A_PLACE:
+        return InputError(f"{what}: cannot be written ({reason}); choose another place.")
+    return StorageFull(f"{what}: cannot be written ({reason}); free space or choose another place.")
 
 
 def _remove(path: Path) -> None:

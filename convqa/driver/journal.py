@@ -13,8 +13,7 @@ import orjson
 
 from convqa.domain import Conversation, Response, TurnId
 from convqa.driver.waves import Wave
-from convqa.errors import StorageFull
-from convqa.files import to_json_bytes, whole_file
+from convqa.files import to_json_bytes, unwritable, whole_file
 
 JOURNAL = "responses.jsonl"
 
@@ -121,7 +120,7 @@ class Journal:
                 written += file.write(data[written:])
             os.fsync(file.fileno())
         except OSError as error:
-            raise StorageFull(f"the journal {self._path} cannot be written: {error.strerror or error}.") from error
+            raise unwritable(f"the journal {self._path}", error) from error
 
     def _open(self) -> FileIO:
         if self._file is None:
@@ -129,7 +128,7 @@ class Journal:
                 # Unbuffered: after a failed write nothing may be left that closing would try to write again.
                 self._file = FileIO(self._path, "r+b" if self._path.exists() else "w+b")
             except OSError as error:
-                raise StorageFull(f"the journal {self._path} cannot be opened: {error.strerror or error}.") from error
+                raise unwritable(f"the journal {self._path}", error) from error
         return self._file
 
     def _recover(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
 import logging
 import time
@@ -20,7 +19,8 @@ from convqa.driver.history import HistoryMode, check
 from convqa.driver.journal import Journal
 from convqa.driver.summary import Summary, Tally
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
-from convqa.errors import InputError, StorageFull
+from convqa.errors import InputError
+from convqa.files import unwritable
 from convqa.pipeline.load import Pipeline
 from convqa.stores import open_store
 from convqa.tasks.base import Task
@@ -144,9 +144,7 @@ def _locked(output: Path) -> Iterator[None]:
     except (FileExistsError, NotADirectoryError) as error:
         raise InputError(f"output {output}: is a file; a folder is wanted.") from error
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise StorageFull(f"output {output}: no space left.") from error
-        raise InputError(f"output {output}: cannot be written ({error.strerror or error}).") from error
+        raise unwritable(f"output {output}", error) from error
     try:
         yield
     finally:

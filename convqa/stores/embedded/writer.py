@@ -20,7 +20,8 @@ import orjson
 from filelock import FileLock, Timeout
 
 from convqa.domain import Passage
-from convqa.errors import DuplicatePassage, InputError, StorageFull, WorkError
+from convqa.errors import DuplicatePassage, InputError, WorkError
+from convqa.files import unwritable
 from convqa.stores.embedded.files import Appender, BlobAppender, write_array
 from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
@@ -42,12 +43,13 @@ _BATCH = 2000
 def writing(folder: Path) -> Iterator[None]:
     """Say which collection could not be written when the system refuses to write.
 
-    :raises StorageFull: for no space, no permission, a read-only disk.
+    :raises InputError: if this is no place to write to.
+    :raises StorageFull: for no space.
     """
     try:
         yield
     except OSError as error:
-        raise StorageFull(f"collection {folder} cannot be written: {error.strerror or error}") from error
+        raise unwritable(f"collection {folder}", error) from error
 
 
 class Writer:
