@@ -80,6 +80,9 @@ class Station:
                 raise ValueError(f"{type(self).__name__} made {len(values)} items of {len(rows)}")
         except InputError as error:
             raise RunError(str(error), error) from error
+        except NotImplementedError as error:
+            name = type(self).__name__
+            raise RunError(f"{name} implements no method of its station, {self.station}.") from error
         except NotFinite as error:
             raise RunError(f"{type(self).__name__}: {error}.") from error
         except Exception as error:

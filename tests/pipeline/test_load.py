@@ -145,3 +145,9 @@ def test_a_pipeline_does_not_name_its_collection():
 
 def test_a_default_that_changes_is_another_pipeline():
     assert "texts: 20" in load("default").document.to_yaml()
+
+
+def test_a_member_without_a_method_says_so(monkeypatch):
+    monkeypatch.delattr("convqa.components.rewriters.copy.Copy.rewrite")
+    with pytest.raises(RunError, match="Copy implements no method of its station, rewriter"):
+        wire(one_node(COPY), "test").run(turns("a"))
