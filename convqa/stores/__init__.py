@@ -11,11 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from convqa.errors import InputError, StoreUnavailable
+from convqa.domain import DEFAULT_LANGUAGE
+from convqa.errors import InputError, StoreUnavailable, nearest
+from convqa.stores.address import Address, address
 from convqa.stores.base import Engine, Store, WritableStore
 from convqa.stores.url import redact
 
-_ENGINES = {"": "convqa.stores.embedded"}
+_ENGINES = {
+    "": "convqa.stores.embedded",
+    "elasticsearch": "convqa.stores.elasticsearch",
+    "elasticsearch+https": "convqa.stores.elasticsearch",
+    "anserini": "convqa.stores.anserini",
+}
 """Scheme -> module, loaded when the scheme is first used. A folder has no scheme."""
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
@@ -33,6 +40,10 @@ class _Place:
         opened = self.opened
         return opened[1] if opened is not None and opened[0] == identity and not opened[1].closed else None
 
+    def close(self) -> None:
+        if self.opened is not None:
+            self.opened[1].close()
+
 
 _places: dict[str, _Place] = {}
 
@@ -40,47 +51,77 @@ _places: dict[str, _Place] = {}
 def open_store(url: str | None) -> Store:
     """The store at a URL: the same object in the whole process, until the collection changes or the store is closed.
 
+    :param url: a folder, an engine's URL, or a file of ``configs/collections`` by its name or path.
     :raises InputError: if no collection is given, its engine is not known, or there is no collection.
     :raises StoreUnavailable: if there is none now, though this process has opened it before.
     :raises StoreDamaged: if it cannot be read as its manifest says.
     """
-    engine, url = _engine(url)
-    place = _places.setdefault(engine.key(url), _Place())
-    identity = engine.identity(url)
-    if found := place.store(identity):
-        return found
+    engine, found = _engine(url)
+    place = _places.setdefault(engine.key(found), _Place())
+    identity = engine.identity(found)
+    if store := place.store(identity):
+        return store
     with place.lock:
-        identity = engine.identity(url)
-        if found := place.store(identity):
-            return found
+        identity = engine.identity(found)
+        if store := place.store(identity):
+            return store
         try:
-            store = engine.open_collection(url)
+            store = engine.open_collection(found)
         except InputError as error:
-            if place.opened is None or engine.identity(url) is not None:
+            if place.opened is None or engine.identity(found) is not None:
                 raise
             raise StoreUnavailable(
-                f"collection {redact(url)} was there and is gone. Put it back, or index its passages again."
+                f"collection {redact(found.url)} was there and is gone. Put it back, or index its passages again."
             ) from error
         place.opened = identity, store
         return store
 
 
 def create_store(
-    url: str, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
+    url: str, language: str | None = None, replace: bool = False, settings: Mapping[str, object] | None = None
 ) -> AbstractContextManager[WritableStore]:
     """A new collection: it is in place, whole, when the block ends well, and not at all when it does not.
 
-    :param settings: the engine's own, for the index.
+    :param language: None = what the collection's file says, else English.
+    :param settings: the engine's own, for the index; they come before those of the collection's file.
     :raises InputError: if there is a collection already and it is not to be replaced, or for an unknown setting.
     """
-    engine, url = _engine(url)
-    return engine.create(url, language, replace, settings)
+    engine, found = _engine(url)
+    return engine.create(
+        found, language or found.language or DEFAULT_LANGUAGE, replace, {**found.settings, **(settings or {})}
+    )
+
+
+def delete_store(url: str) -> None:
+    """Remove a collection for good.
+
+    :raises InputError: if there is none.
+    """
+    engine, found = _engine(url)
+    if place := _places.pop(engine.key(found), None):
+        place.close()
+    engine.delete(found)
+
+
+def change_store(url: str, settings: Mapping[str, object]) -> None:
+    """Change settings of a collection that exists.
+
+    :raises InputError: if there is none, or for a setting that its engine cannot change.
+    """
+    engine, found = _engine(url)
+    engine.change(found, settings)
+
+
+def find_stores(place: str) -> list[str]:
+    """The URLs of the collections in a place: a folder, or an engine's server."""
+    engine, found = _engine(place)
+    return engine.find(found)
 
 
 def exists(url: str) -> bool:
     """Whether there is a collection at a URL."""
-    engine, url = _engine(url)
-    return engine.identity(url) is not None
+    engine, found = _engine(url)
+    return engine.identity(found) is not None
 
 
 def is_collection(folder: Path) -> bool:
@@ -90,15 +131,17 @@ def is_collection(folder: Path) -> bool:
     return has_manifest(folder)
 
 
-def _engine(url: str | None) -> tuple[Engine, str]:
+def _engine(url: str | None) -> tuple[Engine, Address]:
     if not url:
-        raise InputError("no collection is given. Give --collection with a folder made by convqa index.")
-    scheme = _SCHEME.match(url)
+        raise InputError("no collection is given. Give --collection with a folder made by convqa index, or a URL.")
+    found = address(url)
+    scheme = _SCHEME.match(found.url)
     name = scheme[1] if scheme else ""
     module = _ENGINES.get(name)
     if module is None:
         raise InputError(
-            f"collection {redact(url)}: the engine {name!r} is not in this version. "
-            "Wanted: a folder made by convqa index."
+            f"collection {redact(found.url)}: the engine {name!r} is not in this version. Wanted: a folder made by "
+            "convqa index, elasticsearch://HOST:PORT/INDEX, elasticsearch+https://HOST:PORT/INDEX or anserini:FOLDER."
+            + nearest(name, filter(None, _ENGINES))
         )
-    return cast(Engine, importlib.import_module(module)), url
+    return cast(Engine, importlib.import_module(module)), found

@@ -12,10 +12,14 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from convqa.domain import MetaValue, Passage, Query, Ranking
 from convqa.errors import InputError
+from convqa.stores.address import Address
 
 Stopwords = Literal["default", "long"]
 
@@ -46,11 +50,37 @@ class SearchParams:
 
 
 @dataclass(frozen=True, slots=True)
+class Encoder:
+    """Which model made vectors: vectors of two encoders cannot be compared.
+
+    ``checksum`` names its weights, ``dimension`` the length of its vectors. Vectors are compared by inner product, so
+    an encoder for cosine similarity makes them of length 1.
+    """
+
+    name: str
+    checksum: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class VectorOptions:
+    """How a store keeps vectors, fixed by the first that are added.
+
+    ``exact`` compares with every vector; ``hnsw`` walks a graph (faster on large collections, and misses some);
+    ``auto`` lets the store choose by size.
+    """
+
+    precision: Literal["float32", "float16", "int8", "bit"] = "float32"
+    index: Literal["auto", "exact", "hnsw"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
 class Info:
     """What a store says about itself. ``checksum`` names the content, whatever the order of indexing.
 
-    ``capabilities``: the names of the search parameters that it honours, and ``write`` where it can grow. ``k1`` and
-    ``b``: what the index was made with, where that is fixed; None where any value can be asked for at search time.
+    ``capabilities``: the names of the search parameters that it honours, ``write`` where it can grow and ``vectors``
+    where it keeps vectors. ``encoder`` made its vectors, of which there are ``vectors``. ``k1`` and ``b``: what the
+    index was made with, where that is fixed; None where any value can be asked for at search time.
     """
 
     engine: str
@@ -59,10 +89,33 @@ class Info:
     analyzer: str
     fields: tuple[str, ...]
     checksum: str
-    encoder: str | None = None
+    encoder: Encoder | None = None
+    vectors: int = 0
     capabilities: frozenset[str] = frozenset()
     k1: float | None = None
     b: float | None = None
+
+
+NO_PARAMETERS = frozenset({"write", "vectors"})
+"""Capabilities that are no search parameters."""
+
+
+def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
+    """Raise unless vectors of this encoder can be compared with those of a store.
+
+    :raises InputError: naming both encoders, or for a store without vectors.
+    """
+    if info.encoder is None:
+        raise InputError(f"{store} has no vectors; add them with convqa index --vectors, or use a sparse retriever.")
+    if info.encoder != encoder:
+        raise InputError(
+            f"{store} has vectors of {_named(info.encoder)}; found a query of {_named(encoder)}. Use the encoder that "
+            "the collection was made with, or make its vectors anew."
+        )
+
+
+def _named(encoder: Encoder) -> str:
+    return f"{encoder.name} ({encoder.dimension} dimensions, checksum {encoder.checksum[:12]})"
 
 
 def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:
@@ -81,7 +134,7 @@ def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:
             continue
         made_with = fixed.get(name)
         if made_with is None:
-            known = ", ".join(sorted(info.capabilities - {"write"})) or "no parameter"
+            known = ", ".join(sorted(info.capabilities - NO_PARAMETERS)) or "no parameter"
             raise InputError(f"{store} cannot search with {name}={value!r}; it can with {known}.")
         if not math.isclose(value, made_with, rel_tol=1e-6):
             raise InputError(f"{store} was made with {name}={made_with!r} and cannot search with {name}={value!r}.")
@@ -105,6 +158,15 @@ class Store(Protocol):
         """Rank the best ``k`` passages for each query; passages are attached to the first ``texts`` hits only."""
         ...
 
+    def search_vectors(
+        self, matrix: NDArray[np.floating[Any]], k: int, encoder: Encoder, texts: int = 20
+    ) -> list[Ranking]:
+        """Rank the best ``k`` passages by inner product for each row; shape (queries, dimension).
+
+        :raises InputError: if the store has no vectors, or those of another encoder.
+        """
+        ...
+
     def fetch(self, ids: Sequence[str]) -> list[Passage | None]: ...
 
     def scan(self) -> Iterator[Passage]: ...
@@ -125,22 +187,55 @@ class WritableStore(Store, Protocol):
 
     def delete(self, ids: Sequence[str]) -> None: ...
 
+    def add_vectors(
+        self,
+        ids: Sequence[str],
+        matrix: NDArray[np.floating[Any]],
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
+        """Give passages that are in the collection their vectors; shape (ids, dimension). One again replaces its own.
+
+        :param options: of the first vectors (None: the defaults); later ones may leave them out.
+        :raises InputError: for an id that is not there, another encoder or other options than the first.
+        """
+        ...
+
+    def without_vectors(self) -> Iterator[Passage]:
+        """The committed passages that have no vector yet: where a load that was cut off goes on."""
+        ...
+
     def commit(self) -> None: ...
 
 
 class Engine(Protocol):
-    """What the module of an engine offers, all by URL."""
+    """What the module of an engine offers, all by address."""
 
-    def key(self, url: str) -> str:
-        """The same string for every URL of the same collection, as far as the URL tells."""
+    def key(self, address: Address) -> str:
+        """The same string for every address of the same collection, as far as the address tells."""
         ...
 
-    def identity(self, url: str) -> Hashable | None:
-        """What changes whenever the collection does; None where there is none. Asked before every search: cheap."""
+    def identity(self, address: Address) -> Hashable | None:
+        """What changes whenever the collection does; None where there is none. Asked at every opening: cheap."""
         ...
 
-    def open_collection(self, url: str) -> Store: ...
+    def open_collection(self, address: Address) -> Store: ...
 
     def create(
-        self, url: str, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
+        self, address: Address, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
     ) -> AbstractContextManager[WritableStore]: ...
+
+    def delete(self, address: Address) -> None:
+        """Remove a collection for good."""
+        ...
+
+    def change(self, address: Address, settings: Mapping[str, object]) -> None:
+        """Change settings of a collection that exists.
+
+        :raises InputError: for one that the engine cannot change.
+        """
+        ...
+
+    def find(self, address: Address) -> list[str]:
+        """The URLs of the collections in a place: a folder, or a server."""
+        ...

@@ -42,15 +42,15 @@ class Recorder:
     def __init__(self):
         self.urls = []
 
-    def key(self, url):
-        return url
+    def key(self, address):
+        return address.url
 
-    def identity(self, url):
-        self.urls.append(url)
+    def identity(self, address):
+        self.urls.append(address.url)
         return
 
-    def open_collection(self, url):
-        raise InputError(f"nothing at {url}")
+    def open_collection(self, address):
+        raise InputError(f"nothing at {address.url}")
 
 
 def test_an_engine_gets_the_url_as_it_was_given(monkeypatch):

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from convqa.stores.embedded.place import create, identity, is_collection, key, open_collection
+from convqa.stores.embedded.place import (
+    change,
+    create,
+    delete,
+    find,
+    identity,
+    is_collection,
+    key,
+    open_collection,
+)
 
-__all__ = ["create", "identity", "is_collection", "key", "open_collection"]
+__all__ = ["change", "create", "delete", "find", "identity", "is_collection", "key", "open_collection"]

@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 
 from convqa.errors import InputError, StoreDamaged
 from convqa.files import sync_directory
+from convqa.stores.address import Address
 from convqa.stores.embedded import index
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.manifest import FORMAT, NAME, Identity, Manifest
@@ -37,18 +38,18 @@ _BEGINNING = 60
 _TRIES = 3
 
 
-def key(url: str | Path) -> str:
-    return os.path.join(os.getcwd(), url)
+def key(address: Address) -> str:
+    return os.path.join(os.getcwd(), address.url)
 
 
-def identity(url: str | Path) -> Identity | None:
+def identity(address: Address) -> Identity | None:
     """What changes when the folder is committed to or replaced; None where there is nothing.
 
     What a replacement that was killed between its renames left beside the place is taken back first.
     """
-    found = manifests.identity(url)
-    if found is None and _take_back(Path(os.path.realpath(url))):
-        return manifests.identity(url)
+    found = manifests.identity(address.url)
+    if found is None and _take_back(Path(os.path.realpath(address.url))):
+        return manifests.identity(address.url)
     return found
 
 
@@ -60,30 +61,32 @@ def is_collection(folder: Path) -> bool:
         return False
 
 
-def open_collection(url: str | Path) -> Embedded:
+def open_collection(address: Address) -> Embedded:
     """:raises InputError, StoreDamaged: see :class:`Embedded`."""
+    url = address.url
+    if address.fields is not None:
+        raise InputError(f"collection {url}: a folder made by convqa index has its own fields; leave fields out.")
     for _ in range(_TRIES - 1):
         try:
             return Embedded(Path(url))
         except (InputError, StoreDamaged):
             # It may have been between the renames of a replacement.
-            if identity(url) is None:
+            if identity(address) is None:
                 break
     return Embedded(Path(url))
 
 
 @contextmanager
 def create(
-    url: str | Path, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
+    address: Address, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
 ) -> Iterator[Embedded]:
     """A new collection, empty at first: built aside, committed and renamed into place when the block ends well.
 
     :raises InputError: if there is something in its place and it is not to be replaced, or is no collection; for any
         setting: this engine takes all at search time.
     """
-    folder = Path(os.path.realpath(url))
-    if settings:
-        raise InputError(f"collection {folder}: a folder has no settings; found {', '.join(sorted(settings))}.")
+    folder = Path(os.path.realpath(address.url))
+    _no_settings(folder, settings)
     _take_back(folder)
     _check_target(folder, replace)
     with writing(folder):
@@ -110,6 +113,42 @@ def create(
     finally:
         building.release()
         _remove(aside)
+
+
+def delete(address: Address) -> None:
+    """Remove a collection and what builds left beside it.
+
+    :raises InputError: if the folder is no collection.
+    """
+    folder = Path(os.path.realpath(address.url))
+    _take_back(folder)
+    if not is_collection(folder):
+        raise InputError(f"{folder} is not a collection: nothing is deleted.")
+    with writing(folder):
+        _remove(folder)
+    _sweep(folder)
+
+
+def change(address: Address, settings: Mapping[str, object]) -> None:
+    """:raises InputError: always, as this engine takes all settings at search time."""
+    _no_settings(Path(os.path.realpath(address.url)), settings)
+
+
+def find(address: Address) -> list[str]:
+    """The collections in a folder: itself, or those directly inside."""
+    folder = Path(address.url)
+    if not folder.is_dir():
+        raise InputError(f"folder {folder} does not exist.")
+    inside = sorted(path for path in folder.iterdir() if path.is_dir())
+    return [str(path) for path in (folder, *inside) if is_collection(path)]
+
+
+def _no_settings(folder: Path, settings: Mapping[str, object] | None) -> None:
+    if settings:
+        raise InputError(
+            f"collection {folder}: a folder has no settings, since k1 and b are given at search time; found "
+            f"{', '.join(sorted(settings))}."
+        )
 
 
 def _check_target(folder: Path, replace: bool) -> None:

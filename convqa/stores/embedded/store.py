@@ -6,10 +6,14 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
-from convqa.stores.base import Info, SearchParams, refuse_unknown
+from convqa.stores.base import Encoder, Info, SearchParams, VectorOptions, refuse_encoder, refuse_unknown
 from convqa.stores.embedded.snapshot import Snapshot, search_all
 from convqa.stores.embedded.writer import Writer
 
@@ -50,6 +54,24 @@ class Embedded:
 
     def check(self, params: SearchParams) -> None:
         refuse_unknown(params, self.info(), f"the embedded collection {self.folder}")
+
+    def search_vectors(
+        self, matrix: NDArray[np.floating[Any]], k: int, encoder: Encoder, texts: int = 20
+    ) -> list[Ranking]:
+        refuse_encoder(encoder, self.info(), f"the embedded collection {self.folder}")
+        raise NotImplementedError
+
+    def add_vectors(
+        self,
+        ids: Sequence[str],
+        matrix: NDArray[np.floating[Any]],
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
+        raise NotImplementedError
+
+    def without_vectors(self) -> Iterator[Passage]:
+        raise NotImplementedError
 
     def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
         state = self._state()

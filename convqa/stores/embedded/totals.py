@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from convqa.stores.content import checksum
 from convqa.stores.embedded.manifest import FieldTotals, Manifest
-
-_CHECKSUMS = 2**128
 
 
 @dataclass(slots=True)
@@ -39,7 +38,7 @@ class Totals:
             generation=generation,
             numbers=numbers,
             count=count,
-            checksum=f"{self.checksum % _CHECKSUMS:032x}",
+            checksum=checksum(self.checksum),
             totals=dict(self.fields),
             files=files,
         )

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
@@ -20,8 +19,9 @@ import orjson
 from filelock import FileLock, Timeout
 
 from convqa.domain import Passage
-from convqa.errors import DuplicatePassage, InputError, WorkError
+from convqa.errors import WorkError
 from convqa.files import unwritable
+from convqa.stores.content import content, digest, duplicate
 from convqa.stores.embedded.files import Appender, BlobAppender, write_array
 from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
@@ -31,7 +31,6 @@ from convqa.stores.embedded.snapshot import Snapshot
 from convqa.stores.embedded.totals import Totals
 from convqa.stores.embedded.vocabulary import VocabularyWriter
 from convqa.text.analysis import analyzer
-from convqa.validation import shorten
 
 logger = logging.getLogger(__name__)
 
@@ -114,11 +113,7 @@ class Writer:
             elif known == entry.data:
                 self._repeated += 1
             else:
-                raise DuplicatePassage(
-                    f"two passages have the id {entry.passage.id!r}: {shorten(orjson.loads(known)['text'])} and "
-                    f"{shorten(entry.passage.text)}. Wanted: one passage for each id; rename one, or delete one.",
-                    entry.passage.id,
-                )
+                raise duplicate(orjson.loads(known)["text"], entry.passage)
         return list(fresh.values())
 
     def _stored(self, entry: _Entry) -> bytes | None:
@@ -151,7 +146,7 @@ class Writer:
         last = self._numbers + len(entries)
         self._lookup.extend([entry.hash for entry in entries], range(self._numbers, last))
         self._totals.add(lengths)
-        self._totals.checksum += sum(_digest(entry.data) for entry in entries)
+        self._totals.checksum += sum(digest(entry.data) for entry in entries)
         self._numbers = last
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -173,7 +168,7 @@ class Writer:
         width = 2 * NUMBER.itemsize
         lengths = np.frombuffer(self._lengths.read(number * width, (number + 1) * width), NUMBER).reshape(1, 2)
         self._totals.add(lengths, -1)
-        self._totals.checksum -= _digest(self._passages[number])
+        self._totals.checksum -= digest(self._passages[number])
 
     def commit(self) -> None:
         """Make all that was added and deleted visible to readers that open now, and end the transaction."""
@@ -222,14 +217,5 @@ class _Entry:
 
     @classmethod
     def of(cls, passage: Passage) -> _Entry:
-        if not passage.id:
-            raise InputError(f"a passage has an empty id (text {shorten(passage.text)}); wanted: a name of its own")
-        try:
-            data = orjson.dumps(passage.to_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
-        except TypeError as error:
-            raise InputError(f"passage {passage.id!r} cannot be stored: {error}") from error
+        data = content(passage)
         return cls(passage, passage.id.encode(), hashed(passage.id), data)
-
-
-def _digest(data: bytes) -> int:
-    return int.from_bytes(blake2b(data, digest_size=16).digest(), "little")

@@ -12,9 +12,15 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from convqa.domain import Hit, Passage, Query, Ranking
+from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
 from convqa.stores.embedded import create, open_collection
 from convqa.text.analysis import analyzer, weigh
+
+
+def at(folder):
+    return Address(str(folder))
+
 
 TOKENS = analyzer("en").tokens
 
@@ -101,9 +107,9 @@ def test_search_equals_plain_bm25_after_two_adds_and_a_delete(bodies, split, del
     kept = [passage for n, passage in enumerate(passages) if n not in deleted]
     with TemporaryDirectory() as folder:
         place = Path(folder) / "collection"
-        with create(place, "en") as store:
+        with create(at(place), "en") as store:
             store.add(passages[:split])
-        store = open_collection(place)
+        store = open_collection(at(place))
         store.add(passages[split:])
         store.commit()
         gone = [passage.id for n, passage in enumerate(passages) if n in deleted]

@@ -18,10 +18,16 @@ from filelock import FileLock
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
 from convqa.stores import open_store
+from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
 from convqa.stores.embedded import create, open_collection, place
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
+
+
+def at(folder):
+    return Address(str(folder))
+
 
 PASSAGES = [Passage(f"p{number}", f"passage number w{number} of many") for number in range(20)]
 
@@ -29,13 +35,13 @@ PASSAGES = [Passage(f"p{number}", f"passage number w{number} of many") for numbe
 @pytest.fixture
 def folder(tmp_path):
     made = tmp_path / "collection"
-    with create(made, "en") as store:
+    with create(at(made), "en") as store:
         store.add(PASSAGES)
     return made
 
 
 def ids(folder, text="passage"):
-    return sorted(hit.id for hit in open_collection(folder).search([Query(text)], 50, SearchParams())[0].hits)
+    return sorted(hit.id for hit in open_collection(at(folder)).search([Query(text)], 50, SearchParams())[0].hits)
 
 
 def contents(folder):
@@ -54,8 +60,8 @@ def killed(*_):
 def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_cleans_up(
     folder, monkeypatch, owner, method
 ):
-    before = open_collection(folder).info()
-    store = open_collection(folder)
+    before = open_collection(at(folder)).info()
+    store = open_collection(at(folder))
     store.add([Passage("lost", "passage that is lost")])
     store.delete(["p3"])
     with monkeypatch.context() as patch:
@@ -64,9 +70,9 @@ def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_clea
         with pytest.raises(Killed):
             store.commit()
     del store
-    assert open_collection(folder).info() == before
+    assert open_collection(at(folder)).info() == before
     assert ids(folder) == sorted(passage.id for passage in PASSAGES)
-    again = open_collection(folder)
+    again = open_collection(at(folder))
     again.add([Passage("kept", "passage that is kept")])
     again.commit()
     assert ids(folder) == sorted([*(passage.id for passage in PASSAGES), "kept"])
@@ -75,7 +81,7 @@ def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_clea
 
 
 def test_killed_after_the_manifest_deleted_passages_stay_away(folder, monkeypatch):
-    store = open_collection(folder)
+    store = open_collection(at(folder))
     store.delete(["p3", "p4"])
     with monkeypatch.context() as patch:
         patch.setattr(IndexWriter, "forget", killed)
@@ -83,7 +89,7 @@ def test_killed_after_the_manifest_deleted_passages_stay_away(folder, monkeypatc
             store.commit()
     expected = sorted({passage.id for passage in PASSAGES} - {"p3", "p4"})
     assert ids(folder) == expected
-    store = open_collection(folder)
+    store = open_collection(at(folder))
     assert store.info().count == 18
     assert [hit.id for hit in store.search([Query("w3 w5")], 1, SearchParams())[0].hits] == ["p5"]
     store.delete(["p5"])
@@ -95,8 +101,9 @@ KILLED_WRITER = """
 import sys
 from pathlib import Path
 from convqa.domain import Passage
+from convqa.stores.address import Address
 from convqa.stores.embedded import open_collection
-store = open_collection(Path(sys.argv[1]))
+store = open_collection(Address(sys.argv[1]))
 for batch in range(10_000):
     store.add([Passage(f"b{batch}-{n}", f"added passage number n{n} of batch t{batch}") for n in range(50)])
     store.delete([f"b{batch}-0"])
@@ -118,7 +125,7 @@ def test_sigkill_in_a_loop_of_commits_loses_nothing_that_was_committed(folder, l
     process.wait()
     process.stdout.close()
     batches = max([done, *rest]) + 1
-    store = open_collection(folder)
+    store = open_collection(at(folder))
     count = store.info().count
     assert count in {20 + 49 * batches, 20 + 49 * (batches + 1)}
     assert len(list(store.scan())) == count
@@ -200,7 +207,7 @@ def test_foreign_places_are_refused_and_left_alone(tmp_path):
         with pytest.raises(InputError, match=message):
             open_store(str(tmp_path / name))
     for name in ("photos", "file"):
-        with pytest.raises(InputError, match="left alone"), create(tmp_path / name, "en", replace=True):
+        with pytest.raises(InputError, match="left alone"), create(at(tmp_path / name), "en", replace=True):
             pass
     (foreign / "manifest.json").write_text('{"name": "my web app"}')
     with pytest.raises(InputError, match="not of a convqa collection"):
@@ -209,7 +216,7 @@ def test_foreign_places_are_refused_and_left_alone(tmp_path):
 
 
 def test_one_writer_at_a_time(folder):
-    first, second = open_collection(folder), open_collection(folder)
+    first, second = open_collection(at(folder)), open_collection(at(folder))
     first.add([Passage("a", "first")])
     with pytest.raises(WorkError, match="being written by another process"):
         second.add([Passage("b", "second")])
@@ -220,7 +227,7 @@ def test_one_writer_at_a_time(folder):
 
 
 def test_what_is_not_committed_is_dropped_by_close(folder):
-    store = open_collection(folder)
+    store = open_collection(at(folder))
     store.add([Passage("a", "first")])
     store.close()
     assert ids(folder, "first") == []
@@ -229,7 +236,7 @@ def test_what_is_not_committed_is_dropped_by_close(folder):
 
 
 def test_a_full_disk_is_a_storage_error_and_the_old_state_stays(folder, monkeypatch):
-    store = open_collection(folder)
+    store = open_collection(at(folder))
     store.add([Passage("a", "first")])
 
     def full(self, where):
@@ -247,19 +254,19 @@ def test_an_open_store_is_shared_until_the_collection_changes(folder, monkeypatc
     store = open_store(str(folder))
     monkeypatch.chdir(folder.parent)
     assert open_store("collection") is store
-    other = open_collection(folder)
+    other = open_collection(at(folder))
     other.add([Passage("a", "first")])
     other.commit()
     assert open_store(str(folder)) is not store
     assert open_store(str(folder)).info().count == 21
     assert store.info().count == 20
-    with create(folder, "en", replace=True) as made:
+    with create(at(folder), "en", replace=True) as made:
         made.add(PASSAGES[:1])
     assert open_store(str(folder)).info().count == 1
 
 
 def test_a_replacement_while_a_reader_opens_is_not_mixed_with_what_was_there(folder, monkeypatch):
-    with create(folder.with_name("other"), "en") as store:
+    with create(at(folder.with_name("other")), "en") as store:
         store.add([Passage(f"other{n}", f"passage and others w{n} that are longer") for n in range(90)])
     read = Manifest.read
     calls = []
@@ -273,7 +280,7 @@ def test_a_replacement_while_a_reader_opens_is_not_mixed_with_what_was_there(fol
         return manifest
 
     monkeypatch.setattr(Manifest, "read", slow)
-    store = open_collection(folder)
+    store = open_collection(at(folder))
     assert store.info().count == 90
     assert store.search([Query("others")], 1, SearchParams())[0].hits[0].id == "other9"
 
@@ -289,12 +296,12 @@ def test_a_collection_that_is_away_for_a_moment_while_it_is_opened_is_opened(fol
         return read(where)
 
     monkeypatch.setattr(Manifest, "read", away)
-    assert open_collection(folder).info().count == 20
+    assert open_collection(at(folder)).info().count == 20
 
 
 def test_a_reader_keeps_its_state_while_a_writer_commits(folder):
-    reader = open_collection(folder)
-    writer = open_collection(folder)
+    reader = open_collection(at(folder))
+    writer = open_collection(at(folder))
     writer.delete([passage.id for passage in PASSAGES[1:]])
     writer.add([Passage("a", "passage that is new")])
     writer.commit()
@@ -316,7 +323,7 @@ def test_stale_builds_are_swept_and_those_at_work_are_not(tmp_path):
             os.utime(tmp_path / name, (0, 0))
     with FileLock(tmp_path / "c.tmp-busy" / "building.lock"):
         os.utime(tmp_path / "c.tmp-busy", (0, 0))
-        with create(tmp_path / "c", "en"):
+        with create(at(tmp_path / "c"), "en"):
             pass
         assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "c.tmp-busy", "c.tmp-young", "cc.tmp-other"]
 
@@ -327,6 +334,7 @@ def replaced_and_killed(folder, step):
 import os
 from pathlib import Path
 from convqa.domain import Passage
+from convqa.stores.address import Address
 from convqa.stores.embedded import create
 rename, renames = Path.rename, []
 def killed(self, target):
@@ -335,7 +343,7 @@ def killed(self, target):
         os.kill(os.getpid(), 9)
     return rename(self, target)
 Path.rename = killed
-with create({str(folder)!r}, "en", replace=True) as store:
+with create(Address({str(folder)!r}), "en", replace=True) as store:
     store.add([Passage("new", "passage of the new collection")])
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
@@ -358,7 +366,7 @@ def test_killed_before_the_renames_of_a_replacement_the_old_collection_stays(fol
 
 def test_what_was_killed_between_its_renames_is_there_for_a_build(folder):
     replaced_and_killed(folder, 2)
-    with pytest.raises(InputError, match="exists"), create(folder, "en"):
+    with pytest.raises(InputError, match="exists"), create(at(folder), "en"):
         pass
     assert ids(folder) == ["new"]
 
@@ -367,7 +375,7 @@ def test_whole_copies_are_not_swept_while_the_collection_is_missing(folder):
     copy = folder.rename(folder.with_name("collection.tmp-whole"))
     os.utime(copy, (0, 0))
     place._sweep(folder)
-    assert place.identity(folder) is not None
+    assert place.identity(at(folder)) is not None
     assert len(ids(folder)) == 20
     shutil.copytree(folder, copy)
     os.utime(copy, (0, 0))
@@ -417,7 +425,7 @@ def test_another_process_may_take_a_copy_back_between_the_renames(folder, monkey
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", raced)
-    with create(folder, "en", replace=True) as store:
+    with create(at(folder), "en", replace=True) as store:
         store.add([Passage("new", "passage of the new collection")])
     assert done
     assert ids(folder) == ["new"]
@@ -429,7 +437,7 @@ def test_another_process_may_take_a_copy_back_between_the_renames(folder, monkey
 def test_a_file_of_the_right_size_with_other_bytes_is_named_as_damage(folder, name, byte):
     path = folder / name
     path.write_bytes(byte * path.stat().st_size)
-    store = open_collection(folder)
+    store = open_collection(at(folder))
     reads = {
         "search": lambda: store.search([Query("number w3")], 5, SearchParams()),
         "fetch": lambda: store.fetch(["p3"]),
@@ -448,47 +456,47 @@ def test_a_file_of_the_right_size_with_other_bytes_is_named_as_damage(folder, na
 
 
 def test_garbled_postings_are_damage(tmp_path):
-    with create(tmp_path / "c", "en") as store:
+    with create(at(tmp_path / "c"), "en") as store:
         store.add([Passage(f"p{n}", f"passage number w{n} of many") for n in range(2000)])
     for path in (tmp_path / "c" / "tantivy").glob("*.idx"):
         data, third = path.read_bytes(), path.stat().st_size // 3
         path.write_bytes(data[:third] + b"\xff" * third + data[2 * third :])
     with pytest.raises(StoreDamaged, match="index its passages again"):
-        open_collection(tmp_path / "c").search([Query(f"number w{n}") for n in range(50)], 5, SearchParams())
+        open_collection(at(tmp_path / "c")).search([Query(f"number w{n}") for n in range(50)], 5, SearchParams())
 
 
 def test_equal_passages_beyond_the_candidates_are_ranked_by_id(tmp_path):
     names = [f"p{number:04}" for number in range(1000)]
     for order, ordered in (("up", names), ("down", names[::-1])):
-        with create(tmp_path / order, "en") as store:
+        with create(at(tmp_path / order), "en") as store:
             store.add([Passage(name, "equal passages about Rome") for name in ordered])
             store.add([Passage(f"x{n}", f"Rome, Rome and w{n} of many words that are longer") for n in range(5)])
         for text in ("rome", "equal passages about Rome"):
-            hits = open_collection(tmp_path / order).search([Query(text)], 8, SearchParams())[0].hits
+            hits = open_collection(at(tmp_path / order)).search([Query(text)], 8, SearchParams())[0].hits
             assert [hit.id for hit in hits if hit.id[0] == "p"][:3] == ["p0999", "p0998", "p0997"]
 
 
 def test_ties_at_the_end_of_the_candidates_are_all_found_though_others_score_less(tmp_path):
     """tantivy, which discounts length, ranks the short passages first; without the discount (b 0) they are last."""
     filling = " ".join(f"w{n}" for n in range(60))
-    with create(tmp_path / "c", "en") as store:
+    with create(at(tmp_path / "c"), "en") as store:
         store.add([Passage(f"short{n}", "Rome") for n in range(5)])
         store.add([Passage(f"p{n:03}", f"Rome and its wall {filling}") for n in range(600)])
     query = Query("", (("Rome", 10.0), ("wall", 0.01)))
-    hits = open_collection(tmp_path / "c").search([query], 3, SearchParams(k1=2.0, b=0.0))[0].hits
+    hits = open_collection(at(tmp_path / "c")).search([query], 3, SearchParams(k1=2.0, b=0.0))[0].hits
     assert [hit.id for hit in hits] == ["p599", "p598", "p597"]
 
 
 def test_weights_that_are_no_numbers_are_not_called_damage(folder):
     for weight in (float("nan"), float("inf"), 1e300):
         with pytest.raises(ValueError, match="finite"):
-            open_collection(folder).search([Query("passage", (("number", weight),))], 5, SearchParams())
+            open_collection(at(folder)).search([Query("passage", (("number", weight),))], 5, SearchParams())
 
 
 def test_settings_are_refused(tmp_path):
     with (
         pytest.raises(InputError, match="a folder has no settings; found k1"),
-        create(tmp_path / "c", "en", settings={"k1": 0.9}),
+        create(at(tmp_path / "c"), "en", settings={"k1": 0.9}),
     ):
         pass
 
@@ -503,9 +511,9 @@ def test_everybody_may_read_what_is_built(folder):
 
 def test_counts_stop_at_4095_in_a_text_and_at_15_in_a_title(tmp_path):
     def score(passage):
-        with create(tmp_path / "c", "en", replace=True) as store:
+        with create(at(tmp_path / "c"), "en", replace=True) as store:
             store.add([passage])
-        return open_collection(tmp_path / "c").search([Query("rome")], 1, SearchParams(b=0.0))[0].hits[0].score
+        return open_collection(at(tmp_path / "c")).search([Query("rome")], 1, SearchParams(b=0.0))[0].hits[0].score
 
     assert (
         score(Passage("a", "rome " * 70_000))
@@ -526,14 +534,14 @@ def test_counts_stop_at_4095_in_a_text_and_at_15_in_a_title(tmp_path):
     ],
 )
 def test_what_cannot_be_stored_is_refused(folder, passage, message):
-    store = open_collection(folder)
+    store = open_collection(at(folder))
     with pytest.raises(InputError, match=message):
         store.add([passage])
     assert len(ids(folder)) == 20
 
 
 def test_missing_ids_to_delete_are_counted_in_one_warning(folder, caplog):
-    store = open_collection(folder)
+    store = open_collection(at(folder))
     store.delete(["p1", "x", "y\ud800"])
     store.commit()
     assert [record.getMessage() for record in caplog.records] == [
