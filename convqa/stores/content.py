@@ -1,4 +1,4 @@
-"""A passage as it is stored, and the digest that a collection's checksum sums."""
+"""A passage as every store keeps it: its content, digest and meta terms, by which collections can be compared."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import orjson
 
-from convqa.domain import Passage
+from convqa.domain import MetaValue, Passage
 from convqa.errors import DuplicatePassage, InputError
 from convqa.validation import shorten
 
@@ -30,6 +30,13 @@ def content(passage: Passage) -> bytes:
 def digest(data: bytes) -> int:
     """128 bits of a passage's content."""
     return int.from_bytes(blake2b(data, digest_size=16).digest(), "little")
+
+
+def meta_term(name: str, value: MetaValue) -> str:
+    """What stands in the index for a meta field's value: 1 and 1.0 are the same, 1, "1" and True are not."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return blake2b(repr((name, value)).encode(), digest_size=8).hexdigest()
 
 
 def checksum(total: int) -> str:

@@ -10,7 +10,6 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from tantivy import Occur, Query
 
 from convqa.domain import MetaValue
+from convqa.stores.content import meta_term
 
 FOLDER = "tantivy"
 _HEAP = 128 * 1024 * 1024
@@ -56,13 +56,6 @@ def _lockable(path: Path) -> Iterator[Path]:
             if file.suffix != ".lock":
                 (Path(links) / file.name).symlink_to(file)
         yield Path(links)
-
-
-def meta_term(name: str, value: MetaValue) -> str:
-    """What stands in the index for a meta field's value: 1 and 1.0 are the same, 1, "1" and True are not."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return blake2b(repr((name, value)).encode(), digest_size=8).hexdigest()
 
 
 class CandidateIndex:
