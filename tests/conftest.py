@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -11,6 +17,59 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+
+
+def _services() -> ModuleType:
+    """tests/services/elasticsearch_server.py: tests are no package, so it is loaded from its file."""
+    name = "convqa_test_services"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, ROOT / "tests" / "services" / "elasticsearch_server.py")
+        assert spec is not None and spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+def _server(**options: Any) -> Iterator[Any]:
+    """A server of this test run; where none can be had the tests are skipped by name, but in CI they fail."""
+    services = _services()
+    server = services.Server(**options)
+    try:
+        server.start()
+    except services.Unavailable as error:
+        reason = f"Elasticsearch: {error}"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def elasticsearch() -> Iterator[str]:
+    """The URL of a real Elasticsearch, without an index: the one that the environment names, else one of our own."""
+    given = os.environ.get(_services().VARIABLE)
+    if given:
+        yield given
+    else:
+        for server in _server():
+            yield server.url
+
+
+@pytest.fixture(scope="session")
+def secure_elasticsearch() -> Iterator[Any]:
+    """A real Elasticsearch with TLS and a password (tests/services: ``url``, ``ca``, ``login``)."""
+    yield from _server(secure=True, heap="512m")
+
+
+@pytest.fixture(scope="module")
+def elasticsearch_cluster() -> Iterator[Any]:
+    """Three nodes of a real Elasticsearch, which can be killed and revived (tests/services)."""
+    yield from _server(nodes=3, heap="512m")
+
+
+@pytest.fixture
+def index_url(elasticsearch: str) -> str:
+    """The URL of an index that no other test uses; there is none yet."""
+    return f"{elasticsearch}/t-{uuid.uuid4().hex[:12]}"
 
 
 @pytest.fixture(autouse=True)
