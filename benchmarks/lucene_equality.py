@@ -48,12 +48,12 @@ def union(data: Path) -> Iterator[Passage]:
         yield Passage(f"vaswani/{number}", text)
 
 
-def queries(data: Path, name: str) -> tuple[dict[str, str], Qrels]:
+def queries(data: Path, name: str, file: str = "questions-rewritten.json") -> tuple[dict[str, str], Qrels]:
     """A set's questions and relevance grades, both by question."""
     if name == "vaswani":
         return _vaswani(data / "vaswani")
     folder = data / "conversations" / name
-    questions = json.loads((folder / "questions-rewritten.json").read_text(encoding="utf-8"))
+    questions = json.loads((folder / file).read_text(encoding="utf-8"))
     truths = json.loads((folder / "ground-truth.json").read_text(encoding="utf-8"))
     texts = {_turn(record): record["Question"] for record in questions}
     qrels: Qrels = {}
