@@ -44,8 +44,8 @@ TOP = 100
 def collections(data: Path) -> Iterator[tuple[str, list[Passage], dict[str, str], Qrels]]:
     """Name, passages, questions and relevance grades of each set."""
     for name in SETS:
-        lines = (data / "conversations" / name / "passages.jsonl").read_text(encoding="utf-8").splitlines()
-        passages = [Passage(f"{name}/{r['id']}", r["text"], r.get("title", "")) for r in map(json.loads, lines)]
+        with (data / "conversations" / name / "passages.jsonl").open(encoding="utf-8") as lines:
+            passages = [Passage(f"{name}/{r['id']}", r["text"], r.get("title", "")) for r in map(json.loads, lines)]
         yield name, passages, *queries(data, name, "questions.json")
     yield "cranfield", *_cranfield(data / "cranfield")
     vaswani = [passage for passage in union(data) if passage.id.startswith("vaswani/")]
@@ -104,11 +104,12 @@ class Makers:
 
 def index_anserini(source: Path, folder: Path) -> None:
     """Anserini's own indexing, two threads."""
-    from convqa.stores.anserini.java import classpath, java
-
-    command = [str(java()), "-cp", classpath(), "io.anserini.index.IndexCollection", "-collection", "JsonCollection"]
-    command += ["-input", str(source), "-index", str(folder), "-generator", "DefaultLuceneDocumentGenerator"]
-    subprocess.run([*command, "-threads", "2", "-storeRaw"], check=True, capture_output=True)
+    options = ["-collection", "JsonCollection", "-input", str(source), "-index", str(folder)]
+    options += ["-generator", "DefaultLuceneDocumentGenerator", "-threads", "2", "-storeRaw"]
+    code = "import sys; from convqa.stores.anserini.java import java_class as j; " + (
+        "j('io.anserini.index.IndexCollection').main(sys.argv[1:])"
+    )
+    subprocess.run([sys.executable, "-c", code, *options], check=True, capture_output=True)
 
 
 def equality(args: argparse.Namespace, makers: Makers) -> None:
@@ -294,9 +295,9 @@ def _rivals(makers: Makers, engine: str) -> dict[str, Callable[[Sequence[str]], 
         retriever = ElasticsearchBM25Retriever(document_store=_haystack(makers), fuzziness="0", top_k=TOP)
         return {"Haystack's ElasticsearchBM25Retriever": _one_by_one(lambda text: retriever.run(query=text))}
     if engine == "anserini":
-        from convqa.stores.anserini.java import autoclass
+        from convqa.stores.anserini.java import SEARCHER, java_class
 
-        searcher = autoclass("io.anserini.search.SimpleSearcher")(str(makers.scratch / "anserini-million"))
+        searcher = java_class(SEARCHER)(str(makers.scratch / "anserini-million"))
         searcher.set_bm25(0.82, 0.68)
         return {"SimpleSearcher in a loop": _one_by_one(lambda text: [hit.docid for hit in searcher.search(text, TOP)])}
     return {}

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pydantic import ValidationError
+
+_SECRET = re.compile(
+    r"pass(word|wd|phrase)?|secret|token|credentials?|(api|access|private)[-_]?key|((basic|http)[-_]?)?auth", re.I
+)
 
 
 def explain(error: ValidationError) -> list[tuple[str, str]]:
@@ -32,6 +37,15 @@ def shorten(value: object, limit: int = 60) -> str:
     """
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def names_secret(field: str) -> bool:
+    """Whether a field is called as one that holds a secret, which belongs into the environment.
+
+    >>> names_secret("API-Key"), names_secret("basic_auth"), names_secret("max_tokens")
+    (True, True, False)
+    """
+    return _SECRET.fullmatch(field) is not None
 
 
 def _message(wanted: str, kind: str, found: object) -> str:

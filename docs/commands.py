@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -20,17 +22,16 @@ Exit codes of every command: 0 done; 1 the work failed; 2 a mistake in input, op
 
 def text() -> str:
     """The whole page."""
-    group = typer.main.get_command(application())
-    parts = [HEADER]
-    with typer.Context(group, info_name="convqa", terminal_width=WIDTH, max_content_width=WIDTH) as context:
-        parts.append(f"```text\n{group.get_help(context)}\n```\n")
-        for name in sorted(group.list_commands(context)):
-            command = group.get_command(context, name)
-            with typer.Context(
-                command, info_name=f"convqa {name}", terminal_width=WIDTH, max_content_width=WIDTH
-            ) as inner:
-                parts.append(f"## convqa {name}\n\n```text\n{command.get_help(inner)}\n```\n")
-    return "\n".join(parts)
+    return "\n".join([HEADER, *_parts(typer.main.get_command(application()), "convqa", 1)])
+
+
+def _parts(command: Any, name: str, level: int) -> Iterator[str]:
+    """The help of a command, then, each under a heading of its own, of the commands that it has."""
+    with typer.Context(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH) as context:
+        heading = "" if level == 1 else f"{'#' * level} {name}\n\n"
+        yield f"{heading}```text\n{command.get_help(context)}\n```\n"
+        for member in sorted(command.list_commands(context)) if isinstance(command, typer.core.TyperGroup) else ():
+            yield from _parts(command.get_command(context, member), f"{name} {member}", level + 1)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -70,6 +71,34 @@ def elasticsearch_cluster() -> Iterator[Any]:
 def index_url(elasticsearch: str) -> str:
     """The URL of an index that no other test uses; there is none yet."""
     return f"{elasticsearch}/t-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="session")
+def anserini_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes an Anserini index of records ``{"id", "contents", ...}`` with Anserini's own IndexCollection.
+
+    Where Java or Anserini's jar is missing the tests are skipped by name, but in CI they fail.
+    """
+    from convqa.errors import InputError
+    from convqa.stores.anserini.java import java_class
+
+    try:
+        indexer = java_class("io.anserini.index.IndexCollection")
+    except InputError as error:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"Anserini: {error}")
+
+    def make(records: Iterable[dict[str, Any]], *options: str, folder: Path | None = None) -> Path:
+        given = tmp_path_factory.mktemp("anserini")
+        folder = folder or given / "index"
+        (given / "json").mkdir()
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        (given / "json" / "passages.jsonl").write_text(lines, encoding="utf-8")
+        chosen = options or ("-storeRaw", "-storeDocvectors")
+        fixed = ["-collection", "JsonCollection", "-generator", "DefaultLuceneDocumentGenerator", "-threads", "1"]
+        indexer.main([*fixed, "-input", str(given / "json"), "-index", str(folder), "-optimize", *chosen])
+        return folder
+
+    return make
 
 
 @pytest.fixture(autouse=True)

@@ -116,6 +116,7 @@ def test_the_wheel_works_outside_the_checkout(tmp_path):
     names = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*")}
     assert {
         "convqa/share/pipelines/default.yaml",
+        "convqa/share/configs/collections/elasticsearch.yaml",
         "convqa/share/examples/qrecc-trec/questions.json",
         "convqa/py.typed",
     } <= names

@@ -231,6 +231,26 @@ def test_a_collection_in_the_input_comes_before_its_passages(file):
         collection_for(NoPassages(), folder, None)
 
 
+def test_an_anserini_index_in_the_input_comes_first(file, anserini_index):
+    folder = file(LINES, "input/passages.jsonl").parent
+    index([file(['{"id": "own", "text": "Rome"}'], "own.jsonl")], str(folder / "convqa-index"))
+    anserini_index([{"id": "a", "contents": "Rome"}], folder=folder / "passages-index-anserini")
+    before = {path: path.stat().st_mtime_ns for path in [folder, *folder.rglob("*")]}
+    url = collection_for(NoPassages(), folder, None)
+    assert (url, ids(url, "Rome")) == (f"anserini:{folder / 'passages-index-anserini'}", ["a"])
+    assert ids(collection_for(NoPassages(), folder, str(folder / "convqa-index")), "Rome") == ["own"]
+    assert {path: path.stat().st_mtime_ns for path in [folder, *folder.rglob("*")]} == before
+    with pytest.raises(InputError, match=r"Anserini index, which is searched in language 'en', not 'de'"):
+        collection_for(NoPassages(), folder, None, "de")
+
+
+def test_an_anserini_folder_without_an_index_is_no_reason_to_search_elsewhere(file):
+    folder = file(LINES, "input/passages.jsonl").parent
+    (folder / "passages-index-anserini").mkdir()
+    with pytest.raises(InputError, match=r"no Lucene index in .*passages-index-anserini"):
+        collection_for(NoPassages(), folder, None)
+
+
 def test_the_passages_of_a_task_are_indexed(tmp_path):
     assert ids(collection_for(TwoPassages(), tmp_path, None), "bridges") == ["t2"]
 

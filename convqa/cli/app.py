@@ -27,12 +27,15 @@ app = typer.Typer(
 )
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about what is being done.")]
+Function = Callable[..., int | None]
+"""A command as it is written: its exit code, None for 0."""
+Registered = Callable[..., None]
 LogFile = Annotated[Path | None, typer.Option("--log-file", help="Write the log to this file too.", show_default=False)]
 
 
 _AFTERWARDS = {
     "run": " What was done is kept: the same command goes on from there.",
-    "index": " The collection is as it was before.",
+    "index": " The collection is as it was before. Given again, the same command goes on with what a server has.",
 }
 """What an interrupted command leaves."""
 
@@ -56,9 +59,30 @@ def _app(
     """Conversational question answering over a collection of passages, with cited answers."""
 
 
-def command(function: Callable[..., int | None]) -> Callable[..., None]:
+def command(function: Function) -> Registered:
     """Register a command: gives it ``-v`` and ``--log-file``, and turns errors into messages and exit codes."""
+    made = _prepared(function)
+    app.command()(made)
+    return made
 
+
+def group(name: str, help: str) -> Callable[[str], Callable[[Function], Registered]]:
+    """Register a command that has commands: ``group("x", ...)("list")`` registers ``convqa x list``."""
+    members = typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode=None)
+    app.add_typer(members)
+
+    def named(member: str) -> Callable[[Function], Registered]:
+        def register(function: Function) -> Registered:
+            made = _prepared(function)
+            members.command(member)(made)
+            return made
+
+        return register
+
+    return named
+
+
+def _prepared(function: Function) -> Registered:
     @functools.wraps(function)
     def wrapped(verbose: bool, log_file: Path | None, **arguments: Any) -> None:
         _log(verbose, log_file)
@@ -74,11 +98,10 @@ def command(function: Callable[..., int | None]) -> Callable[..., None]:
         inspect.Parameter("log_file", keyword, default=None, annotation=LogFile),
     ]
     wrapped.__signature__ = own.replace(parameters=[*own.parameters.values(), *extra])  # type: ignore[attr-defined]
-    app.command()(wrapped)
     return wrapped
 
 
-def _exit_code(function: Callable[..., int | None], arguments: dict[str, Any]) -> int:
+def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
     """Run a command. 0 done; 2 the user's mistake; 1 the work failed; 130 and 143 interrupted."""
     try:
         return function(**arguments) or 0

@@ -16,13 +16,33 @@ Collection = Annotated[
     str | None,
     typer.Option(
         "--collection",
-        help="Where the passages are: a folder made by convqa index, or a file of passages (JSONL, plain or gzip).",
+        help="Where the passages are: a folder made by convqa index, elasticsearch://HOST:PORT/INDEX, anserini:FOLDER, "
+        "a YAML file of configs/collections or its name, or a file of passages (JSONL, plain or gzip).",
         show_default=False,
     ),
 ]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NODE.PARAM=VALUE", help="Change one parameter of the pipeline; may be repeated."),
+]
+K1 = Annotated[
+    float | None,
+    typer.Option(
+        "--k1",
+        min=0,
+        help="BM25's k1 of an index that fixes it (Elasticsearch; 0.82 if not named).",
+        show_default=False,
+    ),
+]  # fmt: skip
+B = Annotated[
+    float | None,
+    typer.Option(
+        "--b", min=0, max=1, help="BM25's b of an index that fixes it (Elasticsearch; 0.68 if not named).",
+        show_default=False,
+    ),
+]  # fmt: skip
+Replicas = Annotated[
+    int | None, typer.Option("--replicas", min=0, help="Copies of an index on a server.", show_default=False)
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -35,6 +55,11 @@ def one_of(position: Path | None, option: Path | None, name: str) -> Path | None
     if position is not None and option is not None and position != option:
         raise InputError(f"{name} is given twice: {position} and {option}.")
     return position if position is not None else option
+
+
+def given(**options: object) -> dict[str, object]:
+    """The options that were given: those that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def needed(path: Path | None, name: str) -> Path:

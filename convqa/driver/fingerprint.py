@@ -6,6 +6,7 @@ import hashlib
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -85,4 +86,5 @@ def _digest(conversations: Sequence[Conversation]) -> str:
 
 def _collection(url: str) -> dict[str, Any]:
     info = open_store(url).info()
-    return {"engine": info.engine, "count": info.count, "checksum": info.checksum, "analyzer": info.analyzer}
+    found = {"engine": info.engine, "count": info.count, "checksum": info.checksum, "analyzer": info.analyzer}
+    return found if info.encoder is None else {**found, "encoder": asdict(info.encoder), "vectors": info.vectors}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -29,31 +29,51 @@ def index(
     add: bool = False,
     replace: bool = False,
     language: str | None = None,
+    settings: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> Info:
     """Index files of passages (:func:`read_passages`) as a collection, or add them to one: all of them or none.
 
     :param add: to a collection that exists. :param replace: make it anew, aside, and put it in the old one's place.
-    :param language: of the passages; None = English, or the collection's own when adding.
-    :raises InputError: for a mistake in the files, or a collection that is there without ``add`` or ``replace``.
+    :param language: of the passages; None = what the collection's file says, else English, or the collection's own
+        when adding.
+    :param settings: the engine's own, for a collection that is made.
+    :raises InputError: for a mistake in the files, a collection that is there without ``add`` or ``replace``, or a
+        setting that the engine does not take.
     """
     if add and replace:
         raise InputError("add and replace exclude each other: give one of them.")
     passages = reporting(read_passages(sources), progress)
     try:
         if add and exists(url):
+            _refuse_settings(settings, url)
             _add(passages, url, language)
         else:
-            build(passages, url, language or "en", replace)
+            build(passages, url, language, replace, settings)
     except DuplicatePassage as error:
         raise InputError(f"{' and '.join(places_of(sources, error.id))}: {error}") from error
     return open_store(url).info()
 
 
-def build(passages: Iterable[Passage], url: str, language: str, replace: bool = False) -> None:
+def build(
+    passages: Iterable[Passage],
+    url: str,
+    language: str | None = None,
+    replace: bool = False,
+    settings: Mapping[str, object] | None = None,
+) -> None:
     """A new collection of passages, in place when it is whole."""
-    with create_store(url, language, replace) as store:
+    with create_store(url, language, replace, settings) as store:
         store.add(passages)
+
+
+def _refuse_settings(settings: Mapping[str, object] | None, url: str) -> None:
+    if settings:
+        raise InputError(
+            f"collection {redact(url)} is there, and adding does not change how it was made; found "
+            f"{', '.join(settings)}. Leave them out; convqa collections set changes k1, b and replicas, and --replace "
+            "makes the collection anew."
+        )
 
 
 def _add(passages: Iterable[Passage], url: str, language: str | None) -> None:

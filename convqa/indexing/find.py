@@ -23,6 +23,9 @@ from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
 
+ANSERINI = "passages-index-anserini"
+"""The folder in which shared tasks hand out an index of their passages."""
+
 _CACHE_FORMAT = 1
 """Part of every key: raised when the same passages must be indexed again."""
 
@@ -30,14 +33,16 @@ _CACHE_FORMAT = 1
 def collection_for(
     task: Task, input_path: Path, url: str | None, language: str = "en", progress: Progress | None = None
 ) -> str:
-    """The URL of a run's collection, found or built: ``--collection``; a convqa index in the input directory;
-    passages.jsonl[.gz] there; the task's own passages. The input directory is only read.
+    """The URL of a run's collection, found or built: ``--collection``; in the input directory passages-index-anserini,
+    a convqa index or passages.jsonl[.gz]; the task's own passages. The input directory is only read.
 
     :raises InputError: if there is none of these, saying what was looked for.
     """
     if url:
         return collection_of(url, language, progress)
     folder = input_path if input_path.is_dir() else input_path.parent
+    if (folder / ANSERINI).is_dir():
+        return _anserini(folder / ANSERINI, language)
     found = _collection_in(folder)
     if found is not None:
         open_store(str(found))
@@ -50,7 +55,7 @@ def collection_for(
         return _cached(_digest_of(passages), lambda: task.passages(input_path) or (), language, progress)
     raise InputError(
         f"no collection for {input_path}: give --collection with a folder made by convqa index or a JSONL file of "
-        f"passages. Looked in {folder} for a convqa index, passages.jsonl and passages.jsonl.gz."
+        f"passages. Looked in {folder} for {ANSERINI}, a convqa index, passages.jsonl and passages.jsonl.gz."
     )
 
 
@@ -74,6 +79,17 @@ def cache_folder() -> Path:
     """``$XDG_CACHE_HOME/convqa``, else ``~/.cache/convqa``."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "convqa"
+
+
+def _anserini(folder: Path, language: str) -> str:
+    url = f"anserini:{folder}"
+    made = open_store(url).info().language
+    if language != made:
+        raise InputError(
+            f"{folder} is an Anserini index, which is searched in language {made!r}, not {language!r}. Give another "
+            "collection with --collection."
+        )
+    return url
 
 
 def _collection_in(folder: Path) -> Path | None:

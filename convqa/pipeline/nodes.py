@@ -102,6 +102,6 @@ def _explain(name: str, error: BaseException) -> str:
         if isinstance(cause, ValidationError):
             return "; ".join(f"components.{name}.{field} {message}" for field, message in explain(cause)) + "."
         if isinstance(cause, InputError):
-            return str(cause)
+            return f"components.{name}.{cause}"
         deepest, cause = cause, cause.__cause__
     return f"components.{name}: {deepest}"

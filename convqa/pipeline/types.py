@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
 import pkgutil
-from fnmatch import fnmatchcase
 from typing import Any
 
 from haystack import component
 
 from convqa import components
+from convqa.components.allowed import ALLOWLIST, refusal
 from convqa.components.base import STATIONS, Station
 from convqa.errors import nearest
 from convqa.pipeline.document import NodeError
-
-ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
-"""Haystack's own variable: comma-separated modules of yours that a pipeline may name."""
-
-_TRUSTED = ("convqa.components", "haystack", "haystack_integrations")
 
 
 def members(station: str) -> list[str]:
@@ -93,15 +87,8 @@ def _is_component(value: Any) -> bool:
 
 
 def _check_allowed(module: str, node: str) -> None:
-    patterns = [pattern.strip() for pattern in os.environ.get(ALLOWLIST, "").split(",") if pattern.strip()]
-    for pattern in [*_TRUSTED, *patterns]:
-        prefix = pattern.removesuffix(".*")
-        if module == prefix or module.startswith(prefix + ".") or fnmatchcase(module, pattern):
-            return
-    raise NodeError(
-        f"components.{node}.type: the module {module!r} is not allowed. A pipeline may name components of "
-        f"{', '.join(_TRUSTED)}; if you trust this one, name it in the environment: {ALLOWLIST}={module}."
-    )
+    if reason := refusal(module):
+        raise NodeError(f"components.{node}.type: {reason}")
 
 
 def _import_message(type_name: str, node: str, error: ImportError) -> str:

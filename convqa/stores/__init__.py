@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 import threading
 from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
@@ -13,7 +12,7 @@ from typing import cast
 
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError, StoreUnavailable, nearest
-from convqa.stores.address import Address, address
+from convqa.stores.address import SCHEME, Address, address
 from convqa.stores.base import Engine, Store, WritableStore
 from convqa.stores.url import redact
 
@@ -24,8 +23,6 @@ _ENGINES = {
     "anserini": "convqa.stores.anserini",
 }
 """Scheme -> module, loaded when the scheme is first used. A folder has no scheme."""
-
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 
 
 @dataclass(slots=True)
@@ -131,12 +128,19 @@ def is_collection(folder: Path) -> bool:
     return has_manifest(folder)
 
 
+def _engine_of(folder: Path) -> str:
+    """The engine of a folder without a scheme: ours, unless Lucene's files are in it."""
+    from convqa.stores.anserini import is_index
+
+    return "anserini" if is_index(folder) and not is_collection(folder) else ""
+
+
 def _engine(url: str | None) -> tuple[Engine, Address]:
     if not url:
         raise InputError("no collection is given. Give --collection with a folder made by convqa index, or a URL.")
     found = address(url)
-    scheme = _SCHEME.match(found.url)
-    name = scheme[1] if scheme else ""
+    scheme = SCHEME.match(found.url)
+    name = scheme[1] if scheme else _engine_of(Path(found.url))
     module = _ENGINES.get(name)
     if module is None:
         raise InputError(

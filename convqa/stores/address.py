@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,9 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from convqa.errors import InputError
 from convqa.places import shipped
-from convqa.validation import explain
+from convqa.text.analysis import analyzer
+from convqa.validation import explain, names_secret
+
+SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
+"""What an engine's URL begins with; a folder has none (and a drive of Windows is one letter)."""
 
 _SUFFIXES = (".yaml", ".yml")
+_ANSERINI = "anserini:"
+_WANTED = "Wanted: url, and if needed fields, language and settings."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +74,12 @@ def address(name: str) -> Address:
 
     :raises InputError: if the file is missing or has a mistake.
     """
+    if SCHEME.match(name) or Path(name).is_dir():
+        return Address(name)
     if name.endswith(_SUFFIXES):
         return _read(Path(name))
-    file = shipped("configs", "collections", f"{name}.yaml")
-    if "/" not in name and ":" not in name and not Path(name).exists() and file.is_file():
-        return _read(file)
+    if name in shipped_names() and not Path(name).exists():
+        return _read(shipped("configs", "collections", f"{name}.yaml"))
     return Address(name)
 
 
@@ -83,21 +91,50 @@ def shipped_names() -> list[str]:
 def _read(path: Path) -> Address:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"collection file {path} cannot be read: {error}") from error
+    except OSError as error:
+        raise InputError(f"collection file {path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"collection file {path} is not UTF-8: {error}.") from error
     except yaml.YAMLError as error:
-        raise InputError(f"collection file {path} is not YAML: {error}") from error
+        raise InputError(f"collection file {path} is not YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(data, dict):
-        raise InputError(f"collection file {path}: wanted: url, and if needed fields, language and settings.")
+        raise InputError(f"collection file {path}: found {type(data).__name__}. {_WANTED}")
+    for place in _secrets(data):
+        raise InputError(
+            f"collection file {path}: {place}: no file holds a secret. Take it out and put it into the environment: "
+            "CONVQA_ELASTICSEARCH_API_KEY or CONVQA_ELASTICSEARCH_PASSWORD, or name a file that holds it in "
+            "CONVQA_ELASTICSEARCH_API_KEY_FILE or CONVQA_ELASTICSEARCH_PASSWORD_FILE."
+        )
+    return _address(data, path)
+
+
+def _address(data: Mapping[object, object], path: Path) -> Address:
     try:
         record = _Record.model_validate(data)
+        if record.language is not None:
+            analyzer(record.language)
     except ValidationError as error:
-        place, message = explain(error)[0]
-        raise InputError(f"collection file {path}: {place}: {message}.") from error
-    url = record.url if ":" in record.url else str(path.parent / record.url)
-    fields = None if record.fields is None else _fields(record.fields)
-    return Address(url, fields, record.language, record.settings)
+        mistakes = "; ".join(f"{place}: {message}" for place, message in explain(error))
+        raise InputError(f"collection file {path}: {mistakes}. {_WANTED}") from error
+    except InputError as error:
+        raise InputError(f"collection file {path}: language: {error}") from error
+    found = record.fields
+    fields = None if found is None else Fields(found.text, found.id, found.title, found.url, tuple(found.meta))
+    return Address(_beside(record.url, path.parent), fields, record.language, record.settings)
 
 
-def _fields(found: _Fields) -> Fields:
-    return Fields(found.text, found.id, found.title, found.url, tuple(found.meta))
+def _beside(url: str, folder: Path) -> str:
+    """A URL as it stands; the folder that it names is relative to its file's."""
+    if url.startswith(_ANSERINI):
+        return f"{_ANSERINI}{folder / url.removeprefix(_ANSERINI)}"
+    return url if SCHEME.match(url) else str(folder / url)
+
+
+def _secrets(data: object, place: str = "") -> Iterator[str]:
+    """Where a file names something that nobody should write into a file."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            here = f"{place}.{name}".removeprefix(".")
+            if names_secret(str(name)):
+                yield here
+            yield from _secrets(value, here)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
+
+from convqa import stores
+from convqa.domain import Passage
+from convqa.stores import embedded, open_store
 
 
 def passages(path, *ids):
@@ -28,7 +33,10 @@ def test_index_add_replace(call, tmp_path):
         (["nowhere.jsonl", "--collection", "c"], "nowhere.jsonl"),
         (["{source}"], "--collection"),
         (["{source}", "--collection", "{folder}/c", "--language", "xx"], "xx"),
-        (["{source}", "--collection", "elasticsearch://localhost/x"], "elasticsearch"),
+        (["{source}", "--collection", "elastic://localhost/x"], "'elastic' is not in this version"),
+        (["{source}", "--collection", "{folder}/c", "--k1", "0.9", "--threads", "2"], "no settings"),
+        (["{source}", "--collection", "{folder}/c", "--b", "1.5"], "--b"),
+        (["{source}", "--collection", "{folder}/nowhere.yaml"], "nowhere.yaml cannot be read"),
         (["{source}", "--collection", "{folder}/c", "--add", "--replace"], "exclude each other"),
     ],
 )
@@ -44,3 +52,58 @@ def test_a_duplicate_id_is_named_with_its_places(call, tmp_path):
     code, _, err = call("index", first, second, "--collection", tmp_path / "c")
     assert code == 2 and f"{first}:2 and {second}:3: two passages have the id 'b'" in err
     assert not (tmp_path / "c").exists()
+
+
+class Server:
+    """An engine that takes settings and otherwise is the embedded one, at ``rec:FOLDER``."""
+
+    def __init__(self):
+        self.made = []
+
+    def create(self, address, language, replace, settings):
+        self.made.append((language, replace, settings))
+        return embedded.create(self._at(address), language, replace)
+
+    def __getattr__(self, name):
+        return lambda address: getattr(embedded, name)(self._at(address))
+
+    def _at(self, address):
+        return stores.Address(address.url.removeprefix("rec:"))
+
+
+@pytest.fixture
+def server(monkeypatch):
+    engine = Server()
+    monkeypatch.setitem(stores._ENGINES, "rec", "recorder")
+    monkeypatch.setitem(sys.modules, "recorder", engine)
+    return engine
+
+
+def test_options_become_settings_of_the_engine_only_those_that_are_given(call, tmp_path, server):
+    source, place = passages(tmp_path / "a.jsonl", "a"), f"rec:{tmp_path}/c"
+    assert call("index", source, "--collection", place)[0] == 0
+    options = ["--k1", "0.9", "--b", "0", "--shards", "3", "--replicas", "0", "--threads", "4", "--language", "de"]
+    assert call("index", source, "--collection", place, "--replace", *options)[0] == 0
+    assert server.made == [
+        ("en", False, {}),
+        ("de", True, {"k1": 0.9, "b": 0.0, "shards": 3, "replicas": 0, "threads": 4}),
+    ]
+
+
+def test_a_file_gives_url_language_and_settings_and_options_come_before_it(call, tmp_path, server):
+    source, file = passages(tmp_path / "a.jsonl", "a"), tmp_path / "here.yaml"
+    file.write_text(f"url: rec:{tmp_path}/c\nlanguage: de\nsettings: {{shards: 2, k1: 0.9}}\n")
+    code, out, _ = call("index", source, "--collection", file, "--k1", "1.2")
+    assert code == 0 and out.startswith("1 passages")
+    assert server.made == [("de", False, {"shards": 2, "k1": 1.2})]
+    assert open_store(f"{tmp_path}/c").fetch(["a"]) == [Passage("a", "The text of a.")]
+
+
+def test_adding_changes_no_setting(call, tmp_path, server):
+    source, more, place = passages(tmp_path / "a.jsonl", "a"), passages(tmp_path / "b.jsonl", "b"), f"rec:{tmp_path}/c"
+    # What is not there yet is made, so it takes settings.
+    assert call("index", source, "--collection", place, "--add", "--shards", "2")[0] == 0
+    code, _, err = call("index", more, "--collection", place, "--add", "--shards", "2", "--k1", "1")
+    assert code == 2 and "found k1, shards" in err and "collections set" in err
+    assert open_store(place).info().count == 1
+    assert call("index", more, "--collection", place, "--add")[1].startswith("2 passages")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import threading
+import uuid
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError
-from convqa.stores import create_store, open_store
-from convqa.stores.base import Prf, SearchParams, Store, WritableStore
+from convqa.stores import create_store, delete_store, exists, open_store
+from convqa.stores.base import Encoder, Prf, SearchParams, Store, VectorOptions, WritableStore
 
 WEIRD_ID = "http://a.b/c?d=%20,é:/" + "x" * 1378
 PASSAGES = [
@@ -26,17 +28,28 @@ DEFAULT = SearchParams()
 
 
 @contextmanager
-def embedded(tmp_path):
+def embedded(tmp_path, request):
     """A place for a collection of the engine."""
     yield str(tmp_path / "collection")
 
 
-STORES = {"embedded": embedded}
+@contextmanager
+def elasticsearch(tmp_path, request):
+    url = f"{request.getfixturevalue('elasticsearch')}/t-{uuid.uuid4().hex[:12]}"
+    yield url
+    if exists(url):
+        delete_store(url)
 
 
-@pytest.fixture(params=STORES.values(), ids=STORES.keys())
+STORES = {"embedded": embedded, "elasticsearch": elasticsearch}
+SERVICES = {"elasticsearch"}
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=pytest.mark.services if name in SERVICES else (), id=name) for name in STORES]
+)
 def url(request, tmp_path):
-    with request.param(tmp_path) as place:
+    with STORES[request.param](tmp_path, request) as place:
         yield place
 
 
@@ -271,7 +284,7 @@ def test_deleted_passages_are_gone_and_no_longer_counted(store, url):
 def test_the_checksum_does_not_depend_on_the_order(store, tmp_path, request):
     factory = STORES[request.node.callspec.id]
     (tmp_path / "other").mkdir()
-    with factory(tmp_path / "other") as place:
+    with factory(tmp_path / "other", request) as place:
         with create_store(place, "en") as made:
             made.add(reversed(PASSAGES))
         assert open_store(place).info().checksum == store.info().checksum
@@ -321,6 +334,7 @@ def test_a_build_that_fails_leaves_nothing(url, tmp_path):
         made.add(passages())
     with pytest.raises(InputError):
         open_store(url)
+    assert not exists(url)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -330,3 +344,170 @@ def test_an_empty_collection_can_be_searched(url):
     assert ids(open_store(url), "London") == []
     assert open_store(url).info().count == 0
     assert list(open_store(url).scan()) == []
+
+
+# Vectors: what every store with that capability promises.
+
+ENCODER = Encoder("by hand", "c" * 64, 4)
+VECTORS = {
+    "p1": (1.0, 0.0, 0.0, 0.0),
+    "p2": (0.6, 0.8, 0.0, 0.0),
+    "p3": (0.0, 1.0, 0.0, 0.0),
+    "p4": (0.0, 1.0, 0.0, 0.0),
+    WEIRD_ID: (-2.0, 0.0, 0.0, 0.5),
+}
+"""By inner product; one is longer than 1, and "stop" has none."""
+EXACT = VectorOptions(index="exact")
+X, Y = (1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
+
+
+def matrix(*rows):
+    return np.array(rows, np.float32)
+
+
+@pytest.fixture
+def semantic(url):
+    """A collection with vectors."""
+    with create_store(url, "en") as made:
+        if "vectors" not in made.info().capabilities:
+            pytest.skip("this engine keeps no vectors")
+        made.add(PASSAGES)
+        made.add_vectors(list(VECTORS), matrix(*VECTORS.values()), ENCODER, EXACT)
+    opened = open_store(url)
+    yield opened
+    opened.close()
+
+
+def near(store, *queries, k=10, texts=20):
+    return [
+        [(hit.id, pytest.approx(hit.score, rel=1e-5, abs=1e-6)) for hit in ranking.hits]
+        for ranking in store.search_vectors(matrix(*queries), k, ENCODER, texts)
+    ]
+
+
+def test_vectors_are_told(semantic):
+    info = semantic.info()
+    assert (info.encoder, info.vectors, info.count) == (ENCODER, 5, 6)
+
+
+def test_vectors_rank_by_inner_product_and_passages_without_one_are_no_hits(semantic):
+    assert near(semantic, X, Y, (-1.0, -1.0, 0.0, 2.0)) == [
+        [("p1", 1.0), ("p2", 0.6), ("p4", 0.0), ("p3", 0.0), (WEIRD_ID, -2.0)],
+        [("p4", 1.0), ("p3", 1.0), ("p2", 0.8), ("p1", 0.0), (WEIRD_ID, 0.0)],
+        [(WEIRD_ID, 3.0), ("p4", -1.0), ("p3", -1.0), ("p1", -1.0), ("p2", -1.4)],
+    ]
+
+
+def test_ties_of_vectors_at_the_cut_go_to_the_highest_id(semantic):
+    assert near(semantic, Y, k=1) == [[("p4", 1.0)]]
+    assert semantic.search_vectors(matrix(X), 0, ENCODER)[0].hits == ()
+    assert semantic.search_vectors(np.empty((0, 4), np.float32), 5, ENCODER) == []
+
+
+def test_passages_are_attached_to_the_first_neighbours_only(semantic):
+    hits = semantic.search_vectors(matrix(Y), 10, ENCODER, texts=2)[0].hits
+    assert [hit.passage for hit in hits] == [PASSAGES[3], PASSAGES[2], None, None, None]
+
+
+def test_a_querys_neighbours_do_not_depend_on_its_batch(url, semantic):
+    chance = np.random.default_rng(1)
+    passages = [Passage(f"v{n:03}", f"vector {n}") for n in range(300)]
+    encoder, made, asked = Encoder("wide", "", 96), *(chance.standard_normal((n, 96), np.float32) for n in (300, 70))
+    with create_store(url, "en", replace=True) as store:
+        store.add(passages)
+        store.add_vectors([passage.id for passage in passages], made, encoder, EXACT)
+    opened = open_store(url)
+    together = opened.search_vectors(asked, 20, encoder, 0)
+    scores = asked.astype(np.float64) @ made.astype(np.float64).T
+    for row, ranking in zip(scores, together, strict=True):
+        expected = row.argsort()[::-1][:20]
+        assert [hit.id for hit in ranking.hits] == [passages[n].id for n in expected]
+        assert [hit.score for hit in ranking.hits] == pytest.approx(row[expected].tolist(), rel=1e-5)
+    for size in (1, 7, 64):
+        parts = [opened.search_vectors(asked[n : n + size], 20, encoder, 0) for n in range(0, 70, size)]
+        for alone, beside in zip([ranking for part in parts for ranking in part], together, strict=True):
+            assert [hit.id for hit in alone.hits] == [hit.id for hit in beside.hits]
+            assert [hit.score for hit in alone.hits] == pytest.approx([hit.score for hit in beside.hits], rel=1e-5)
+
+
+def test_vectors_come_later_too_and_passages_without_one_are_told(semantic, url):
+    before = semantic.info()
+    assert [passage.id for passage in semantic.without_vectors()] == ["stop"]
+    semantic.add([Passage("p9", "Paris")])
+    semantic.add_vectors(["stop", "p9"], matrix((0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.5, 0.0)), ENCODER)
+    assert len(near(semantic, X)[0]) == 5
+    semantic.commit()
+    opened = open_store(url)
+    assert near(opened, (0.0, 0.0, 1.0, 0.0), k=2) == [[("stop", 1.0), ("p9", 0.5)]]
+    assert list(opened.without_vectors()) == []
+    assert (opened.info().vectors, opened.info().count) == (7, 7)
+    opened.delete(["p9"])
+    opened.commit()
+    assert (opened.info().checksum, opened.info().vectors) == (before.checksum, 6)
+
+
+def test_a_later_vector_replaces_an_earlier_one(semantic, url):
+    semantic.add_vectors(["p1", "p2"], matrix(Y, Y), ENCODER, EXACT)
+    semantic.add_vectors(["p2"], matrix((0.0, 3.0, 0.0, 0.0)), ENCODER)
+    semantic.commit()
+    assert near(open_store(url), Y, k=4) == [[("p2", 3.0), ("p4", 1.0), ("p3", 1.0), ("p1", 1.0)]]
+    assert open_store(url).info().vectors == 5
+
+
+def test_deleted_passages_lose_their_vectors(semantic, url):
+    semantic.delete(["p4"])
+    semantic.commit()
+    assert [id for id, _ in near(open_store(url), Y, k=2)[0]] == ["p3", "p2"]
+    semantic.add([PASSAGES[3]])
+    semantic.commit()
+    assert [id for id, _ in near(open_store(url), Y, k=2)[0]] == ["p3", "p2"]
+    assert {passage.id for passage in open_store(url).without_vectors()} == {"p4", "stop"}
+    assert open_store(url).info().vectors == 4
+
+
+@pytest.mark.parametrize(
+    ("ids", "rows", "encoder", "options"),
+    [
+        (["p1"], [X], Encoder("another", "c" * 64, 4), None),
+        (["p1"], [X], Encoder("by hand", "d" * 64, 4), None),
+        (["p1"], [(1.0, 0.0)], Encoder("by hand", "c" * 64, 2), None),
+        (["p1"], [X], ENCODER, VectorOptions("int8")),
+        (["p1", "nobody"], [X, Y], ENCODER, None),
+        (["p1"], [X, Y], ENCODER, None),
+        (["p1"], [(1.0, 0.0)], ENCODER, None),
+        (["p1"], [(math.nan, 0.0, 0.0, 0.0)], ENCODER, None),
+        (["p1"], [(0.0, math.inf, 0.0, 0.0)], ENCODER, None),
+    ],
+    ids=["encoder", "checksum", "dimension", "options", "id", "too many", "too short", "NaN", "infinity"],
+)
+def test_vectors_of_another_kind_are_refused_and_nothing_stays(semantic, url, ids, rows, encoder, options):
+    before = semantic.info()
+    with pytest.raises(InputError):
+        semantic.add_vectors(ids, matrix(*rows), encoder, options)
+    semantic.commit()
+    assert open_store(url).info() == before
+    assert near(open_store(url), X, k=1) == [[("p1", 1.0)]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "encoder"),
+    [
+        ([X], Encoder("another", "c" * 64, 4)),
+        ([(1.0, 0.0)], ENCODER),
+        ([X, (math.nan, 0.0, 0.0, 0.0)], ENCODER),
+    ],
+    ids=["encoder", "dimension", "NaN"],
+)
+def test_queries_of_another_kind_are_refused(semantic, rows, encoder):
+    with pytest.raises(InputError):
+        semantic.search_vectors(matrix(*rows), 5, encoder)
+
+
+def test_a_collection_without_vectors_refuses_to_be_asked_for_them(store):
+    assert (store.info().encoder, store.info().vectors) == (None, 0)
+    with pytest.raises(InputError, match="vectors"):
+        store.search_vectors(matrix(X), 5, ENCODER)
+
+
+def test_vectors_do_not_change_what_words_find(semantic):
+    assert ids(semantic, "bridges of London") == ["p4", "p3", "p1"]

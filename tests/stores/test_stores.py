@@ -24,10 +24,9 @@ def test_no_collection_is_said_with_the_option(url):
         open_store(url)
 
 
-@pytest.mark.parametrize("url", ["elasticsearch://localhost:9200/x", "anserini:folder", "http://x/y"])
-def test_an_engine_that_is_not_there_is_named(url):
-    with pytest.raises(InputError, match=f"the engine '{url.split(':')[0]}' is not in this version.*a folder"):
-        open_store(url)
+def test_an_engine_that_is_not_there_is_named():
+    with pytest.raises(InputError, match=r"the engine 'http' is not in this version.*a folder"):
+        open_store("http://x/y")
 
 
 def test_a_folder_may_have_a_drive_letter_or_a_colon():
@@ -122,11 +121,11 @@ def test_opening_one_collection_does_not_wait_for_another(tmp_path, monkeypatch)
     begun, go_on = threading.Event(), threading.Event()
     opened = embedded.open_collection
 
-    def slow(url):
-        if url.endswith("a"):
+    def slow(address):
+        if address.url.endswith("a"):
             begun.set()
             assert go_on.wait(10)
-        return opened(url)
+        return opened(address)
 
     monkeypatch.setattr(embedded, "open_collection", slow)
     thread = threading.Thread(target=open_store, args=(str(tmp_path / "a"),))

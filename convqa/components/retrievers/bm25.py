@@ -6,13 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import ConfigDict, Field, validate_call, with_config
+from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store
-from convqa.stores.base import SearchParams, Stopwords, Store
+from convqa.stores.base import Prf, SearchParams, Stopwords, Store
 from convqa.text.bm25 import K1, B
+
+
+@with_config(ConfigDict(strict=True, extra="forbid"))
+class Feedback(TypedDict, total=False):
+    """Pseudo-relevance feedback (RM3); what is left out is as in :class:`convqa.stores.base.Prf`."""
+
+    passages: Annotated[int, Field(ge=1)]
+    terms: Annotated[int, Field(ge=1)]
+    weight: Annotated[float, Field(ge=0, le=1)]
 
 
 @component
@@ -25,6 +35,8 @@ class BM25(Retriever):
         with published BM25 runs).
     :param texts: how many top hits carry their passage for the stations behind.
     :param filter: meta field -> accepted values.
+    :param prf: RM3 feedback: mix the query, with ``weight`` (.5), with the ``terms`` (10) best words of the first
+        ``passages`` (10); ``{}`` is feedback with these defaults. Only an Anserini index offers it.
     """
 
     needs_collection = True
@@ -40,6 +52,7 @@ class BM25(Retriever):
         stopwords: Stopwords = "default",
         texts: Annotated[int, Field(ge=0)] = 20,
         filter: dict[str, list[MetaValue]] | None = None,
+        prf: Feedback | None = None,
     ) -> None:
         self.collection = collection
         self.top_k = top_k
@@ -49,6 +62,7 @@ class BM25(Retriever):
         self.stopwords = stopwords
         self.texts = texts
         self.filter = filter
+        self.prf = prf
         self._store: Store | None = None
 
     def warm_up(self) -> None:
@@ -73,4 +87,5 @@ class BM25(Retriever):
         accepted: Mapping[str, tuple[MetaValue, ...]] | None = (
             None if self.filter is None else {name: tuple(values) for name, values in self.filter.items()}
         )
-        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, None, accepted)
+        prf = None if self.prf is None else Prf(**self.prf)
+        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, prf, accepted)

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from convqa.files import unwritable
+
 OFFSET = np.dtype("<i8")
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Say which collection could not be written when the system refuses to write.
+
+    :raises InputError: if this is no place to write to.
+    :raises StorageFull: for no space.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(f"collection {folder}", error) from error
 
 
 def array(path: Path, dtype: np.dtype[Any] | str, size: int) -> NDArray[Any]:

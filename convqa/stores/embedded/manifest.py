@@ -11,10 +11,13 @@ import orjson
 
 from convqa.errors import InputError, StoreDamaged
 from convqa.files import whole_file
+from convqa.stores.base import Encoder, VectorOptions
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
-VERSION = 1
+VERSION = 2
+_WITHOUT_VECTORS = 1
+"""The format of a collection without vectors: versions of convqa that know no vectors open it too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,28 @@ class FieldTotals:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorState:
+    """The vectors of ``count`` passages, in ``rows`` rows of the files of ``epoch``.
+
+    ``generation`` counts the commits that changed them; ``digest`` names what was written, whatever the folder.
+    """
+
+    encoder: Encoder
+    options: VectorOptions
+    generation: int
+    epoch: int
+    rows: int
+    count: int
+    digest: str
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> VectorState:
+        """:raises KeyError, TypeError, ValueError: for what is not as it was written."""
+        numbers = {name: int(data[name]) for name in ("generation", "epoch", "rows", "count")}
+        return cls(Encoder(**data["encoder"]), VectorOptions(**data["options"]), **numbers, digest=str(data["digest"]))
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """``numbers`` passages were ever added and ``count`` of them live; ``files`` are names with their bytes in use."""
 
@@ -44,12 +69,16 @@ class Manifest:
         default_factory=lambda: {"all": FieldTotals(), "text": FieldTotals(), "title": FieldTotals()}
     )
     files: dict[str, int] = field(default_factory=dict)
+    vectors: VectorState | None = None
 
     def write(self, folder: Path) -> None:
         """Replace the folder's manifest, whole or not at all, and make it last."""
-        data = orjson.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, option=orjson.OPT_INDENT_2)
+        data = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        if self.vectors is None:
+            del data["vectors"]
+            data["version"] = _WITHOUT_VECTORS
         with whole_file(folder / NAME) as file:
-            file.write(data)
+            file.write(orjson.dumps(data, option=orjson.OPT_INDENT_2))
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -68,7 +97,7 @@ class Manifest:
             )
         try:
             manifest = cls._of(data)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise StoreDamaged(f"{folder / NAME} lacks or garbles {error}. {_ADVICE_DAMAGED}") from error
         manifest._check_files(folder)
         return manifest
@@ -103,6 +132,7 @@ class Manifest:
             str(data["checksum"]),
             {name: FieldTotals(**totals) for name, totals in data["totals"].items()},
             {str(name): int(size) for name, size in data["files"].items()},
+            VectorState.of(data["vectors"]) if data.get("vectors") else None,
         )
 
     def _check_files(self, folder: Path) -> None:

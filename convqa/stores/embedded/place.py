@@ -23,10 +23,11 @@ from convqa.files import sync_directory
 from convqa.stores.address import Address
 from convqa.stores.embedded import index
 from convqa.stores.embedded import manifest as manifests
+from convqa.stores.embedded.files import writing
 from convqa.stores.embedded.manifest import FORMAT, NAME, Identity, Manifest
 from convqa.stores.embedded.snapshot import Snapshot
 from convqa.stores.embedded.store import Embedded
-from convqa.stores.embedded.writer import LOCK, writing
+from convqa.stores.embedded.writer import LOCK
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)

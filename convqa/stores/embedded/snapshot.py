@@ -22,6 +22,7 @@ from convqa.stores.embedded.forward import Forward
 from convqa.stores.embedded.index import CandidateIndex
 from convqa.stores.embedded.lookup import HASH, NUMBER, Lookup, hashed
 from convqa.stores.embedded.manifest import Manifest
+from convqa.stores.embedded.vectors import Vectors
 from convqa.stores.embedded.vocabulary import Vocabulary
 from convqa.text.analysis import Analyzer, analyzer, weigh
 from convqa.text.bm25 import K1, B, bm25
@@ -58,6 +59,7 @@ class Snapshot:
         )
         self.deleted = array(folder / f"deleted.{generation}", NUMBER, sizes[f"deleted.{generation}"])
         self.candidates = CandidateIndex(folder)
+        self.vectors = None if manifest.vectors is None else Vectors(folder, manifest, manifest.vectors)
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -101,6 +103,18 @@ class Snapshot:
             if number not in deleted:
                 yield self._passage(number)
 
+    def without_vectors(self) -> Iterator[Passage]:
+        """Live passages that have no vector, in the order of adding."""
+        done = np.zeros(self.manifest.numbers, bool)
+        done[self.deleted] = True
+        try:
+            if self.vectors is not None:
+                done[self.vectors.passages()] = True
+        except _GARBLED as error:
+            raise manifests.damaged(self._folder, error) from error
+        for number in np.flatnonzero(~done).tolist():
+            yield self._passage(number)
+
     def _passage(self, number: int, id: str | None = None) -> Passage:
         """A passage; ``id``, where given, is what it must be."""
         try:
@@ -125,7 +139,17 @@ class Snapshot:
         terms = np.fromiter(known.values(), np.int64, len(known))
         try:
             numbers, scores = self._scored(terms, {token: weights[token] for token in known}, k, params, slots)
-            return self._ranking(numbers, scores, k, texts)
+            found = scores > 0
+            return self._ranking(numbers[found], scores[found], k, texts)
+        except _GARBLED as error:
+            raise manifests.damaged(self._folder, error) from error
+
+    def search_vectors(self, matrix: NDArray[np.float32], k: int, texts: int) -> list[Ranking]:
+        """Rank the best ``k`` of the passages that have vectors, for each row."""
+        if self.vectors is None or k < 1:
+            return [Ranking()] * len(matrix)
+        try:
+            return [self._ranking(numbers, scores, k, texts) for numbers, scores in self.vectors.best(matrix, k)]
         except _GARBLED as error:
             raise manifests.damaged(self._folder, error) from error
 
@@ -190,7 +214,7 @@ class Snapshot:
     def _ranking(self, numbers: NDArray[np.int64], scores: NDArray[np.float32], k: int, texts: int) -> Ranking:
         order = np.argsort(-scores, kind="stable")
         ranked = scores[order]
-        cut = min(k, int(np.count_nonzero(ranked > 0)))
+        cut = min(k, len(ranked))
         if cut == 0:
             return Ranking()
         end = int(np.searchsorted(-ranked, -ranked[cut - 1], side="right"))

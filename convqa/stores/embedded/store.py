@@ -15,9 +15,10 @@ from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
 from convqa.stores.base import Encoder, Info, SearchParams, VectorOptions, refuse_encoder, refuse_unknown
 from convqa.stores.embedded.snapshot import Snapshot, search_all
+from convqa.stores.embedded.vectors import checked
 from convqa.stores.embedded.writer import Writer
 
-CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write"})
+CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors"})
 
 
 class Embedded:
@@ -36,16 +37,7 @@ class Embedded:
         self._lock = threading.Lock()
 
     def info(self) -> Info:
-        manifest = self._state().manifest
-        return Info(
-            engine="embedded",
-            count=manifest.count,
-            language=manifest.language,
-            analyzer=manifest.analyzer,
-            fields=("title", "text"),
-            checksum=manifest.checksum,
-            capabilities=CAPABILITIES,
-        )
+        return _info(self._state())
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68; passages that score 0 are no hits."""
@@ -58,20 +50,17 @@ class Embedded:
     def search_vectors(
         self, matrix: NDArray[np.floating[Any]], k: int, encoder: Encoder, texts: int = 20
     ) -> list[Ranking]:
-        refuse_encoder(encoder, self.info(), f"the embedded collection {self.folder}")
-        raise NotImplementedError
+        """See :class:`convqa.stores.base.Store`. Scores are inner products with the vectors as they are stored.
 
-    def add_vectors(
-        self,
-        ids: Sequence[str],
-        matrix: NDArray[np.floating[Any]],
-        encoder: Encoder,
-        options: VectorOptions | None = None,
-    ) -> None:
-        raise NotImplementedError
+        :raises InputError: also for a query that is no vector of the encoder, or ``hnsw`` without faiss.
+        """
+        state = self._state()
+        place = f"the embedded collection {self.folder}"
+        refuse_encoder(encoder, _info(state), place)
+        return state.search_vectors(checked(matrix, None, encoder, f"queries of {place}"), k, texts)
 
     def without_vectors(self) -> Iterator[Passage]:
-        raise NotImplementedError
+        return self._state().without_vectors()
 
     def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
         state = self._state()
@@ -93,6 +82,20 @@ class Embedded:
     def delete(self, ids: Sequence[str]) -> None:
         with self._transaction() as writer:
             writer.delete(ids)
+
+    def add_vectors(
+        self,
+        ids: Sequence[str],
+        matrix: NDArray[np.floating[Any]],
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
+        """See :class:`convqa.stores.base.WritableStore`. The texts stay as they are on disk.
+
+        :raises InputError: also for what is no vector of the encoder, or a precision that this engine lacks.
+        """
+        with self._transaction() as writer:
+            writer.add_vectors(ids, matrix, encoder, options)
 
     def commit(self) -> None:
         if self._writer is None:
@@ -130,3 +133,18 @@ class Embedded:
             self._writer = None
             writer.close()
             raise
+
+
+def _info(state: Snapshot) -> Info:
+    manifest = state.manifest
+    return Info(
+        engine="embedded",
+        count=manifest.count,
+        language=manifest.language,
+        analyzer=manifest.analyzer,
+        fields=("title", "text"),
+        checksum=manifest.checksum,
+        encoder=manifest.vectors.encoder if manifest.vectors else None,
+        vectors=manifest.vectors.count if manifest.vectors else 0,
+        capabilities=CAPABILITIES,
+    )

@@ -1,58 +1,38 @@
-"""Adds and deletes. Data goes behind what is committed; replacing the manifest commits it.
+"""One transaction on a collection's folder. Data goes behind what is committed; replacing the manifest commits it.
 
 Order of a commit: data files, files of the new generation, tantivy, manifest, then tantivy's deletions. Killed before
-the manifest: readers see the old state (they ignore numbers that it does not know), and the next writer removes the
-rest. Killed after it: readers leave out what is deleted, and the next writer deletes it again.
+the manifest: readers see the old state (they ignore numbers and rows that it does not know), and the next writer
+removes the rest. Killed after it: readers leave out what is deleted, and the next writer deletes it again. Texts and
+vectors are written apart: files of a side that does not change stay as they are.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import orjson
 from filelock import FileLock, Timeout
+from numpy.typing import NDArray
 
 from convqa.domain import Passage
-from convqa.errors import WorkError
-from convqa.files import unwritable
-from convqa.stores.content import content, digest, duplicate
-from convqa.stores.embedded.files import Appender, BlobAppender, write_array
-from convqa.stores.embedded.forward import ForwardAppender
-from convqa.stores.embedded.index import IndexWriter
-from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, hashed
+from convqa.errors import InputError, WorkError
+from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.embedded import vectors as layout
+from convqa.stores.embedded.files import writing
+from convqa.stores.embedded.lookup import NUMBER
 from convqa.stores.embedded.manifest import Manifest
 from convqa.stores.embedded.snapshot import Snapshot
-from convqa.stores.embedded.totals import Totals
-from convqa.stores.embedded.vocabulary import VocabularyWriter
-from convqa.text.analysis import analyzer
-
-logger = logging.getLogger(__name__)
+from convqa.stores.embedded.textwriter import TextWriter
+from convqa.stores.embedded.vectorwriter import VectorWriter
 
 LOCK = "writer.lock"
-_BATCH = 2000
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Say which collection could not be written when the system refuses to write.
-
-    :raises InputError: if this is no place to write to.
-    :raises StorageFull: for no space.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise unwritable(f"collection {folder}", error) from error
 
 
 class Writer:
-    """One transaction: any number of adds and deletes, then ``commit`` or ``close`` (which drops them).
+    """Any number of adds and deletes, then ``commit`` or ``close`` (which drops them).
 
     :raises WorkError: if another writer is at work on the folder.
     """
@@ -60,6 +40,8 @@ class Writer:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = FileLock(folder / LOCK)
+        self._text: TextWriter | None = None
+        self._vectors: VectorWriter | None = None
         with writing(folder):
             try:
                 self._lock.acquire(timeout=0)
@@ -67,155 +49,79 @@ class Writer:
                 raise WorkError(f"collection {folder} is being written by another process; try again later") from None
         try:
             with writing(folder):
-                self._begin(Snapshot.open(folder))
+                self._base = Snapshot.open(folder)
+                layout.sweep(folder, self._base.manifest)
         except BaseException:
             self._lock.release()
             raise
 
-    def _begin(self, base: Snapshot) -> None:
-        manifest = base.manifest
-        self._base = base
-        self._analyzer = analyzer(manifest.language)
-        self._numbers = manifest.numbers
-        self._totals = Totals.of(manifest)
-        self._repeated = 0
-        self._deleted = set(base.deleted.tolist())
-        self._lookup = GrowingLookup(base.lookup)
-        self._vocabulary = VocabularyWriter(base.vocabulary)
-        sizes = manifest.files
-        self._passages = BlobAppender(self._folder, "passages", sizes)
-        self._ids = BlobAppender(self._folder, "ids", sizes)
-        self._forward = ForwardAppender(self._folder, sizes)
-        self._lengths = Appender(self._folder / "lengths", sizes.get("lengths", 0))
-        self._index = IndexWriter(self._folder)
-        self._index.forget_from(self._numbers)
-        self._index.forget(self._deleted)
-
     def add(self, passages: Iterable[Passage]) -> None:
-        """Add passages; one that is there already, word for word, is skipped.
-
-        :raises InputError: for an id that is there with another content.
-        """
-        stream = iter(passages)
-        while batch := list(islice(stream, _BATCH)):
-            fresh = self._fresh([_Entry.of(passage) for passage in batch])
-            if fresh:
-                with writing(self._folder):
-                    self._append(fresh)
-
-    def _fresh(self, batch: Sequence[_Entry]) -> list[_Entry]:
-        """Of a batch what is not there yet."""
-        fresh: dict[bytes, _Entry] = {}
-        for entry, perhaps in zip(batch, self._lookup.contains([entry.hash for entry in batch]), strict=True):
-            known = fresh[entry.id].data if entry.id in fresh else self._stored(entry) if perhaps else None
-            if known is None:
-                fresh[entry.id] = entry
-            elif known == entry.data:
-                self._repeated += 1
-            else:
-                raise duplicate(orjson.loads(known)["text"], entry.passage)
-        return list(fresh.values())
-
-    def _stored(self, entry: _Entry) -> bytes | None:
-        number = self._find(entry.passage.id)
-        return None if number is None else self._passages[number]
-
-    def _find(self, id: str) -> int | None:
-        """A live passage's number, committed or not."""
-        try:
-            wanted, found = id.encode(), self._lookup.find(hashed(id))
-        except UnicodeEncodeError:
-            return None
-        return next((number for number in found if number not in self._deleted and self._ids[number] == wanted), None)
-
-    def _append(self, entries: Sequence[_Entry]) -> None:
-        tokens, vocabulary = self._analyzer.tokens, self._vocabulary
-        texts = [tokens(entry.passage.text) for entry in entries]
-        titles = [tokens(entry.passage.title) for entry in entries]
-        for number, (entry, text, title) in enumerate(zip(entries, texts, titles, strict=True), self._numbers):
-            self._index.add(number, text, title, entry.passage.meta)
-        terms = self._forward.extend(
-            [[vocabulary[token] for token in text] for text in texts],
-            [[vocabulary[token] for token in title] for title in titles],
-        )
-        self._vocabulary.count(terms)
-        lengths = np.array([list(map(len, texts)), list(map(len, titles))], NUMBER).T
-        self._lengths.append(np.ascontiguousarray(lengths).data)
-        self._passages.extend([entry.data for entry in entries])
-        self._ids.extend([entry.id for entry in entries])
-        last = self._numbers + len(entries)
-        self._lookup.extend([entry.hash for entry in entries], range(self._numbers, last))
-        self._totals.add(lengths)
-        self._totals.checksum += sum(digest(entry.data) for entry in entries)
-        self._numbers = last
+        """See :meth:`TextWriter.add`."""
+        self._texts().add(passages)
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete passages by id; ids that are not there are counted in one warning."""
-        missing = 0
-        with writing(self._folder):
-            for id in ids:
-                number = self._find(id)
-                if number is None:
-                    missing += 1
-                else:
-                    self._delete(number)
-        if missing:
-            logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._folder)
+        """See :meth:`TextWriter.delete`."""
+        self._texts().delete(ids)
 
-    def _delete(self, number: int) -> None:
-        self._deleted.add(number)
-        self._vocabulary.count(self._forward.terms(number), -1)
-        width = 2 * NUMBER.itemsize
-        lengths = np.frombuffer(self._lengths.read(number * width, (number + 1) * width), NUMBER).reshape(1, 2)
-        self._totals.add(lengths, -1)
-        self._totals.checksum -= digest(self._passages[number])
+    def add_vectors(
+        self, ids: Sequence[str], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None
+    ) -> None:
+        """See :meth:`VectorWriter.add`.
+
+        :raises InputError: for an id that is not in the collection, too.
+        """
+        find = self._base.number if self._text is None else self._text.number
+        numbers = [find(id) for id in ids]
+        unknown = [id for id, number in zip(ids, numbers, strict=True) if number is None]
+        if unknown:
+            raise InputError(
+                f"collection {self._folder}: {len(unknown)} of {len(ids)} vectors are of passages that it does not "
+                f"have, first of {unknown[0]!r}. Add the passages first, or leave these vectors out."
+            )
+        with writing(self._folder):
+            self._vector_side().add(np.array(numbers, NUMBER), matrix, encoder, options)
+
+    def _texts(self) -> TextWriter:
+        if self._text is None:
+            with writing(self._folder):
+                self._text = TextWriter(self._folder, self._base)
+        return self._text
+
+    def _vector_side(self) -> VectorWriter:
+        if self._vectors is None:
+            self._vectors = VectorWriter(self._folder, self._base.manifest)
+        return self._vectors
 
     def commit(self) -> None:
         """Make all that was added and deleted visible to readers that open now, and end the transaction."""
+        text = self._text
         with writing(self._folder):
             manifest = self._write_files()
-            self._index.commit()
+            if text is not None:
+                text.commit_index()
             manifest.write(self._folder)
-            newly = self._deleted - set(self._base.deleted.tolist())
-            if newly:
-                self._index.forget(newly)
-                self._index.commit()
+            if text is not None:
+                text.forget_deleted()
             for name in self._base.manifest.files.keys() - manifest.files.keys():
                 (self._folder / name).unlink(missing_ok=True)
-        if self._repeated:
-            logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
+            layout.sweep(self._folder, manifest)
         self.close()
 
     def _write_files(self) -> Manifest:
-        generation, folder = self._base.manifest.generation + 1, self._folder
-        files = self._passages.sync() | self._ids.sync() | self._forward.sync()
-        self._lengths.sync()
-        files["lengths"] = self._lengths.size
-        files |= self._vocabulary.write(folder, generation)
-        deleted = np.array(sorted(self._deleted), NUMBER)
-        lookup = self._lookup.whole().without(deleted)
-        for name, values in (("ids.hashes", lookup.hashes), ("ids.numbers", lookup.numbers), ("deleted", deleted)):
-            files[f"{name}.{generation}"] = write_array(folder / f"{name}.{generation}", values)
-        count = self._numbers - len(self._deleted)
-        return self._totals.manifest(self._base.manifest, generation, self._numbers, count, files)
+        base = self._base.manifest
+        manifest = base if self._text is None else self._text.write()
+        deleted = self._base.deleted if self._text is None else np.array(sorted(self._text.deleted), NUMBER)
+        if base.vectors is not None and len(deleted) > len(self._base.deleted):
+            self._vector_side()
+        if self._vectors is None:
+            return replace(manifest, files={**manifest.files, **layout.files_of(base)})
+        state, files = self._vectors.write(deleted)
+        texts = {name: size for name, size in manifest.files.items() if not layout.is_ours(name)}
+        return replace(manifest, vectors=state, files={**texts, **files})
 
     def close(self) -> None:
         """End; what was not committed is dropped."""
-        for part in (self._passages, self._ids, self._forward, self._lengths, self._index):
-            part.close()
+        for part in (self._text, self._vectors):
+            if part is not None:
+                part.close()
         self._lock.release()
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A passage with its id and itself as they are stored."""
-
-    passage: Passage
-    id: bytes
-    hash: int
-    data: bytes
-
-    @classmethod
-    def of(cls, passage: Passage) -> _Entry:
-        data = content(passage)
-        return cls(passage, passage.id.encode(), hashed(passage.id), data)

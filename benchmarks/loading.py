@@ -1,0 +1,100 @@
+"""Loading passages into Elasticsearch: convqa's way beside elasticsearch.helpers.streaming_bulk as it comes.
+
+Both send the same documents (schema.py), analysed on the fly, into an index of one shard without replicas; that of
+streaming_bulk refreshes as by default (once a second). Rates of streaming_bulk are until the last document can be
+found. Of convqa: until the last is acknowledged, and until the collection is in place, with count and checksum verified
+and its segments merged into one. The rounds go through the ways in turn; each row is the median of its rounds.
+
+    python tests/services/elasticsearch_server.py run -- python benchmarks/loading.py [--count 27065] [--rounds 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+from elasticsearch.helpers import streaming_bulk
+from million import synthetic
+
+from convqa.domain import Passage
+from convqa.stores import create_store, delete_store
+from convqa.stores.elasticsearch.connect import Target, client
+from convqa.stores.elasticsearch.loading import document, with_content
+from convqa.stores.elasticsearch.schema import Record, mappings, settings
+from convqa.text.analysis import analyzer
+
+THREADS = (1, 2, 4)
+
+
+def plain(server: str, passages: list[Passage]) -> dict[str, float]:
+    """streaming_bulk with its defaults: 500 documents a request, one thread."""
+    target = Target.parse(f"{server}/loading-{uuid.uuid4().hex[:8]}")
+    known = client(target)
+    made = {**settings(1, 0, 0.82, 0.68), "refresh_interval": None}
+    known.indices.create(index=target.index, settings=made, mappings=mappings(Record("en", "convqa-en-1", 0.82, 0.68)))
+    start = time.perf_counter()
+    for _ in streaming_bulk(known, actions(target.index, passages)):
+        pass
+    known.indices.refresh(index=target.index)
+    wall = time.perf_counter() - start
+    assert known.count(index=target.index)["count"] == len(passages)
+    known.indices.delete(index=target.index)
+    return {"streaming_bulk, defaults": len(passages) / wall}
+
+
+def actions(index: str, passages: list[Passage]) -> Iterator[dict[str, Any]]:
+    words = analyzer("en")
+    for place, (passage, data) in enumerate(with_content(passages)):
+        item = document(words, passage, data, 0, place)
+        yield {"_op_type": "create", "_index": index, "_id": item.key, "_source": orjson.loads(item.body)}
+
+
+def ours(server: str, passages: list[Passage], threads: int) -> dict[str, float]:
+    url = f"{server}/loading-{uuid.uuid4().hex[:8]}"
+    start = time.perf_counter()
+    with create_store(url, "en", settings={"threads": threads}) as store:
+        store.add(passages)
+        loaded = time.perf_counter() - start
+    wall = time.perf_counter() - start
+    delete_store(url)
+    name = f"convqa, {threads} sending"
+    return {f"{name}: loaded": len(passages) / loaded, f"{name}: in place": len(passages) / wall}
+
+
+def main() -> None:
+    root = Path(__file__).resolve().parents[1]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server", default=os.environ.get("CONVQA_TEST_ELASTICSEARCH"))
+    parser.add_argument("--count", type=int, default=27_065)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
+    args = parser.parse_args()
+    passages = [Passage.from_json(record) for record in synthetic(args.data, args.count)]
+    # Words that were seen are remembered by the analysis: not at the cost of whoever comes first.
+    words = analyzer("en")
+    for passage in passages:
+        words.tokens(passage.text)
+    rates: dict[str, list[float]] = {}
+    for _ in range(args.rounds):
+        found = plain(args.server, passages)
+        for threads in THREADS:
+            found |= ours(args.server, passages, threads)
+        for name, rate in found.items():
+            rates.setdefault(name, []).append(rate)
+    first = statistics.median(next(iter(rates.values())))
+    print(f"{len(passages):,} passages, median of {args.rounds} rounds\n")
+    print("| way | passages/s | ratio | rounds |\n|---|---|---|---|")
+    for name, found_rates in rates.items():
+        rate = statistics.median(found_rates)
+        print(f"| {name} | {rate:,.0f} | {rate / first:.2f} | {', '.join(f'{each:,.0f}' for each in found_rates)} |")
+
+
+if __name__ == "__main__":
+    main()

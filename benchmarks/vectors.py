@@ -1,0 +1,254 @@
+"""Vectors in a store: recall@100 against exact search, queries/s, memory, time to load, bytes on disk.
+
+Two collections. ``real``: the 27,065 texts of lucene_equality.py and 1,000 of its questions, encoded by latent semantic
+analysis to 384 dimensions (tf-idf of our tokens, randomised SVD: Halko et al. 2011). They are real texts, but not a
+neural encoder's vectors. ``synthetic``: a random mixture, 3,000 centres in 96 dimensions of 384 and noise around them;
+300 questions of the same kind. Every row is a collection of its own, made and searched through the protocol of stores,
+each phase in a process of its own; ``faiss Flat`` stands beside them as the library alone.
+
+``--elasticsearch`` adds rows of a server (elasticsearch://HOST:PORT; its indexes are deleted again).
+
+    python benchmarks/vectors.py [--set real] [--set synthetic] [--elasticsearch URL] [--scratch FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vector_sets import BLOCK, DIMENSION, Matrix, mixture, real
+
+K = 100
+BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A way of keeping vectors. ``engine``: a store's, or faiss by itself."""
+
+    engine: str
+    precision: str
+    index: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.engine} {self.precision} {self.index}"
+
+
+ROWS = [
+    Row("embedded", "float32", "exact"),
+    Row("embedded", "float16", "exact"),
+    Row("embedded", "int8", "exact"),
+    Row("embedded", "float32", "hnsw"),
+    Row("embedded", "int8", "hnsw"),
+    Row("faiss", "float32", "Flat"),
+    Row("elasticsearch", "float32", "exact"),
+    Row("elasticsearch", "float32", "hnsw"),
+    Row("elasticsearch", "int8", "hnsw"),
+    Row("elasticsearch", "bit", "hnsw"),
+]
+
+
+def prepare(args: argparse.Namespace) -> dict[str, float]:
+    """vectors.npy, queries.npy, truth.npy and texts.json of a set."""
+    start = time.perf_counter()
+    if args.chosen == "real":
+        texts, vectors, asked = real(args.data)
+        np.save(args.scratch / "vectors.npy", vectors)
+    else:
+        texts = [f"passage {number}" for number in range(args.count)]
+        blocks = mixture(args.count)
+        asked = next(blocks)
+        shape = (args.count, DIMENSION)
+        vectors = np.lib.format.open_memmap(args.scratch / "vectors.npy", "w+", np.float32, shape)
+        for number, block in enumerate(blocks):
+            vectors[number * BLOCK : number * BLOCK + len(block)] = block
+    np.save(args.scratch / "queries.npy", asked)
+    np.save(args.scratch / "truth.npy", _exact(vectors, asked))
+    (args.scratch / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+    return {"passages": len(texts), "questions": len(asked), "seconds": time.perf_counter() - start}
+
+
+def _exact(vectors: Matrix, asked: Matrix) -> NDArray[np.int64]:
+    """Numbers of the best ``K`` for each question."""
+    best = np.full((len(asked), 0), 0.0, np.float32)
+    numbers = np.empty((len(asked), 0), np.int64)
+    for start in range(0, len(vectors), BLOCK):
+        scores = asked @ vectors[start : start + BLOCK].T
+        best = np.concatenate((best, scores), axis=1)
+        fresh = np.broadcast_to(np.arange(start, start + scores.shape[1]), scores.shape)
+        numbers = np.concatenate((numbers, fresh), axis=1)
+        top = np.argpartition(-best, min(K, best.shape[1]) - 1, axis=1)[:, :K]
+        best, numbers = (np.take_along_axis(each, top, axis=1) for each in (best, numbers))
+    return numbers
+
+
+def build(args: argparse.Namespace) -> dict[str, float]:
+    """Texts first, then vectors in a transaction of their own, which is what is timed."""
+    from convqa.domain import Passage
+    from convqa.stores import create_store, open_store
+    from convqa.stores.base import VectorOptions, WritableStore
+
+    texts = json.loads((args.scratch / "texts.json").read_text(encoding="utf-8"))
+    with create_store(args.url, "en", replace=True) as made:
+        made.add(Passage(str(number), text) for number, text in enumerate(texts))
+    store = open_store(args.url)
+    assert isinstance(store, WritableStore)
+    _, precision, index = args.row.split()
+    start = time.perf_counter()
+    for first in range(0, len(texts), BLOCK):
+        block = _block(args, first)
+        ids = [str(number) for number in range(first, first + len(block))]
+        store.add_vectors(ids, block, _encoder(), VectorOptions(precision, index))  # type: ignore[arg-type]
+    store.commit()
+    took = time.perf_counter() - start
+    return {"load": took, "load peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
+
+
+def _block(args: argparse.Namespace, first: int) -> Matrix:
+    """Some of the vectors; the rest is not mapped, so that it does not count as memory of the process."""
+    return np.array(np.load(args.scratch / "vectors.npy", mmap_mode="r")[first : first + BLOCK])
+
+
+def _encoder() -> Any:
+    from convqa.stores.base import Encoder
+
+    return Encoder("benchmark", "0" * 64, DIMENSION)
+
+
+def search(args: argparse.Namespace) -> dict[str, float]:
+    from convqa.stores import open_store
+
+    store, encoder = open_store(args.url), _encoder()
+
+    def asking(queries: Matrix) -> list[list[int]]:
+        rankings = store.search_vectors(queries, K, encoder, texts=0)
+        return [[int(hit.id) for hit in ranking.hits] for ranking in rankings]
+
+    return _searched(args, asking)
+
+
+def flat(args: argparse.Namespace) -> dict[str, float]:
+    import faiss
+
+    index = faiss.IndexFlatIP(DIMENSION)
+    start = time.perf_counter()
+    first = 0
+    while len(block := _block(args, first)):
+        index.add(block)
+        first += len(block)
+    took = time.perf_counter() - start
+    return {"load": took, **_searched(args, lambda queries: index.search(queries, K)[1].tolist())}
+
+
+def _searched(args: argparse.Namespace, asking: Callable[[Matrix], list[list[int]]]) -> dict[str, float]:
+    """Best of three rounds: other work on the machine slows a round, nothing makes one faster."""
+    queries, truth = np.load(args.scratch / "queries.npy"), np.load(args.scratch / "truth.npy")
+    start = time.perf_counter()
+    asking(queries[:1])
+    first = time.perf_counter() - start
+    blocks = [queries[start : start + BATCH] for start in range(0, len(queries) - BATCH + 1, BATCH)]
+    rates, latencies = [], []
+    for _ in range(3):
+        start = time.perf_counter()
+        for block in blocks:
+            asking(block)
+        rates.append(BATCH * len(blocks) / (time.perf_counter() - start))
+        times = []
+        for query in queries[:50, None]:
+            start = time.perf_counter()
+            asking(query)
+            times.append(time.perf_counter() - start)
+        latencies.append(float(np.median(times)))
+    found = asking(queries)
+    shared = [len(set(mine) & set(theirs)) for mine, theirs in zip(found, truth.tolist(), strict=True)]
+    return {
+        "first": first,
+        "batch": max(rates),
+        "single": 1 / min(latencies),
+        "p50": 1e3 * min(latencies),
+        "recall": float(np.mean(shared)) / K,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+    }
+
+
+def disk(row: Row, url: str) -> float:
+    """Megabytes of what a store keeps for vectors."""
+    if row.engine == "embedded":
+        return sum(path.stat().st_size for path in Path(url).glob("vectors.*")) / 1e6
+    if row.engine == "faiss":
+        return float("nan")
+    server, name = url.removeprefix("elasticsearch://").rsplit("/", 1)
+    place = f"http://{server}/{name}*-vectors/_stats/store"
+    with urllib.request.urlopen(place) as answer:
+        return float(json.load(answer)["_all"]["primaries"]["store"]["size_in_bytes"]) / 1e6
+
+
+PHASES = {"prepare": prepare, "build": build, "search": search, "flat": flat}
+COLUMNS = ("recall@100", "batch 64, q/s", "single, q/s", "single p50, ms", "load, s", "first search, s", "disk, MB",
+           "load peak, MB", "search peak, MB")  # fmt: skip
+
+
+def report(args: argparse.Namespace, scratch: Path, chosen: str) -> None:
+    def phase(name: str, *more: str) -> dict[str, float]:
+        command = [sys.executable, __file__, "--phase", name, "--scratch", str(scratch), "--data", str(args.data)]
+        command += ["--chosen", chosen, "--count", str(args.count), *more]
+        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+    made = phase("prepare")
+    print(f"\n{chosen}: {made['passages']:,} passages, {made['questions']} questions, {DIMENSION} dimensions\n")
+    print(f"| row | {' | '.join(COLUMNS)} |\n|{'---|' * (len(COLUMNS) + 1)}")
+    for row in ROWS:
+        if (row.engine == "elasticsearch" and not args.elasticsearch) or (args.only and row.name not in args.only):
+            continue
+        url = str(scratch / "collection") if row.engine != "elasticsearch" else f"{args.elasticsearch}/bench-vectors"
+        if row.engine == "faiss":
+            found = phase("flat")
+        else:
+            found = phase("build", "--url", url, "--row", row.name)
+            found |= phase("search", "--url", url)
+        found["disk"] = disk(row, url)
+        keys = ("recall", "batch", "single", "p50", "load", "first", "disk", "load peak", "peak")
+        shown = [f"{found[key]:,.{3 if key in ('recall', 'first') else 1}f}" if key in found else "" for key in keys]
+        print(f"| {row.name} | {' | '.join(shown)} |", flush=True)
+    if args.elasticsearch:
+        from convqa.stores import delete_store, exists
+
+        if exists(f"{args.elasticsearch}/bench-vectors"):
+            delete_store(f"{args.elasticsearch}/bench-vectors")
+
+
+def main() -> None:
+    root = Path(__file__).resolve().parents[1]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", dest="sets", action="append", choices=("real", "synthetic"), help="default: both")
+    parser.add_argument("--count", type=int, default=500_000, help="of synthetic passages")
+    parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="only these rows")
+    parser.add_argument("--elasticsearch", help="a server's URL, to measure it too")
+    parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
+    parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
+    for hidden in ("phase", "chosen", "url", "row"):
+        parser.add_argument(f"--{hidden}", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.phase:
+        print(json.dumps(PHASES[args.phase](args)))
+        return
+    for chosen in args.sets or ("real", "synthetic"):
+        with tempfile.TemporaryDirectory(dir=args.scratch) as scratch:
+            report(args, Path(scratch), chosen)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""``convqa collections``: what is there, and what is done to it as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from convqa.cli.app import group
+from convqa.cli.options import K1, B, Json, Replicas, given
+from convqa.errors import InputError, StoreDamaged, StoreUnavailable
+
+if TYPE_CHECKING:
+    from convqa.stores.base import Info
+
+_NAME = "A folder, an engine's URL, a YAML file of configs/collections, or the name of a shipped one."
+
+Collection = Annotated[str, typer.Argument(metavar="COLLECTION", help=_NAME)]
+Yes = Annotated[bool, typer.Option("--yes", help="Do it. Without this only what would be done is said.")]
+
+collections = group("collections", "List, show, change and delete collections.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One line of the list. ``info`` is None where it was not asked for, or where ``problem`` says why not."""
+
+    name: str
+    url: str
+    info: Info | None = None
+    problem: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        about = {} if self.info is None else _json(self.info)
+        return {"name": self.name, "url": self.url, **about, **({"problem": self.problem} if self.problem else {})}
+
+    def line(self) -> str:
+        about = self.problem or (self.url if self.info is None else _short(self.info))
+        return f"  {self.name}  {about}"
+
+
+@collections("list")
+def list_collections(
+    place: Annotated[
+        str | None, typer.Argument(metavar="[PLACE]", help="A folder, or a server such as elasticsearch://HOST:9200.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the collections of a place; without one, those of this folder, of the cache, and the shipped files."""
+    groups = _everywhere() if place is None else {_shown(place): _found(place)}
+    if json:
+        _print_json([{"place": title, **entry.to_json()} for title, entries in groups.items() for entry in entries])
+        return
+    for title, entries in groups.items():
+        typer.echo(f"{title}:")
+        for line in [entry.line() for entry in entries] or ["  none"]:
+            typer.echo(line)
+
+
+@collections("show")
+def show_collection(collection: Collection, json: Json = False) -> None:
+    """Show a collection: its engine, passages, vectors, and what it can do."""
+    from convqa.stores import open_store
+
+    info = open_store(collection).info()
+    if json:
+        _print_json({"url": _shown(collection), **_json(info)})
+        return
+    typer.echo(f"{'collection':<12}{_shown(collection)}")
+    for name, value in _lines(info).items():
+        typer.echo(f"{name:<12}{value}")
+
+
+@collections("set")
+def set_collection(
+    collection: Collection, k1: K1 = None, b: B = None, replicas: Replicas = None, yes: Yes = False
+) -> None:
+    """Change settings of a collection on a server; an index does not answer for a moment while k1 or b change."""
+    from convqa.stores import change_store, open_store
+
+    settings = given(k1=k1, b=b, replicas=replicas)
+    if not settings:
+        raise InputError("nothing to set: give --k1, --b or --replicas.")
+    named = ", ".join(f"{name}={value}" for name, value in settings.items())
+    if not yes:
+        about = _short(open_store(collection).info())
+        raise InputError(f"this would set {named} of {_shown(collection)} ({about}). Give --yes to do it.")
+    change_store(collection, settings)
+    typer.echo(f"{_shown(collection)}: {named}")
+
+
+@collections("delete")
+def delete_collection(collection: Collection, yes: Yes = False) -> None:
+    """Delete a collection for good, with all its passages."""
+    from convqa.stores import delete_store
+
+    if not yes:
+        raise InputError(
+            f"this would delete {_shown(collection)} ({_about(collection)}) for good. Give --yes to do it."
+        )
+    delete_store(collection)
+    typer.echo(f"{_shown(collection)}: deleted")
+
+
+def _everywhere() -> dict[str, list[_Entry]]:
+    from convqa.indexing.find import cache_folder
+    from convqa.stores.address import address, shipped_names
+
+    cache = cache_folder() / "collections"
+    shipped = [_Entry(name, _shown(address(name).url)) for name in shipped_names()]
+    return {
+        f"this folder ({Path.cwd()})": _found("."),
+        f"the cache ({cache})": _found(str(cache)) if cache.is_dir() else [],
+        "files of configs/collections (not asked whether they are there)": shipped,
+    }
+
+
+def _found(place: str) -> list[_Entry]:
+    from convqa.stores import find_stores
+
+    return [_entry(url) for url in find_stores(place)]
+
+
+def _entry(url: str) -> _Entry:
+    """A collection that was found; one that cannot be opened is listed with the reason."""
+    from convqa.stores import open_store
+
+    shown = _shown(url)
+    try:
+        return _Entry(shown, shown, open_store(url).info())
+    except (InputError, StoreDamaged, StoreUnavailable) as error:
+        return _Entry(shown, shown, problem=str(error))
+
+
+def _about(collection: str) -> str:
+    """What a collection is; a damaged one may be deleted, too.
+
+    :raises InputError: if there is none.
+    """
+    from convqa.stores import open_store
+
+    try:
+        return _short(open_store(collection).info())
+    except StoreDamaged as error:
+        return f"damaged: {error}"
+
+
+def _shown(collection: str) -> str:
+    """The URL behind a name, as it may be shown."""
+    from convqa.stores.address import address
+    from convqa.stores.url import redact
+
+    return redact(address(collection).url)
+
+
+def _short(info: Info) -> str:
+    return f"{info.count} passages, {info.language}, {info.engine}"
+
+
+def _lines(info: Info) -> dict[str, object]:
+    fixed = {"k1": info.k1, "b": info.b}
+    free = "any, at search time" if {"k1", "b"} <= info.capabilities else "not known"
+    bm25 = {name: free if value is None else f"{value} (fixed)" for name, value in fixed.items()}
+    return {
+        "engine": info.engine,
+        "passages": info.count,
+        "language": info.language,
+        "analyzer": info.analyzer,
+        "fields": ", ".join(info.fields),
+        "checksum": info.checksum,
+        "vectors": _vectors(info),
+        **bm25,
+        "can": ", ".join(sorted(info.capabilities)) or "search with its own settings only",
+    }
+
+
+def _vectors(info: Info) -> str:
+    if info.encoder is None:
+        return "none"
+    encoder = info.encoder
+    return f"{info.vectors} of {encoder.name} ({encoder.dimension} dimensions, checksum {encoder.checksum})"
+
+
+def _json(info: Info) -> dict[str, Any]:
+    return {**asdict(info), "capabilities": sorted(info.capabilities)}
+
+
+def _print_json(data: object) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,202 @@
+"""What the stations that wrap a component of Haystack share: building it, asking it, and passages as its documents.
+
+A component of Haystack takes one question at a time, as plain text; it is run once for every turn. In YAML it stands
+under ``component``, written as in any pipeline of Haystack, and Haystack's loader makes it, from the modules that a
+pipeline may name and no others::
+
+    retriever:
+      type: haystack
+      init_parameters:
+        top_k: 10
+        component:
+          type: haystack.components.retrievers.in_memory.InMemoryBM25Retriever
+          init_parameters: {document_store: {type: ..., init_parameters: {...}}}
+
+A component that takes something else (an embedding, say) can be put behind its embedder in a ``SuperComponent``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from haystack import Document
+from haystack.core.serialization import (
+    component_to_dict,
+    default_from_dict,
+    default_to_dict,
+    generate_qualified_class_name,
+)
+
+from convqa.components.allowed import refusal
+from convqa.components.base import RRF_K
+from convqa.domain import Hit, MetaValue, Passage, Ranking
+from convqa.errors import InputError, RunError
+from convqa.files import mend
+from convqa.validation import names_secret, shorten
+
+_LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
+"""A user with a password in a URL."""
+
+
+class Wrapper:
+    """A station's other half: holds the component and passes on what stations and Haystack ask of it."""
+
+    component: Any
+
+    def _wrap(self, wrapped: Any, takes: Sequence[str], may_take: Sequence[str], gives: str) -> None:
+        """Keep a component whose sockets fit: it needs none but ``takes`` and ``may_take``, and has the output.
+
+        :raises InputError: for anything else, and for a secret in plain text.
+        """
+        name = type(wrapped).__name__
+        if not hasattr(wrapped, "__haystack_input__"):
+            raise InputError(
+                f"component: found {shorten(wrapped)}; wanted: a component of Haystack, as {{type: its full name, "
+                "init_parameters: {...}}."
+            )
+        inputs, outputs = wrapped.__haystack_input__._sockets_dict, wrapped.__haystack_output__._sockets_dict
+        needed = {socket for socket, details in inputs.items() if details.is_mandatory}
+        if not set(takes) <= set(inputs) or not needed <= {*takes, *may_take} or gives not in outputs:
+            found = f"takes {', '.join(inputs) or 'nothing'} and gives {', '.join(outputs) or 'nothing'}"
+            raise InputError(
+                f"component: {name} {found}; wanted: one that takes {' and '.join(takes)}, needs nothing but "
+                f"{' and '.join((*takes, *may_take))}, and gives {gives}."
+            )
+        _refuse_secrets(component_to_dict(wrapped, name)["init_parameters"], f"component {name}")
+        self.component = wrapped
+        self._inputs = frozenset(inputs)
+        self._gives = gives
+
+    def warm_up(self) -> None:
+        """Pass on to the component; called before every run, as in any pipeline of Haystack.
+
+        :raises RunError: if it fails.
+        """
+        if not hasattr(self.component, "warm_up"):
+            return
+        try:
+            self.component.warm_up()
+        except Exception as error:
+            name = type(self.component).__name__
+            raise RunError(f"{name} cannot be made ready: {type(error).__name__}: {error}") from error
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Haystack's own loading, where classes may be called as its documentation calls them: re-exported names."""
+        return default_from_dict(cls, {**data, "init_parameters": _with_full_names(data.get("init_parameters", {}))})
+
+    def to_dict(self) -> dict[str, Any]:
+        names = [name for name in inspect.signature(type(self).__init__).parameters if name != "self"]
+        parameters = {name: getattr(self, name) for name in names}
+        parameters["component"] = component_to_dict(self.component, "component")
+        return default_to_dict(self, **parameters)
+
+    def _ask(self, **sockets: Any) -> list[Any]:
+        """One run of the component, with those of the sockets that it has.
+
+        :raises ValueError: if it does not give what it declares.
+        """
+        made = self.component.run(**{name: value for name, value in sockets.items() if name in self._inputs})
+        found = made.get(self._gives) if isinstance(made, Mapping) else None
+        if isinstance(found, list):
+            return found
+        raise ValueError(f"{type(self.component).__name__} gave no list of {self._gives}: {shorten(made)}")
+
+
+def to_document(hit: Hit) -> Document:
+    """A hit with its passage as a document; title and url are fields of its ``meta``, where it has them."""
+    passage = hit.passage
+    assert passage is not None
+    named = {name: value for name, value in (("title", passage.title), ("url", passage.url)) if value}
+    return Document(id=passage.id, content=passage.text, meta={**passage.meta, **named}, score=hit.score)
+
+
+def to_passage(document: Document) -> Passage | None:
+    """A document as a passage; None where it has no text. Of its ``meta``, what is no plain value is left out."""
+    if document.content is None:
+        return None
+    meta = {name: value for name, value in document.meta.items() if _is_plain(value)}
+    title, url = (str(meta.pop(name, "")) for name in ("title", "url"))
+    (text, title, url, meta), _ = mend([document.content, title, url, meta])
+    return Passage(document.id, text, title, url, meta)
+
+
+def ranked(hits: Iterable[Hit], scored: bool) -> Ranking:
+    """Hits in the order that a component gave them as a ranking, each id once, where it came first.
+
+    Their scores stay where all are ``scored`` and none is higher than one before it; else the order says more than the
+    scores do, and rank r scores 1 / (60 + r).
+
+    :raises NotFinite: for a score that is NaN or infinite.
+    """
+    first: dict[str, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.id, hit)
+    once = list(first.values())
+    if not scored or any(above.score < below.score for above, below in pairwise(once)):
+        once = [Hit(hit.id, 1 / (RRF_K + rank), hit.passage) for rank, hit in enumerate(once, 1)]
+    return Ranking.of(once)
+
+
+def behind(ranking: Ranking, rest: Sequence[Hit]) -> Ranking:
+    """A ranking and, behind it and in their order, hits that are not in it."""
+    lowest = ranking.hits[-1].score if ranking.hits else 0.0
+    # One less than a large number is the same number in 32 bits.
+    step = max(1.0, abs(lowest) * 2**-20)
+    return Ranking(
+        (*ranking.hits, *(Hit(hit.id, lowest - step * place, hit.passage) for place, hit in enumerate(rest, 1)))
+    )
+
+
+def _with_full_names(parameters: Mapping[str, Any], place: str = "") -> dict[str, Any]:
+    """Parameters whose records of classes name the module that defines it; Haystack's loader knows no other names.
+
+    :raises InputError: for a module that a pipeline may not name, and for a class that is not there.
+    """
+    named = dict(parameters)
+    for parameter, value in parameters.items():
+        if isinstance(value, Mapping) and "." in str(value.get("type")):
+            here = f"{place}{parameter}"
+            inner = _with_full_names(value.get("init_parameters") or {}, f"{here}.")
+            named[parameter] = {"type": _full_name(str(value["type"]), here), "init_parameters": inner}
+    return named
+
+
+def _full_name(name: str, place: str) -> str:
+    module, _, attribute = name.rpartition(".")
+    if reason := refusal(module):
+        raise InputError(f"{place}.type: {reason}")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"{place}.type: there is no {name} ({error}).") from error
+    if not inspect.isclass(found):
+        raise InputError(f"{place}.type: {name} is no class.")
+    if reason := refusal(found.__module__):
+        raise InputError(f"{place}.type: {name} is {found.__module__}.{found.__name__}; {reason}")
+    return generate_qualified_class_name(found)
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, MetaValue) and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def _refuse_secrets(value: object, place: str, named: bool = False) -> None:
+    """A pipeline is saved beside every run, so no parameter holds a secret itself. ``named``: as its name says."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _refuse_secrets(inner, f"{place}: {name}", names_secret(str(name)))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _refuse_secrets(inner, place, named)
+    elif isinstance(value, str) and (_LOGIN.search(value) or (named and value)):
+        raise InputError(
+            f"{place}: a pipeline holds no secrets. Put it into the environment and name the variable there, as "
+            "{type: env_var, env_vars: [MY_SECRET], strict: true}."
+        )

@@ -1,0 +1,71 @@
+"""Any of Haystack's extractive readers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from haystack import ExtractedAnswer
+from haystack import component as haystack_component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Reader
+from convqa.components.haystack import Wrapper, to_document
+from convqa.domain import NotFinite, Passage, Ranking, Reading, Rewrite, Span, Turn
+from convqa.validation import shorten
+
+
+@haystack_component
+class Haystack(Wrapper, Reader):
+    """Let one of Haystack's readers find spans in the top passages.
+
+    It is asked with the rewritten question. An answer whose offsets do not point at its text is looked for in the
+    passage. The null score is that of the reader's "no answer" (an answer without text), and where it gives none: 0, or
+    1 if it finds nothing.
+
+    :param component: takes ``query`` and ``documents``; gives ``answers``, each an ``ExtractedAnswer``.
+    :param passages: how many of the top passages are read; those without text are passed over.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(self, component: Any, passages: Annotated[int, Field(ge=1)] = 10) -> None:
+        self._wrap(component, ["query", "documents"], [], "answers")
+        self.passages = passages
+
+    def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
+        hits = [hit for hit in ranking.hits[: self.passages] if hit.passage is not None and hit.passage.text.strip()]
+        if not hits or not rewrite.text.strip():
+            return Reading((), 1.0)
+        passages = {hit.id: hit.passage for hit in hits if hit.passage is not None}
+        answers = self._ask(query=rewrite.text, documents=[to_document(hit) for hit in hits])
+        place = {id: index for index, id in enumerate(passages)}
+        spans = [_span(answer, passages) for answer in answers if answer.data]
+        spans.sort(key=lambda span: (-span.score, place[span.passage_id], span.start, span.end))
+        once: dict[tuple[str, int, int], Span] = {}
+        for span in spans:
+            once.setdefault((span.passage_id, span.start, span.end), span)
+        nothing = [_finite(answer) for answer in answers if not answer.data]
+        return Reading(tuple(once.values()), max(nothing, default=0.0 if spans else 1.0))
+
+
+def _span(answer: ExtractedAnswer, passages: Mapping[str, Passage]) -> Span:
+    """:raises ValueError: if the answer is no quote of a passage that the reader was given."""
+    passage = None if answer.document is None else passages.get(answer.document.id)
+    if passage is None or answer.data is None:
+        raise ValueError(f"the answer {shorten(answer.data)} comes from no passage that was given")
+    start, text = -1, answer.data
+    if answer.document_offset is not None:
+        start = answer.document_offset.start
+    if start < 0 or passage.text[start : start + len(text)] != text:
+        start = passage.text.find(text)
+    if start < 0:
+        raise ValueError(f"the answer {shorten(text)} is not in passage {passage.id!r}")
+    return Span(passage.id, start, start + len(text), text, _finite(answer))
+
+
+def _finite(answer: ExtractedAnswer) -> float:
+    score = float(answer.score)
+    if not math.isfinite(score):
+        raise NotFinite(f"the score of the answer {shorten(answer.data)} is {score}: scores must be finite numbers")
+    return score

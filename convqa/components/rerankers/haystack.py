@@ -1,0 +1,46 @@
+"""Any of Haystack's rankers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from haystack import component as haystack_component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Reranker
+from convqa.components.haystack import Wrapper, behind, ranked, to_document
+from convqa.domain import Hit, Ranking, Rewrite, Turn
+
+
+@haystack_component
+class Haystack(Wrapper, Reranker):
+    """Let one of Haystack's rankers order the hits whose passages are there.
+
+    It is asked with the rewritten question. What it leaves out, and hits without their passages, stay behind what it
+    gives, in the order in which they were. Without a question, a ranking stays as it is.
+
+    :param component: takes ``documents`` and, if it likes, ``query``; gives ``documents``. If they are not in the order
+        of their scores, their order counts, and rank r scores 1 / (60 + r).
+    :param top_k: passages in a ranking; None = as many as there were.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(self, component: Any, top_k: Annotated[int, Field(ge=1)] | None = None) -> None:
+        self._wrap(component, ["documents"], ["query"], "documents")
+        self.top_k = top_k
+
+    def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
+        given = {hit.id: hit for hit in ranking.hits if hit.passage is not None}
+        if rewrite.text.strip() and given:
+            ranking = self._ordered(rewrite.text, ranking, given)
+        return Ranking(ranking.hits[: self.top_k])
+
+    def _ordered(self, question: str, ranking: Ranking, given: dict[str, Hit]) -> Ranking:
+        documents = self._ask(query=question, documents=[to_document(hit) for hit in given.values()])
+        strangers = sorted({document.id for document in documents} - given.keys())
+        if strangers:
+            raise ValueError(f"{type(self.component).__name__} gave documents that it was not given: {strangers}")
+        hits = [Hit(document.id, document.score or 0.0, given[document.id].passage) for document in documents]
+        ordered = ranked(hits, all(document.score is not None for document in documents))
+        taken = {hit.id for hit in ordered.hits}
+        return behind(ordered, [hit for hit in ranking.hits if hit.id not in taken])

@@ -1,0 +1,7 @@
+"""Lucene indexes that Anserini made, as shared tasks hand them out: read only."""
+
+from __future__ import annotations
+
+from convqa.stores.anserini.place import change, create, delete, find, identity, is_index, key, open_collection
+
+__all__ = ["change", "create", "delete", "find", "identity", "is_index", "key", "open_collection"]

@@ -1,0 +1,117 @@
+"""A Lucene index that is open for reading, with Lucene's own classes over Anserini's fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from convqa.domain import Passage
+from convqa.errors import InputError, WorkError
+from convqa.stores.anserini.errors import reading
+from convqa.stores.anserini.java import java_class
+from convqa.stores.anserini.passages import passage
+
+ID, CONTENTS, RAW = "id", "contents", "raw"
+"""Anserini's fields."""
+
+
+class Index:
+    """``reader`` is Lucene's. ``lucene8``: from before Lucene 9, whose ids cannot be sorted by; the test is Anserini's.
+
+    :raises InputError: if it cannot be read, or is none of Anserini's.
+    :raises StoreDamaged: if files are missing or not as they were written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with reading(folder):
+            directory = java_class("org.apache.lucene.store.FSDirectory").open(
+                java_class("java.nio.file.Paths").get(str(folder.absolute()))
+            )
+            self.reader = java_class("org.apache.lucene.index.DirectoryReader").open(directory)
+            said = str(self.reader.toString())
+            self.lucene8 = "lucene.version=9" not in said and "lucene.version=10" not in said
+            self.count = int(self.reader.numDocs())
+        self._check()
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keeps the files open, also when another thread closes the index meanwhile: Java would die of reading on."""
+        with reading(self.folder):
+            if not self.reader.tryIncRef():
+                raise WorkError(f"the index {self.folder} is closed")
+            try:
+                yield
+            finally:
+                self.reader.decRef()
+
+    def close(self) -> None:
+        with reading(self.folder):
+            self.reader.close()
+
+    def numbers(self) -> Iterator[int]:
+        """Lucene's numbers of all documents that are not deleted."""
+        live: Any = java_class("org.apache.lucene.index.MultiBits").getLiveDocs(self.reader)
+        return (number for number in range(self.reader.maxDoc()) if live is None or live.get(number))
+
+    def number(self, id: str) -> int | None:
+        """Lucene's number of the document of this id."""
+        try:
+            id.encode("utf-8")
+        except UnicodeEncodeError:
+            return None
+        found = java_class("io.anserini.index.IndexReaderUtils").convertDocidToLuceneDocid(self.reader, id)
+        return None if found < 0 else int(found)
+
+    def documents(self) -> Any:
+        """Lucene's reader of stored fields, for one thread."""
+        return self.reader.storedFields()
+
+    def passage(self, number: int, documents: Any = None) -> Passage:
+        """:raises InputError: if its text is not stored."""
+        document = (documents or self.documents()).document(number)
+        found = passage(str(document.get(ID)), _text(document.get(RAW)), _text(document.get(CONTENTS)))
+        if found is None:
+            raise InputError(
+                f"the index {self.folder} does not keep the text of document {str(document.get(ID))!r}: wanted in it a "
+                f"stored field {RAW!r} (JSON with {CONTENTS!r}, or plain text) or {CONTENTS!r}. Index the passages "
+                "again with Anserini's option -storeRaw."
+            )
+        return found
+
+    @cached_property
+    def has_vectors(self) -> bool:
+        """Whether term vectors are stored (Anserini's ``-storeDocvectors``), which feedback reads."""
+        with self.in_use():
+            return self.count == 0 or self.reader.termVectors().get(next(self.numbers())) is not None
+
+    @cached_property
+    def has_json(self) -> bool:
+        """Whether ``raw`` is JSON, from which feedback can count the terms of a document where there are no vectors."""
+        with self.in_use():
+            raw = _text(self.documents().document(next(self.numbers())).get(RAW)) if self.count else None
+        return raw is not None and raw.lstrip().startswith("{")
+
+    def _check(self) -> None:
+        """Look at the first document."""
+        if not self.count:
+            return
+        try:
+            with self.in_use():
+                first = next(self.numbers())
+                if self.documents().document(first).get(ID) is None:
+                    raise InputError(
+                        f"the index {self.folder} has no stored field {ID!r}: Anserini did not make it. Index the "
+                        "passages again with Anserini or with convqa index."
+                    )
+                self.passage(first)
+        except BaseException:
+            self.close()
+            raise
+
+
+def _text(stored: Any) -> str | None:
+    return None if stored is None else str(stored)

@@ -1,0 +1,118 @@
+"""The place of an Anserini index: a folder of Lucene's files, which is only ever read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from convqa.errors import InputError
+from convqa.stores.address import Address
+
+if TYPE_CHECKING:
+    from convqa.stores.anserini.store import Anserini
+
+SCHEME = "anserini:"
+LANGUAGE = "en"
+
+_SEGMENTS = "segments_"
+_LOCK = "write.lock"
+
+
+def folder_of(address: Address) -> Path:
+    return Path(address.url.removeprefix(SCHEME))
+
+
+def key(address: Address) -> str:
+    return SCHEME + os.path.join(os.getcwd(), folder_of(address))
+
+
+def identity(address: Address) -> str | None:
+    return fingerprint(folder_of(address))
+
+
+def is_index(folder: Path) -> bool:
+    """Whether a folder has Lucene's list of segments; no Java is asked."""
+    try:
+        return any(name.startswith(_SEGMENTS) for name in os.listdir(folder))
+    except OSError:
+        return False
+
+
+def fingerprint(folder: Path) -> str | None:
+    """A checksum that changes whenever the index does, without reading it: of the list of segments, in which every
+    segment has a random id from its making, and of names and sizes of all files. None where there is no index.
+    """
+    try:
+        files = [(name, (folder / name).stat().st_size) for name in sorted(os.listdir(folder)) if name != _LOCK]
+        lists = [name for name, _ in files if name.startswith(_SEGMENTS)]
+        if not lists:
+            return None
+        digest = blake2b(repr(files).encode("utf-8", "surrogateescape"), digest_size=16)
+        for name in lists:
+            digest.update((folder / name).read_bytes())
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
+def open_collection(address: Address) -> Anserini:
+    """:raises InputError, StoreDamaged: see :class:`convqa.stores.anserini.store.Anserini`."""
+    folder = folder_of(address)
+    if address.fields is not None:
+        raise InputError(f"collection {address.url}: Anserini has fields of its own; leave fields out.")
+    if address.language not in (None, LANGUAGE):
+        raise InputError(
+            f"collection {address.url}: Anserini indexes are searched in English here; found language "
+            f"{address.language!r}. Index the passages with convqa index --language {address.language}."
+        )
+    if not folder.is_dir():
+        raise InputError(f"collection {address.url}: folder {folder} does not exist.")
+    if not is_index(folder):
+        raise InputError(
+            f"collection {address.url}: there is no Lucene index in {folder} (no file {_SEGMENTS}N)."
+            + "".join(f" Inside it there is one: {inside}." for inside in _inside(folder)[:1])
+        )
+    from convqa.stores.anserini.store import Anserini
+
+    return Anserini(folder)
+
+
+def create(
+    address: Address,
+    language: str,  # noqa: ARG001
+    replace: bool = False,  # noqa: ARG001
+    settings: Mapping[str, object] | None = None,  # noqa: ARG001
+) -> NoReturn:
+    """:raises InputError: always: Anserini makes its indexes."""
+    raise InputError(
+        f"{folder_of(address)} is a place for an Anserini index, which convqa only reads. Give another place for a "
+        "collection of convqa's, or make the index with Anserini's IndexCollection (-storeRaw)."
+    )
+
+
+def delete(address: Address) -> NoReturn:
+    """:raises InputError: always."""
+    raise InputError(f"{folder_of(address)} is an Anserini index, which convqa only reads: nothing is deleted.")
+
+
+def change(address: Address, settings: Mapping[str, object]) -> None:
+    """:raises InputError: always: k1 and b are given at search time, and nothing else can be set."""
+    raise InputError(
+        f"{folder_of(address)} is an Anserini index, which has no settings: k1 and b are given at search time. Found "
+        f"{', '.join(sorted(settings)) or 'none'}."
+    )
+
+
+def find(address: Address) -> list[str]:
+    """The indexes in a folder: itself, or those directly inside."""
+    folder = folder_of(address)
+    if not folder.is_dir():
+        raise InputError(f"folder {folder} does not exist.")
+    return [SCHEME + str(path) for path in ([folder] if is_index(folder) else _inside(folder))]
+
+
+def _inside(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_dir() and is_index(path))

@@ -1,0 +1,209 @@
+"""BM25 and RM3 as Anserini's SimpleSearcher computes them: the same ids, order and scores, ties included.
+
+What differs is the way out of Java. SimpleSearcher reads the stored text of every hit, which takes longer than the
+search; here ids come from what Lucene sorted by, and a whole ranking leaves Java as one JSON string.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+import orjson
+
+from convqa.domain import Query
+from convqa.errors import InputError
+from convqa.stores.anserini.errors import CLAUSES, name_of
+from convqa.stores.anserini.index import CONTENTS, ID, Index
+from convqa.stores.anserini.java import java_class
+from convqa.stores.base import Prf, Stopwords
+from convqa.text.analysis import Analyzer, analyzer, weigh
+
+FEEDBACK_DEPTH = 50
+"""How deep Anserini searches for feedback at most, whatever is asked."""
+
+_STEP = np.float32(1e-4)
+_NUDGE = np.float32(1e-6)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit. ``number`` is Lucene's."""
+
+    id: str
+    score: float
+    number: int
+
+
+class Tokens(Analyzer):
+    """Anserini's tokens of an English text; words and stop words are ours."""
+
+    def tokens(self, text: str) -> list[str]:
+        return [str(token) for token in _analyzed(text)]
+
+
+class Search:
+    """Searches an index with one k1 and b. Many threads may use it at once."""
+
+    def __init__(self, index: Index, k1: float, b: float) -> None:
+        self._index = index
+        self._searcher = java_class("org.apache.lucene.search.IndexSearcher")(index.reader)
+        self._searcher.setSimilarity(java_class("org.apache.lucene.search.similarities.BM25Similarity")(k1, b))
+
+    def rank(self, query: Query, k: int, stopwords: Stopwords, prf: Prf | None) -> list[Found]:
+        """The best ``k`` passages for a query in SimpleSearcher's order.
+
+        A query without history terms is what SimpleSearcher makes of its text; one with them has a weighted clause for
+        each token of Anserini's analyzer.
+        """
+        query = Query(_speakable(query.text), tuple((_speakable(term), weight) for term, weight in query.terms))
+        asked = None if query.terms or stopwords != "default" else self._plain(query.text)
+        if asked is not None:
+            return self._top(asked, k) if prf is None else self._fed_back(asked, query.text, k, prf)
+        weights = weigh(query, _tokens(), stopwords)
+        if not weights:
+            return []
+        if prf is not None:
+            weights = self._mixed(weights, query.text, prf)
+        return self._top(self._weighted(weights), k)
+
+    def _plain(self, text: str) -> Any | None:
+        """SimpleSearcher's query for a text; None where it has too many words for Lucene."""
+        import jpype
+
+        try:
+            return self._generator.buildQuery(CONTENTS, _java_analyzer(), text)
+        except jpype.JException as error:
+            if CLAUSES in name_of(error):
+                return None
+            raise
+
+    def _weighted(self, weights: Mapping[str, float]) -> Any:
+        number = java_class("java.lang.Float")
+        clauses = java_class("java.util.LinkedHashMap")()
+        for token, weight in weights.items():
+            clauses.put(token, number(weight))
+        return self._generator.buildQuery(CONTENTS, clauses)
+
+    def _top(self, query: Any, k: int) -> list[Found]:
+        found = orjson.loads(str(self._json.writeValueAsString(self._search(query, k))))["scoreDocs"]
+        if self._index.lucene8:
+            documents = self._index.documents()
+            return [Found(str(documents.document(hit["doc"]).get(ID)), hit["score"], hit["doc"]) for hit in found]
+        scores = adjusted([hit["score"] for hit in found])
+        return [Found(_bytes(hit["fields"][1]), score, hit["doc"]) for hit, score in zip(found, scores, strict=True)]
+
+    def _search(self, query: Any, k: int) -> Any:
+        if self._index.lucene8:
+            return self._searcher.search(query, k)
+        return self._searcher.search(query, k, self._order, True)
+
+    def _fed_back(self, query: Any, text: str, k: int, prf: Prf) -> list[Found]:
+        context = self._context(query, text, k)
+        if not context.getQueryTokens().size():
+            return []
+        documents = self._scored(query)
+        for reranker in (self._rm3(prf, prf.weight), java_class("io.anserini.rerank.lib.ScoreTiesAdjusterReranker")()):
+            documents = reranker.rerank(documents, context)
+        found = zip(documents.docids, documents.scores, documents.lucene_docids, strict=True)
+        return [Found(str(id), float(score), int(number)) for id, score, number in found]
+
+    def _mixed(self, weights: Mapping[str, float], text: str, prf: Prf) -> dict[str, float]:
+        """The weights of a query, to a sum of 1, mixed with Anserini's relevance model of what they find."""
+        query = self._weighted(weights)
+        context = self._context(query, text, 1)
+        self._rm3(prf, 0.0).rerank(self._scored(query), context)
+        model: dict[str, float] = orjson.loads(str(self._json.writeValueAsString(context.feedbackTerms)))
+        total = sum(weights.values())
+        mixed = {token: prf.weight * weight / total for token, weight in weights.items()}
+        for token, probability in model.items():
+            mixed[token] = mixed.get(token, 0.0) + (1 - prf.weight) * probability
+        return {token: weight for token, weight in mixed.items() if weight}
+
+    def _scored(self, query: Any) -> Any:
+        return java_class("io.anserini.search.ScoredDocs").fromTopDocs(
+            self._search(query, FEEDBACK_DEPTH), self._searcher
+        )
+
+    def _context(self, query: Any, text: str, k: int) -> Any:
+        arguments = java_class("io.anserini.search.SearchCollection$Args")()
+        arguments.hits = k
+        arguments.arbitraryScoreTieBreak = self._index.lucene8
+        return java_class("io.anserini.rerank.RerankerContext")(
+            self._searcher, None, query, None, text, _analyzed(text), None, arguments
+        )
+
+    def _rm3(self, prf: Prf, weight: float) -> Any:
+        parser = None if self._index.has_vectors else java_class("io.anserini.collection.JsonCollection").class_
+        return java_class("io.anserini.rerank.lib.Rm3Reranker")(
+            _java_analyzer(), parser, CONTENTS, prf.terms, prf.passages, weight, False, True
+        )
+
+    @cached_property
+    def _generator(self) -> Any:
+        return java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
+
+    @cached_property
+    def _json(self) -> Any:
+        return java_class("com.fasterxml.jackson.databind.ObjectMapper")()
+
+    @cached_property
+    def _order(self) -> Any:
+        """By score, ties by id."""
+        field, kind = java_class("org.apache.lucene.search.SortField"), "org.apache.lucene.search.SortField$Type"
+        return java_class("org.apache.lucene.search.Sort")(field.FIELD_SCORE, field(ID, java_class(kind).STRING_VAL))
+
+
+def adjusted(scores: list[float]) -> list[float]:
+    """Scores, descending, as Anserini's ScoreTiesAdjusterReranker leaves them: rounded to 1e-4, each of a run of equal
+    ones 1e-6 below the one before, in 32-bit floats (so that above 16 some stay equal).
+
+    >>> adjusted([2.00001, 2.0, 1.0]) == [2.0, 1.9999990463256836, 1.0]
+    True
+    """
+    rounded = (np.floor(np.array(scores, np.float32).astype(np.float64) * 1e4 + 0.5) / 1e4).astype(np.float32)
+    ties = 0
+    for place in range(1, len(rounded)):
+        ties = 0 if rounded[place - 1] - rounded[place] > _STEP else ties + 1
+        rounded[place] -= _NUDGE * np.float32(ties)
+    return [float(score) for score in rounded]
+
+
+def check_feedback(index: Index) -> None:
+    """:raises InputError: if an index keeps nothing that feedback could read."""
+    if not (index.has_vectors or index.has_json):
+        raise InputError(
+            f"the index {index.folder} cannot search with prf: it keeps neither term vectors nor JSON. Index the "
+            "passages again with Anserini's option -storeDocvectors, or leave prf out."
+        )
+
+
+def _bytes(found: Mapping[str, Any]) -> str:
+    """The string of a Lucene BytesRef."""
+    start = found["offset"]
+    return binascii.a2b_base64(found["bytes"])[start : start + found["length"]].decode("utf-8")
+
+
+def _speakable(text: str) -> str:
+    """Java's strings have no lone surrogates."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _analyzed(text: str) -> Any:
+    return java_class("io.anserini.analysis.AnalyzerUtils").analyze(_java_analyzer(), text)
+
+
+@cache
+def _java_analyzer() -> Any:
+    """Anserini's default analyzer: English, Porter."""
+    return java_class("io.anserini.index.IndexCollection").DEFAULT_ANALYZER
+
+
+@cache
+def _tokens() -> Tokens:
+    english = analyzer("en")
+    return Tokens(**{each.name: getattr(english, each.name) for each in fields(english)})

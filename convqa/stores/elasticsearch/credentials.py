@@ -1,0 +1,83 @@
+"""User, password, API key and authority: from the environment or from secret files, never from a URL or a YAML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from convqa.errors import InputError
+from convqa.stores.elasticsearch.target import Target
+
+API_KEY = "CONVQA_ELASTICSEARCH_API_KEY"
+PASSWORD = "CONVQA_ELASTICSEARCH_PASSWORD"
+CA = "CONVQA_ELASTICSEARCH_CA"
+SUPERUSER = "elastic"
+VARIABLES = f"{API_KEY} or {PASSWORD} (or {API_KEY}_FILE or {PASSWORD}_FILE, which name a file that holds it)"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """How to log in to a server: an API key, or user and password, or nothing. ``ca``: the authority's file."""
+
+    user: str = ""
+    password: str = field(default="", repr=False)
+    api_key: str = field(default="", repr=False)
+    ca: str = ""
+
+    @classmethod
+    def of(cls, target: Target, environment: Mapping[str, str] = os.environ) -> Credentials:
+        """What the environment has for a server. An empty variable is as good as none.
+
+        :raises InputError: for two that contradict each other, a file that cannot be read, or a user without password.
+        """
+        api_key, password = _secret(API_KEY, environment), _secret(PASSWORD, environment)
+        if api_key and password:
+            raise InputError(f"the environment has both {API_KEY} and {PASSWORD}; unset one of them.")
+        if target.user and not password:
+            other = f" {API_KEY} needs no user: leave it out of the URL." if api_key else ""
+            raise InputError(
+                f"collection {target}: the URL names a user, but {PASSWORD} (or {PASSWORD}_FILE) is not set.{other}"
+            )
+        user = (target.user or SUPERUSER) if password else ""
+        return cls(user, password, api_key, _authority(environment) if target.https else "")
+
+    @property
+    def options(self) -> dict[str, object]:
+        """As the client takes them."""
+        found: dict[str, object] = {}
+        if self.api_key:
+            found["api_key"] = self.api_key
+        elif self.password:
+            found["basic_auth"] = (self.user, self.password)
+        if self.ca:
+            found["ca_certs"] = self.ca
+        return found
+
+
+def _secret(name: str, environment: Mapping[str, str]) -> str:
+    value, file = environment.get(name, ""), environment.get(f"{name}_FILE", "")
+    if value and file:
+        raise InputError(f"the environment has both {name} and {name}_FILE; unset one of them.")
+    if file:
+        try:
+            value = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{name}_FILE: {file} cannot be read ({type(error).__name__}).") from None
+        if not value.strip():
+            raise InputError(f"{name}_FILE: {file} is empty; wanted: the secret alone.")
+    # A line break at the end of a file is its editor's.
+    value = value.rstrip("\r\n")
+    if not value.isprintable():
+        raise InputError(f"{name} has signs that no secret has (a line break?); wanted: the secret alone.")
+    return value
+
+
+def _authority(environment: Mapping[str, str]) -> str:
+    path = environment.get(CA, "")
+    if path and not Path(path).is_file():
+        raise InputError(
+            f"{CA}: there is no file {path}. Wanted: the authority's certificate (PEM), such as http_ca.crt."
+        )
+    return path

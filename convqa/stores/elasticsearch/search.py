@@ -1,0 +1,215 @@
+"""Rankings from an index that convqa made: BM25 of our tokens, and nearest neighbours of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from convqa.domain import Hit, MetaValue, Passage, Query, Ranking
+from convqa.errors import InputError
+from convqa.stores.base import Encoder, SearchParams, VectorOptions
+from convqa.stores.content import meta_term
+from convqa.stores.elasticsearch.msearch import Answer, Searches
+from convqa.stores.elasticsearch.passages import fetch
+from convqa.text.analysis import Analyzer, weigh
+
+SPARE = 50
+"""Hits that are asked for beyond the cut, so that those who tie at it are known."""
+
+MOST_HITS = 10_000
+"""What an index gives by default (``index.max_result_window``)."""
+
+_LARGEST_WEIGHT = 1e30
+_SCORED = ("hits.hits.fields", "hits.hits._score")
+_SORTED = ("hits.hits.sort",)
+_BARE = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """BM25 over the field ``tokens``."""
+
+    searches: Searches
+    analyzer: Analyzer
+    k1: float
+
+    def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int) -> list[Ranking]:
+        """Rank the best ``k`` passages for each query; ties at the cut are settled by id.
+
+        :raises InputError: for more hits than the server gives.
+        :raises ValueError: for weights that are no finite numbers, negative, or too large.
+        """
+        check_depth(k)
+        wanted = [self._query(query, params) if k > 0 else None for query in queries]
+        bodies = [_body(query, k) for query in wanted if query is not None]
+        answers = iter(self.searches.ask(bodies, _SCORED))
+        found = [[] if query is None else scored(next(answers)) for query in wanted]
+        found = self._settled(wanted, found, k)
+        return attach(self.searches, [best([hit for hit in hits if hit.score], k) for hits in found], texts)
+
+    def _query(self, query: Query, params: SearchParams) -> dict[str, Any] | None:
+        """The server's query; None for one that finds nothing."""
+        weights = weigh(query, self.analyzer, params.stopwords)
+        check_weights(weights, query)
+        # Elasticsearch multiplies by k1 + 1.
+        terms = [
+            {"term": {"tokens": {"value": token, "boost": weight / (self.k1 + 1)}}}
+            for token, weight in weights.items()
+            if is_text(token)
+        ]
+        if not terms:
+            return None
+        return {"bool": {"should": terms, "minimum_should_match": 1, **_filter(params.filter)}}
+
+    def _settled(self, wanted: Sequence[dict[str, Any] | None], found: list[list[Hit]], k: int) -> list[list[Hit]]:
+        """Where all hits from the cut to the last tie, others may tie too: then the server sorts by id as well.
+
+        That takes twice as long, so it is asked for these queries only.
+        """
+        open_ends = [
+            place for place, hits in enumerate(found) if len(hits) >= asked(k) and hits[k - 1].score == hits[-1].score
+        ]
+        bodies = [_body(wanted[place], k, sort=[{"_score": "desc"}, {"pid": "desc"}]) for place in open_ends]
+        for place, answer in zip(open_ends, self.searches.ask(bodies, _SORTED), strict=True):
+            found[place] = [Hit(hit["sort"][1], hit["sort"][0]) for hit in answer["hits"]["hits"]]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Nearest neighbours by inner product in the index of vectors beside an index of passages."""
+
+    passages: Searches
+    searches: Searches
+    options: VectorOptions
+
+    def search(self, matrix: NDArray[np.float32], k: int, texts: int) -> list[Ranking]:
+        """Rank the best ``k`` of the passages that have vectors, for each row.
+
+        :raises InputError: for more hits than the server gives.
+        """
+        check_depth(k)
+        if k < 1:
+            return [Ranking()] * len(matrix)
+        bodies = [self._body(row, k) for row in np.ascontiguousarray(matrix, np.float32)]
+        found = [
+            [Hit(hit.id, inner_product(hit.score)) for hit in scored(answer)]
+            for answer in self.searches.ask(bodies, _SCORED)
+        ]
+        return attach(self.passages, [best(hits, k) for hits in found], texts)
+
+    def _body(self, row: NDArray[np.float32], k: int) -> bytes:
+        knn: dict[str, Any] = {
+            "field": "vector",
+            "query_vector": row,
+            "k": asked(k),
+            "num_candidates": min(MOST_HITS, max(_CANDIDATES, _CANDIDATES_EACH * k)),
+        }
+        oversample = _OVERSAMPLE.get(self.options.precision)
+        if oversample:
+            # The shortened vectors choose, the whole ones score.
+            knn["rescore_vector"] = {"oversample": oversample}
+        body = {"size": asked(k), **_BARE, "docvalue_fields": ["pid"], "knn": knn}
+        return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+_CANDIDATES = 400
+_CANDIDATES_EACH = 4
+_OVERSAMPLE = {"int8": 2.0, "bit": 4.0}
+
+
+def inner_product(score: float) -> float:
+    """What Elasticsearch made a score of, so that it is never negative.
+
+    >>> [inner_product(score) for score in (3.0, 1.0, 0.5)]
+    [2.0, 0.0, -1.0]
+    """
+    return score - 1 if score >= 1 else 1 - 1 / score
+
+
+def checked(matrix: NDArray[Any], encoder: Encoder, place: str) -> NDArray[np.float32]:
+    """A matrix of queries as 32-bit floats.
+
+    :raises InputError: for one that is not of the encoder's dimension, or has a number that is not finite.
+    """
+    try:
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(matrix, np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{place}: vectors must be a matrix of numbers ({error}).") from error
+    if rows.ndim != 2 or rows.shape[1] != encoder.dimension:
+        raise InputError(
+            f"{place}: found vectors of shape {rows.shape}; wanted: rows of the {encoder.dimension} dimensions of "
+            f"{encoder.name}."
+        )
+    wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(wrong):
+        raise InputError(f"{place}: vector {wrong[0] + 1} of {len(rows)} has a component that is NaN or infinite.")
+    return rows
+
+
+def _body(query: Any, k: int, **more: Any) -> bytes:
+    fields = {} if more else {"docvalue_fields": ["pid"]}
+    return orjson.dumps({"size": asked(k), **_BARE, **fields, **more, "query": query})
+
+
+def _filter(accepted: Mapping[str, tuple[MetaValue, ...]] | None) -> dict[str, Any]:
+    if not accepted:
+        return {}
+    wanted = [[meta_term(name, value) for value in values] for name, values in accepted.items()]
+    return {"filter": [{"terms": {"meta": terms}} for terms in wanted]}
+
+
+def asked(k: int) -> int:
+    """How many hits a search asks for, to give ``k``."""
+    return min(k + SPARE, MOST_HITS)
+
+
+def check_depth(k: int) -> None:
+    """:raises InputError: for more hits than a server gives."""
+    if k > MOST_HITS:
+        raise InputError(f"top_k {k}: Elasticsearch gives at most {MOST_HITS} hits; wanted: {MOST_HITS} or fewer.")
+
+
+def check_weights(weights: Mapping[str, float], query: Query) -> None:
+    """:raises ValueError: for what Elasticsearch does not take as boosts, or would not add up exactly."""
+    if not sum(map(abs, weights.values())) < _LARGEST_WEIGHT:
+        raise ValueError(f"the weights of a query's terms must be finite and below {_LARGEST_WEIGHT:g}: {query}")
+    if any(weight < 0 for weight in weights.values()):
+        raise ValueError(f"Elasticsearch takes no negative weights of terms: {query}")
+
+
+def is_text(token: str) -> bool:
+    """Whether a token is in an index at all: half of a surrogate pair is no text, and stands in none."""
+    return token.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in token)
+
+
+def scored(answer: Answer) -> list[Hit]:
+    """The hits of an answer, in its order."""
+    hits = answer.get("hits", {}).get("hits", [])
+    return [Hit(hit["fields"]["pid"][0], hit["_score"]) for hit in hits]
+
+
+def best(hits: Sequence[Hit], k: int) -> Ranking:
+    """The best ``k`` hits."""
+    return Ranking(Ranking.of(hits).hits[:k])
+
+
+def attach(searches: Searches, rankings: Sequence[Ranking], texts: int) -> list[Ranking]:
+    """The same rankings, whose first ``texts`` hits carry their passages; each passage is asked for once."""
+    ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits[: max(texts, 0)]))
+    passages: dict[str, Passage | None] = dict(zip(ids, fetch(searches, ids), strict=True))
+    return [
+        Ranking(
+            (
+                *(replace(hit, passage=passages[hit.id]) for hit in ranking.hits[: max(texts, 0)]),
+                *ranking.hits[max(texts, 0) :],
+            )
+        )
+        for ranking in rankings
+    ]

@@ -1,0 +1,127 @@
+"""Exact search: every vector is compared, 64 queries with a block of rows at a time, so that memory stays flat.
+
+A product of matrices is fast, and its last bits depend on the shapes: they decide only which rows are looked at again.
+The bound is that of any order of summation: |computed - exact| <= n u |q| |x|, with n additions and u = 2^-24.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+QUERIES = 64
+_NUMBERS = 1 << 22
+"""Components of a block of rows: 16 MiB, which the next block finds allocated already."""
+_SAMPLE = 4096
+"""Rows of the first block whose k-th best is a first bound."""
+_UNIT = 2.0**-24
+_ROUNDINGS = 8
+"""Beyond the additions: of the query, of scaling and of the score."""
+_CROWD = 1 << 21
+"""Pairs of a query and a row, each of 28 bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows of a matrix: ``values`` (rows, dimension), what their products are multiplied by (None: 1), the length of
+    the longest, and which are dead."""
+
+    values: NDArray[np.float32]
+    scales: NDArray[Any] | None
+    longest: float
+    dead: NDArray[np.int64]
+
+
+class Rows(Protocol):
+    """A matrix that is read in blocks."""
+
+    def __len__(self) -> int: ...
+
+    def block(self, start: int, end: int) -> Block: ...
+
+
+def candidates(queries: NDArray[np.float32], rows: Rows, k: int) -> list[NDArray[np.int64]]:
+    """For each query the rows that may be among its best ``k``, or tie with the k-th: those, and a few more.
+
+    :raises ValueError: if the lengths of the rows are no numbers.
+    """
+    pool = _Pool(queries, k)
+    size = max(1, _NUMBERS // queries.shape[1])
+    for start in range(0, len(rows), size):
+        block = rows.block(start, min(start + size, len(rows)))
+        if not np.isfinite(block.longest):
+            raise ValueError("a vector's length is no number")
+        products = block.values @ queries.T
+        if block.scales is not None:
+            products *= block.scales[:, None]
+        products[block.dead] = -np.inf
+        pool.offer(start, products, block.longest)
+        if pool.crowded and len(queries) > 1:
+            # Rows that are nearly all equal: fewer queries at once, so that memory stays flat.
+            half = len(queries) // 2
+            return [found for part in (queries[:half], queries[half:]) for found in candidates(part, rows, k)]
+    return pool.best()
+
+
+class _Pool:
+    """What may be among the best: queries, rows, computed products and by how much these may be wrong."""
+
+    def __init__(self, queries: NDArray[np.float32], k: int) -> None:
+        self._k = k
+        self._count = len(queries)
+        additions = queries.shape[1] + _ROUNDINGS
+        self._error = additions * _UNIT * np.sqrt(np.einsum("qd,qd->q", queries, queries, dtype=np.float64))
+        self._floor = np.full(self._count, -np.inf)
+        """The k-th best exact product is at least this."""
+        self._parts: list[tuple[NDArray[Any], ...]] = []
+        self._size = 0
+        self._kept = 0
+
+    def offer(self, start: int, products: NDArray[np.float32], longest: float) -> None:
+        """Take from a block what may be among the best. ``products``: shape (rows, queries)."""
+        errors = self._error * longest
+        if not self._parts and len(products) > self._k:
+            sample = products[: max(_SAMPLE, 4 * self._k)]
+            self._floor = np.partition(sample, -self._k, axis=0)[-self._k] - errors
+        # Rounded down, so that the comparison in 32 bits loses nothing.
+        needed = np.nextafter((self._floor - errors).astype(np.float32), np.float32(-np.inf))
+        places = np.flatnonzero((products >= needed) & (products > -np.inf))
+        rows, queries = np.divmod(places, self._count)
+        self._parts.append((queries, rows + start, products.ravel()[places], errors[queries]))
+        self._size += len(places)
+        if self._size > 2 * self._kept + 4 * self._k * self._count:
+            self._shrink()
+
+    @property
+    def crowded(self) -> bool:
+        return self._kept > _CROWD
+
+    def _shrink(self) -> None:
+        queries, rows, products, errors = self._sorted()
+        ends = np.searchsorted(queries, np.arange(self._count + 1))
+        kept = np.ones(len(queries), bool)
+        for query, (first, last) in enumerate(pairwise(ends)):
+            if last - first > self._k:
+                lower = products[first:last] - errors[first:last]
+                self._floor[query] = max(self._floor[query], np.partition(lower, -self._k)[-self._k])
+                kept[first:last] = products[first:last] + errors[first:last] >= self._floor[query]
+        self._parts = [(queries[kept], rows[kept], products[kept], errors[kept])]
+        self._size = self._kept = len(self._parts[0][0])
+
+    def _sorted(self) -> list[NDArray[Any]]:
+        """By query; the rows of each in rising order."""
+        columns = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        return [column[order] for column in columns]
+
+    def best(self) -> list[NDArray[np.int64]]:
+        if not self._parts:
+            return [np.empty(0, np.int64)] * self._count
+        self._shrink()
+        queries, rows, _, _ = self._parts[0]
+        ends = np.searchsorted(queries, np.arange(self._count + 1))
+        return [rows[first:last] for first, last in pairwise(ends)]

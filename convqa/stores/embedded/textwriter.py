@@ -1,0 +1,182 @@
+"""The text side of a transaction: passages go behind what is committed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from convqa.domain import Passage
+from convqa.stores.content import content, digest, duplicate
+from convqa.stores.embedded.files import Appender, BlobAppender, write_array, writing
+from convqa.stores.embedded.forward import ForwardAppender
+from convqa.stores.embedded.index import IndexWriter
+from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, hashed
+from convqa.stores.embedded.manifest import Manifest
+from convqa.stores.embedded.snapshot import Snapshot
+from convqa.stores.embedded.totals import Totals
+from convqa.stores.embedded.vocabulary import VocabularyWriter
+from convqa.text.analysis import analyzer
+
+logger = logging.getLogger(__name__)
+
+_BATCH = 2000
+
+
+class TextWriter:
+    """Adds and deletes on top of ``base``. The folder's writer has the lock, and says when to commit."""
+
+    def __init__(self, folder: Path, base: Snapshot) -> None:
+        manifest = base.manifest
+        self._folder = folder
+        self._base = base
+        self._analyzer = analyzer(manifest.language)
+        self._numbers = manifest.numbers
+        self._totals = Totals.of(manifest)
+        self._repeated = 0
+        self._deleted = set(base.deleted.tolist())
+        self._lookup = GrowingLookup(base.lookup)
+        self._vocabulary = VocabularyWriter(base.vocabulary)
+        sizes = manifest.files
+        self._passages = BlobAppender(folder, "passages", sizes)
+        self._ids = BlobAppender(folder, "ids", sizes)
+        self._forward = ForwardAppender(folder, sizes)
+        self._lengths = Appender(folder / "lengths", sizes.get("lengths", 0))
+        self._index = IndexWriter(folder)
+        self._index.forget_from(self._numbers)
+        self._index.forget(self._deleted)
+
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Add passages; one that is there already, word for word, is skipped.
+
+        :raises InputError: for an id that is there with another content.
+        """
+        stream = iter(passages)
+        while batch := list(islice(stream, _BATCH)):
+            fresh = self._fresh([_Entry.of(passage) for passage in batch])
+            if fresh:
+                with writing(self._folder):
+                    self._append(fresh)
+
+    def _fresh(self, batch: Sequence[_Entry]) -> list[_Entry]:
+        """Of a batch what is not there yet."""
+        fresh: dict[bytes, _Entry] = {}
+        for entry, perhaps in zip(batch, self._lookup.contains([entry.hash for entry in batch]), strict=True):
+            known = fresh[entry.id].data if entry.id in fresh else self._stored(entry) if perhaps else None
+            if known is None:
+                fresh[entry.id] = entry
+            elif known == entry.data:
+                self._repeated += 1
+            else:
+                raise duplicate(orjson.loads(known)["text"], entry.passage)
+        return list(fresh.values())
+
+    def _stored(self, entry: _Entry) -> bytes | None:
+        number = self.number(entry.passage.id)
+        return None if number is None else self._passages[number]
+
+    def number(self, id: str) -> int | None:
+        """A live passage's number, committed or not."""
+        try:
+            wanted, found = id.encode(), self._lookup.find(hashed(id))
+        except UnicodeEncodeError:
+            return None
+        return next((number for number in found if number not in self._deleted and self._ids[number] == wanted), None)
+
+    def _append(self, entries: Sequence[_Entry]) -> None:
+        tokens, vocabulary = self._analyzer.tokens, self._vocabulary
+        texts = [tokens(entry.passage.text) for entry in entries]
+        titles = [tokens(entry.passage.title) for entry in entries]
+        for number, (entry, text, title) in enumerate(zip(entries, texts, titles, strict=True), self._numbers):
+            self._index.add(number, text, title, entry.passage.meta)
+        terms = self._forward.extend(
+            [[vocabulary[token] for token in text] for text in texts],
+            [[vocabulary[token] for token in title] for title in titles],
+        )
+        self._vocabulary.count(terms)
+        lengths = np.array([list(map(len, texts)), list(map(len, titles))], NUMBER).T
+        self._lengths.append(np.ascontiguousarray(lengths).data)
+        self._passages.extend([entry.data for entry in entries])
+        self._ids.extend([entry.id for entry in entries])
+        last = self._numbers + len(entries)
+        self._lookup.extend([entry.hash for entry in entries], range(self._numbers, last))
+        self._totals.add(lengths)
+        self._totals.checksum += sum(digest(entry.data) for entry in entries)
+        self._numbers = last
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete passages by id; ids that are not there are counted in one warning."""
+        missing = 0
+        with writing(self._folder):
+            for id in ids:
+                number = self.number(id)
+                if number is None:
+                    missing += 1
+                else:
+                    self._delete(number)
+        if missing:
+            logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._folder)
+
+    def _delete(self, number: int) -> None:
+        self._deleted.add(number)
+        self._vocabulary.count(self._forward.terms(number), -1)
+        width = 2 * NUMBER.itemsize
+        lengths = np.frombuffer(self._lengths.read(number * width, (number + 1) * width), NUMBER).reshape(1, 2)
+        self._totals.add(lengths, -1)
+        self._totals.checksum -= digest(self._passages[number])
+
+    def write(self) -> Manifest:
+        """Make the files last; returns the manifest that names them."""
+        generation, folder = self._base.manifest.generation + 1, self._folder
+        files = self._passages.sync() | self._ids.sync() | self._forward.sync()
+        self._lengths.sync()
+        files["lengths"] = self._lengths.size
+        files |= self._vocabulary.write(folder, generation)
+        deleted = np.array(sorted(self._deleted), NUMBER)
+        lookup = self._lookup.whole().without(deleted)
+        for name, values in (("ids.hashes", lookup.hashes), ("ids.numbers", lookup.numbers), ("deleted", deleted)):
+            files[f"{name}.{generation}"] = write_array(folder / f"{name}.{generation}", values)
+        count = self._numbers - len(self._deleted)
+        return self._totals.manifest(self._base.manifest, generation, self._numbers, count, files)
+
+    @property
+    def deleted(self) -> set[int]:
+        """The numbers of all deleted passages."""
+        return self._deleted
+
+    def commit_index(self) -> None:
+        self._index.commit()
+
+    def forget_deleted(self) -> None:
+        """Delete from the index what the manifest says is deleted, and say what came twice."""
+        newly = self._deleted - set(self._base.deleted.tolist())
+        if newly:
+            self._index.forget(newly)
+            self._index.commit()
+        if self._repeated:
+            logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
+
+    def close(self) -> None:
+        """End; what was not committed is dropped."""
+        for part in (self._passages, self._ids, self._forward, self._lengths, self._index):
+            part.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A passage with its id and itself as they are stored."""
+
+    passage: Passage
+    id: bytes
+    hash: int
+    data: bytes
+
+    @classmethod
+    def of(cls, passage: Passage) -> _Entry:
+        data = content(passage)
+        return cls(passage, passage.id.encode(), hashed(passage.id), data)

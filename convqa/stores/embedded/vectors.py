@@ -1,0 +1,189 @@
+"""Vectors of passages: a matrix file in memory map, and beside it, for each row, whose vector it is.
+
+``vectors.matrix.E`` and ``vectors.rows.E`` grow at their ends (E: the epoch, a new one when they are written anew);
+``vectors.dead.G`` lists the rows that a commit left without meaning: those of deleted passages, and those that a later
+vector of the passage replaced. ``vectors.graph.G-D`` is derived: see :mod:`convqa.stores.embedded.graph`.
+
+Precisions: ``float32`` and ``float16`` as they are; ``int8`` is round(x / scale) with a scale for each row, its largest
+component / 127. A scale for each row needs no look at other rows, so that vectors may come in any order, and at 384
+dimensions its recall was that of a scale for each dimension (docs/benchmarks.md). Inner products are with what is
+stored. Index ``auto`` is ``exact``: numpy was faster than faiss's Flat at every size that was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convqa.errors import InputError
+from convqa.stores.base import Encoder
+from convqa.stores.embedded import exact
+from convqa.stores.embedded.files import array
+from convqa.stores.embedded.graph import Graph
+from convqa.stores.embedded.lookup import NUMBER
+from convqa.stores.embedded.manifest import Manifest, VectorState
+
+PRECISIONS: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2"), "int8": np.dtype("i1")}
+ROW = np.dtype([("number", NUMBER), ("norm", "<f4"), ("scale", "<f4")])
+"""Whose vector a row is, its Euclidean length as it is stored, and what its components are multiplied by."""
+
+LARGEST = 1e18
+"""Longest vector: an inner product of two is a 32-bit float."""
+
+_PREFIX = "vectors."
+_BLOCK = 8192
+_CACHED = 256
+_MANTISSA = 23 - 10
+_WITHOUT_COPIES_OF_THE_SIGN = np.int32(-0x70000001)
+_BIAS = np.float32(2.0 ** (127 - 15))
+
+
+def names(state: VectorState) -> tuple[str, str, str]:
+    """The files of a state: matrix, rows, dead."""
+    return tuple(
+        f"{_PREFIX}{kind}.{number}"
+        for kind, number in (("matrix", state.epoch), ("rows", state.epoch), ("dead", state.generation))
+    )  # type: ignore[return-value]
+
+
+def is_ours(name: str) -> bool:
+    return name.startswith(_PREFIX)
+
+
+def files_of(manifest: Manifest) -> dict[str, int]:
+    """The vectors' files that a manifest names, with their sizes."""
+    return {name: size for name, size in manifest.files.items() if is_ours(name)}
+
+
+def sweep(folder: Path, manifest: Manifest) -> None:
+    """Remove what killed writers left, and graphs of other states."""
+    graph = _graph_name(manifest.vectors) if manifest.vectors else ""
+    for path in folder.glob(f"{_PREFIX}*"):
+        if path.name not in manifest.files and path.name != graph:
+            path.unlink(missing_ok=True)
+
+
+def _graph_name(state: VectorState) -> str:
+    return f"{_PREFIX}graph.{state.generation}-{state.digest}"
+
+
+def checked(matrix: NDArray[Any], rows: int | None, encoder: Encoder, place: str) -> NDArray[np.float32]:
+    """A matrix as 32-bit floats, if it is one of vectors of the encoder.
+
+    :param rows: how many are wanted; None = any number.
+    :raises InputError: for another shape, or a component that is no finite number or too large.
+    """
+    try:
+        with np.errstate(over="ignore"):
+            values = np.asarray(matrix, np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{place}: vectors must be a matrix of numbers ({error}).") from error
+    wanted = (values.shape[0] if rows is None and values.ndim else rows, encoder.dimension)
+    if values.shape != wanted:
+        raise InputError(
+            f"{place}: found vectors of shape {values.shape}; wanted {wanted}: one row for each, of the "
+            f"{encoder.dimension} dimensions of {encoder.name}."
+        )
+    lengths = np.sqrt(np.einsum("rd,rd->r", values, values, dtype=np.float64))
+    if not (lengths < LARGEST).all():
+        row = int(np.argmin(lengths < LARGEST))
+        raise InputError(
+            f"{place}: vector {row + 1} of {len(values)} has a component that is NaN, infinite or too large. Wanted: "
+            f"finite numbers; look at what {encoder.name} was given."
+        )
+    return values
+
+
+class Vectors:
+    """The reading side of one state. Immutable, shared by threads."""
+
+    def __init__(self, folder: Path, manifest: Manifest, state: VectorState) -> None:
+        matrix, rows, dead = names(state)
+        sizes = manifest.files
+        self.state = state
+        self._matrix = array(folder / matrix, PRECISIONS[state.options.precision], sizes[matrix])
+        self._matrix = self._matrix.reshape(state.rows, state.encoder.dimension)
+        self._rows = array(folder / rows, ROW, sizes[rows])
+        self._dead = array(folder / dead, NUMBER, sizes[dead])
+        if len(self._rows) != state.rows:
+            raise ValueError(f"{rows} has {len(self._rows)} rows, the manifest says {state.rows}")
+        self._graph = Graph(folder / _graph_name(state)) if state.options.index == "hnsw" else None
+
+    def passages(self) -> NDArray[Any]:
+        """The numbers of the passages that have vectors."""
+        numbers: NDArray[Any] = np.delete(self._rows["number"], self._dead)
+        return numbers
+
+    def best(self, queries: NDArray[np.float32], k: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        """For each query the passages that may be among its best ``k`` (all that tie with the k-th), and their scores.
+
+        A score is the inner product in 64 bits, rounded to 32: what it is does not depend on what else is asked.
+
+        :raises ValueError, IndexError: if a file is garbled.
+        """
+        for start in range(0, len(queries), exact.QUERIES):
+            block = queries[start : start + exact.QUERIES]
+            for query, rows in zip(block, self._candidates(block, k), strict=True):
+                yield self._rows["number"][rows].astype(np.int64), self._scores(query, rows)
+
+    def _candidates(self, queries: NDArray[np.float32], k: int) -> list[NDArray[np.int64]]:
+        if self._graph is not None:
+            return self._graph.candidates(queries, self, k)
+        found = exact.candidates(queries, self, k)
+        if any(len(rows) < min(k, self.state.count) for rows in found):
+            raise ValueError("vectors have components that are no numbers")
+        return found
+
+    def _scores(self, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        wide = query.astype(np.float64)
+        scores = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), _BLOCK):
+            some = rows[start : start + _BLOCK]
+            # Not a product of matrices: BLAS adds in an order that depends on a row's place.
+            products = np.einsum("rd,d->r", self._matrix[some].astype(np.float64), wide)
+            scores[start : start + _BLOCK] = products * self._rows["scale"][some]
+        if not np.isfinite(scores).all():
+            raise ValueError("a vector has components that are no numbers")
+        return scores
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def live(self) -> NDArray[np.int64]:
+        """Rows that mean something."""
+        return np.delete(np.arange(len(self)), self._dead)
+
+    def block(self, start: int, end: int) -> exact.Block:
+        """Rows ``[start, end)`` for the exact search."""
+        rows = self._rows[start:end]
+        first, last = np.searchsorted(self._dead, (start, end))
+        scales = rows["scale"] if self._matrix.dtype == np.int8 else None
+        dead = self._dead[first:last].astype(np.int64) - start
+        return exact.Block(_widened(self._matrix[start:end]), scales, float(rows["norm"].max()), dead)
+
+    def values(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Vectors as they are stored, as 32-bit floats."""
+        values: NDArray[np.float32] = _widened(self._matrix[rows]) * self._rows["scale"][rows, None]
+        return values
+
+
+def _widened(matrix: NDArray[Any]) -> NDArray[np.float32]:
+    """The same numbers in 32 bits."""
+    if matrix.dtype != np.float16:
+        return matrix.astype(np.float32, copy=False)
+    # numpy widens one by one, in four times as long. The bits of a half number, moved to their places in a single one
+    # (which has another bias of the exponent), are 2^-112 times that number.
+    bits = np.empty(matrix.shape, np.int32)
+    wide = bits.view(np.float32)
+    for start in range(0, len(matrix), _CACHED):
+        part = bits[start : start + _CACHED]
+        part[...] = matrix[start : start + _CACHED].view("<i2")
+        part <<= _MANTISSA
+        part &= _WITHOUT_COPIES_OF_THE_SIGN
+        wide[start : start + _CACHED] *= _BIAS
+    return wide

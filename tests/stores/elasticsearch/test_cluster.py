@@ -1,0 +1,33 @@
+"""A cluster that loses a node answers as before."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from convqa.domain import Passage, Query
+from convqa.stores import create_store, open_store
+from convqa.stores.base import SearchParams
+
+pytestmark = pytest.mark.services
+
+WORDS = "river bridge tower wall gate market church museum garden station".split()
+PASSAGES = [
+    Passage(f"p{number}", " ".join(WORDS[place % 10] for place in range(number % 7, number % 23 + 9)))
+    for number in range(600)
+]
+
+
+def test_rankings_are_equal_before_and_after_a_node_is_killed(elasticsearch_cluster):
+    url = f"{elasticsearch_cluster.url}/t-{uuid.uuid4().hex[:12]}"
+    with create_store(url, "en", settings={"shards": 3, "replicas": 1}) as made:
+        made.add(PASSAGES)
+    elasticsearch_cluster.ask("/_cluster/health?wait_for_status=green&timeout=60s")
+    store = open_store(url)
+    queries = [Query(" ".join(pair)) for pair in zip(WORDS, WORDS[1:], strict=False)]
+    before = store.search(queries, 50, SearchParams())
+    assert all(len(ranking.hits) == 50 for ranking in before)
+    elasticsearch_cluster.kill(elasticsearch_cluster.members[2])
+    assert store.search(queries, 50, SearchParams()) == before
+    assert sum(1 for _ in store.scan()) == 600

@@ -1,0 +1,185 @@
+"""Where a server is, how to log in to it, and one client for each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convqa.errors import InputError
+from convqa.stores.elasticsearch.connect import Target, client, refuse_version
+from convqa.stores.elasticsearch.credentials import Credentials
+
+SECRET = "s3cret-Pa55"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("elasticsearch://host/docs", Target("host", 9200, False, "", "docs")),
+        ("elasticsearch://me@host:9201/docs", Target("host", 9201, False, "me", "docs")),
+        ("elasticsearch+https://me%40corp@host/docs/", Target("host", 9200, True, "me@corp", "docs")),
+        ("elasticsearch://[::1]:9300/a.b-c_1", Target("::1", 9300, False, "", "a.b-c_1")),
+        ("elasticsearch://127.0.0.1/t%C3%A9", Target("127.0.0.1", 9200, False, "", "té")),
+    ],
+)
+def test_a_url_is_taken_apart_and_put_together(url, expected):
+    target = Target.parse(url)
+    assert target == expected
+    assert Target.parse(target.url) == target
+
+
+def test_a_server_needs_no_index():
+    server = Target.parse("elasticsearch://host", needs_index=False)
+    assert (server.index, server.url, server.http) == ("", "elasticsearch://host:9200", "http://host:9200")
+    assert Target.parse("elasticsearch+https://[::1]/", needs_index=False).http == "https://[::1]:9200"
+    with pytest.raises(InputError, match="names a server and no index"):
+        Target.parse("elasticsearch://host/")
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("Docs", "capital letters"),
+        ("_docs", "begins with '_'"),
+        ("-docs", "begins with '-'"),
+        ("%2Bdocs", "begins with"),
+        ("a%2Cb", "','"),
+        ("a*", r"'\*'"),
+        ("a%20b", "' '"),
+        ("a/b", "'/'"),
+        ("..", "folders"),
+        ("x" * 256, "255 bytes"),
+        ("a%0Ab", "n'"),
+    ],
+)
+def test_names_that_elasticsearch_does_not_take_are_refused(name, fault):
+    with pytest.raises(InputError, match=fault):
+        Target.parse(f"elasticsearch://host/{name}")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "elasticsearch:host/docs",
+        "elasticsearch:///docs",
+        "elasticsearch://host:abc/docs",
+        "elasticsearch://host:99999/docs",
+        "elasticsearch://[::1/docs",
+        f"elasticsearch://host/docs?api_key={SECRET}",
+        f"elasticsearch://host/docs#{SECRET}",
+        f"elasticsearch://me:{SECRET}@host/docs",
+        f"elasticsearch://:{SECRET}@host/docs",
+        f"elasticsearch://me:{SECRET}/with/slash@host/docs",
+        f"elasticsearch://me:#{SECRET}@host/docs",
+    ],
+)
+def test_other_urls_are_refused_and_no_secret_is_shown(url):
+    with pytest.raises(InputError, match=r"Wanted: elasticsearch://|CONVQA_ELASTICSEARCH_PASSWORD") as caught:
+        Target.parse(url)
+    assert SECRET not in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+@given(st.text())
+def test_any_url_is_read_or_refused(rest):
+    try:
+        target = Target.parse(f"elasticsearch://{rest}")
+    except InputError:
+        return
+    assert Target.parse(target.url) == target
+
+
+TARGET = Target("host", 9200, True, "", "docs")
+WITH_USER = Target("host", 9200, True, "me", "docs")
+
+
+def test_credentials_come_from_the_environment_or_from_files(tmp_path):
+    (tmp_path / "key").write_text(f"{SECRET}\n")
+    (tmp_path / "ca.pem").write_text("x")
+    assert Credentials.of(TARGET, {}).options == {}
+    key = {"api_key": SECRET}
+    assert Credentials.of(TARGET, {"CONVQA_ELASTICSEARCH_API_KEY": SECRET}).options == key
+    assert Credentials.of(TARGET, {"CONVQA_ELASTICSEARCH_API_KEY_FILE": str(tmp_path / "key")}).options == key
+    login = {"CONVQA_ELASTICSEARCH_PASSWORD": SECRET, "CONVQA_ELASTICSEARCH_API_KEY": ""}
+    assert Credentials.of(TARGET, login).options == {"basic_auth": ("elastic", SECRET)}
+    assert Credentials.of(WITH_USER, login).options == {"basic_auth": ("me", SECRET)}
+    authority = {"CONVQA_ELASTICSEARCH_CA": str(tmp_path / "ca.pem")}
+    assert Credentials.of(TARGET, authority).options == {"ca_certs": str(tmp_path / "ca.pem")}
+    assert Credentials.of(Target("host", 9200, False, "", "docs"), authority).options == {}
+
+
+@pytest.mark.parametrize(
+    ("target", "environment", "message"),
+    [
+        (
+            TARGET,
+            {"API_KEY": SECRET, "PASSWORD": SECRET},
+            "both CONVQA_ELASTICSEARCH_API_KEY and CONVQA_ELAST.*PASSWORD",
+        ),
+        (TARGET, {"PASSWORD": SECRET, "PASSWORD_FILE": "x"}, "both .*PASSWORD and .*PASSWORD_FILE"),
+        (TARGET, {"PASSWORD_FILE": "nowhere"}, "PASSWORD_FILE: nowhere cannot be read"),
+        (TARGET, {"PASSWORD_FILE": os.devnull}, "is empty"),
+        (TARGET, {"PASSWORD": f"{SECRET}\nmore"}, "signs that no secret has"),
+        (WITH_USER, {}, "names a user, but CONVQA_ELASTICSEARCH_PASSWORD"),
+        (WITH_USER, {"API_KEY": SECRET}, "API_KEY needs no user"),
+        (TARGET, {"CA": "nowhere.pem"}, "CONVQA_ELASTICSEARCH_CA: there is no file nowhere.pem"),
+    ],
+)
+def test_credentials_that_cannot_be_used_are_refused(target, environment, message):
+    with pytest.raises(InputError, match=message) as caught:
+        Credentials.of(target, {f"CONVQA_ELASTICSEARCH_{name}": value for name, value in environment.items()})
+    assert SECRET not in str(caught.value)
+
+
+def test_one_client_serves_all_indexes_of_a_server(monkeypatch):
+    target, other = Target.parse("elasticsearch://127.0.0.1:1/a"), Target.parse("elasticsearch://127.0.0.1:1/b")
+    first = client(target)
+    assert client(other) is first
+    monkeypatch.setenv("CONVQA_ELASTICSEARCH_PASSWORD", SECRET)
+    second = client(target)
+    assert second is not first
+    assert client(target) is second
+    for shown in (repr(second), repr(second.transport), repr(Credentials.of(target)), repr(target), str(target)):
+        assert SECRET not in shown
+
+
+def test_an_authority_that_is_none_is_refused(monkeypatch, tmp_path):
+    (tmp_path / "ca.pem").write_text("no certificate")
+    monkeypatch.setenv("CONVQA_ELASTICSEARCH_CA", str(tmp_path / "ca.pem"))
+    with pytest.raises(InputError, match=r"CONVQA_ELASTICSEARCH_CA: .*ca\.pem cannot be used"):
+        client(TARGET)
+
+
+def test_a_child_process_has_a_client_of_its_own():
+    code = (
+        "import os\nfrom convqa.stores.elasticsearch.connect import Target, client, _lock\n"
+        "target = Target.parse('elasticsearch://127.0.0.1:1/a')\nfirst = client(target)\n"
+        "_lock.acquire()\n"  # as another thread would hold it at the moment of the fork
+        "if os.fork() == 0:\n    os._exit(0 if client(target) is not first else 1)\n"
+        "print(os.waitstatus_to_exitcode(os.wait()[1]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "0\n"
+
+
+@pytest.mark.parametrize("version", [(9, 0, 1), (9, 2, 0), (8, 18, 1), (7, 17, 9)])
+def test_a_client_that_servers_refuse_is_named_with_the_command(version):
+    with pytest.raises(InputError, match=r'pip install "elasticsearch>=8\.19,<9"') as caught:
+        refuse_version(version)
+    assert ".".join(map(str, version)) in str(caught.value)
+    refuse_version((8, 19, 0))
+
+
+def test_a_client_of_9_is_refused_when_the_engine_is_loaded():
+    code = (
+        "import elasticsearch\nelasticsearch.__version__ = (9, 1, 0)\n"
+        "from convqa.errors import InputError\nfrom convqa.stores import open_store\n"
+        "try:\n    open_store('elasticsearch://host/x')\nexcept InputError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert 'pip install "elasticsearch>=8.19,<9"' in done.stdout

@@ -1,0 +1,262 @@
+"""What goes wrong between us and a server, and what is said then."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import ssl
+import threading
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+
+import pytest
+import trustme
+
+from convqa.errors import InputError, StoreUnavailable, WorkError
+from convqa.stores import open_store
+from convqa.stores.elasticsearch.connect import Target, asking, client, talking
+from convqa.stores.elasticsearch.errors import IndexClosed, IndexMissing
+
+HEADERS = "X-elastic-product: Elasticsearch\r\nContent-Type: application/json\r\nConnection: close\r\n"
+SECRET = "s3cret-Pa55"
+
+
+def answer(status, body, headers=HEADERS):
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return f"HTTP/1.1 {status} X\r\n{headers}Content-Length: {len(data)}\r\n\r\n".encode() + data
+
+
+@contextmanager
+def serving(*answers, context=None):
+    """A server that gives these answers in turn, the last one again and again; None breaks the connection off."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    asked = []
+
+    def wrapped(connection):
+        if context is None:
+            return connection
+        talk = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        with ExitStack() as either:
+            either.enter_context(talk)
+            talk.do_handshake()
+            either.pop_all()
+        return talk
+
+    def serve():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            connection.settimeout(5)
+            with suppress(OSError), wrapped(connection) as talk:
+                asked.append(talk.recv(65536))
+                found = answers[min(len(asked), len(answers)) - 1]
+                if found is not None:
+                    talk.sendall(found)
+            connection.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield Target("127.0.0.1", listener.getsockname()[1], context is not None, "", "docs"), asked
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+def ask(target):
+    with talking(target):
+        return client(target).info()
+
+
+def error(kind, reason, **more):
+    return {"error": {"root_cause": [{"type": kind, "reason": reason, **more}], "type": kind, "reason": reason, **more}}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr("convqa.stores.elasticsearch.errors.time.sleep", lambda seconds: None)
+
+
+def test_nothing_listens():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(
+        StoreUnavailable, match=f"nothing answers at http://127.0.0.1:{port}.*docker compose up"
+    ) as caught:
+        ask(Target("127.0.0.1", port, False, "", "docs"))
+    assert caught.value.transient
+
+
+def test_a_name_that_is_not_known():
+    with pytest.raises(StoreUnavailable, match=r"the name 'nowhere\.invalid'.*not known in this network"):
+        ask(Target("nowhere.invalid", 9200, False, "", "docs"))
+
+
+def test_no_answer_in_time():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        target = Target("127.0.0.1", silent.getsockname()[1], False, "", "docs")
+        with pytest.raises(StoreUnavailable, match=r"did not answer in time.*_cluster/health"), talking(target):
+            client(target).options(request_timeout=0.1).info()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "message"),
+    [
+        (
+            401,
+            error("security_exception", f"unable to authenticate {SECRET}"),
+            InputError,
+            "CONVQA_ELASTICSEARCH_API_KEY",
+        ),
+        (403, error("security_exception", "unauthorized"), InputError, "lacks a right.*view_index_metadata"),
+        (404, error("index_not_found_exception", "no such index", index="docs"), IndexMissing, "convqa index SOURCES"),
+        (400, error("index_closed_exception", "closed", index="docs"), IndexClosed, "POST .*/docs/_open"),
+        (403, error("cluster_block_exception", "read-only"), StoreUnavailable, "blocked: read-only.*disk"),
+        (503, error("no_shard_available_action_exception", "no"), StoreUnavailable, "is red.*_cat/shards/docs"),
+        (429, error("es_rejected_execution_exception", "queue full"), StoreUnavailable, "too busy.*queue full"),
+        (503, {}, StoreUnavailable, "not ready .status 503"),
+        (500, error("null_pointer_exception", "x"), StoreUnavailable, "failed .status 500"),
+        (400, error("mapper_parsing_exception", "failed to parse field"), InputError, "other types.*--replace"),
+        (400, error("illegal_argument_exception", "mapper [pid] cannot be changed"), InputError, "other types"),
+        (400, error("parsing_exception", "odd"), WorkError, "refused a request .status 400, parsing_exception.: odd"),
+        (413, b"", WorkError, "status 413"),
+    ],
+)
+def test_every_refusal_says_what_to_do(status, body, kind, message):
+    with serving(answer(status, body)) as (target, _), pytest.raises(kind, match=message) as caught:
+        ask(target)
+    assert SECRET not in str(caught.value)
+
+
+def test_what_is_no_elasticsearch_is_said():
+    plain = "Content-Type: application/json\r\nConnection: close\r\n"
+    with serving(answer(200, {}, plain)) as (target, _), pytest.raises(InputError, match="it is no Elasticsearch"):
+        ask(target)
+    page = b"<html>proxy</html>"
+    with serving(answer(200, page)) as (target, _), pytest.raises(StoreUnavailable, match="no JSON; is there a proxy"):
+        ask(target)
+
+
+def test_http_spoken_to_a_port_of_https_and_the_reverse():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    wrong = pytest.raises(InputError, match=r"speaks HTTPS, and the URL says HTTP\. Write elasticsearch\+https")
+    with serving(None, context=context) as (target, _), wrong:
+        ask(replace(target, https=False))
+    wrong = pytest.raises(InputError, match=r"speaks HTTP, and the URL says HTTPS\. Write elasticsearch://")
+    with serving(answer(400, {})) as (target, _), wrong:
+        ask(replace(target, https=True))
+
+
+def test_certificates_are_checked(monkeypatch, tmp_path):
+    authority, good = trustme.CA(), answer(200, {"version": {}})
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    ours, another = (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) for _ in range(2))
+    authority.issue_cert("127.0.0.1").configure_cert(ours)
+    authority.issue_cert("example.org").configure_cert(another)
+    with serving(good, context=ours) as (target, _):
+        with pytest.raises(InputError, match=r"an authority that is not known here\. Set CONVQA_ELASTICSEARCH_CA"):
+            ask(target)
+        monkeypatch.setenv("CONVQA_ELASTICSEARCH_CA", str(tmp_path / "ca.pem"))
+        assert ask(target) == {"version": {}}
+    wrong = pytest.raises(InputError, match=r"is for another name than '127\.0\.0\.1'")
+    with serving(good, context=another) as (target, _), wrong:
+        ask(target)
+
+
+def test_a_connection_that_breaks_off():
+    with serving(None) as (target, asked), pytest.raises(StoreUnavailable, match="broke the connection off"):
+        ask(target)
+    assert len(asked) >= 2
+
+
+def test_what_passes_is_asked_again_and_what_does_not_is_not():
+    busy, good = answer(429, error("es_rejected_execution_exception", "full")), answer(200, {"version": {}})
+    with serving(busy, answer(503, {}), None, good) as (target, asked):
+        assert asking(target, client(target).info).body == {"version": {}}
+        assert len(asked) == 4
+    with serving(busy) as (target, asked), pytest.raises(StoreUnavailable, match="too busy"):
+        asking(target, client(target).info, tries=3)
+    assert len(asked) == 3
+    with serving(answer(400, {})) as (target, asked), pytest.raises(WorkError):
+        asking(target, client(target).info)
+    assert len(asked) == 1
+
+
+def test_remarks_of_the_server_are_no_warnings_and_nothing_is_logged(caplog):
+    caplog.set_level(logging.DEBUG)
+    remark = HEADERS + 'Warning: 299 Elasticsearch-8.19.8 "this is deprecated"\r\n'
+    with serving(answer(200, {"version": {}}, remark)) as (target, _):
+        assert ask(target) == {"version": {}}
+    with serving(None) as (target, _), pytest.raises(StoreUnavailable):
+        ask(target)
+    assert [record for record in caplog.records if record.name.startswith("elastic")] == []
+
+
+@pytest.mark.services
+def test_a_wrong_password_is_never_shown(secure_elasticsearch, monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("CONVQA_ELASTICSEARCH_CA", str(secure_elasticsearch.ca))
+    monkeypatch.setenv("CONVQA_ELASTICSEARCH_PASSWORD", SECRET)
+    with pytest.raises(InputError, match=r"refused the login\. Set CONVQA_ELASTICSEARCH_API_KEY") as caught:
+        open_store(f"{secure_elasticsearch.url}/docs")
+    shown = [str(caught.value), repr(caught.value.__cause__), repr(caught.value.__context__), caplog.text]
+    assert all(SECRET not in text for text in shown)
+    monkeypatch.setenv("CONVQA_ELASTICSEARCH_PASSWORD", secure_elasticsearch.login[1])
+    with pytest.raises(InputError, match="there is no index 'docs'"):
+        open_store(f"{secure_elasticsearch.url}/docs")
+
+
+@pytest.mark.services
+def test_a_key_opens_what_it_is_for_and_nothing_else(secure_elasticsearch, monkeypatch):
+    monkeypatch.setenv("CONVQA_ELASTICSEARCH_CA", str(secure_elasticsearch.ca))
+    monkeypatch.setenv("CONVQA_ELASTICSEARCH_PASSWORD", secure_elasticsearch.login[1])
+    target = Target.parse(f"{secure_elasticsearch.url}/docs")
+    rights = {"r": {"cluster": [], "indices": [{"names": ["docs"], "privileges": ["read"]}]}}
+    key = client(target).security.create_api_key(name="k", role_descriptors=rights)["encoded"]
+    monkeypatch.delenv("CONVQA_ELASTICSEARCH_PASSWORD")
+    monkeypatch.setenv("CONVQA_ELASTICSEARCH_API_KEY", key)
+    free = replace(target, user="")
+    with pytest.raises(InputError, match="does not allow this on other"), talking(replace(free, index="other")):
+        client(free).search(index="other")
+    with pytest.raises(IndexMissing), talking(free):
+        client(free).search(index="docs")
+
+
+@pytest.mark.services
+def test_the_real_server_tells_a_client_of_http_that_it_speaks_https(secure_elasticsearch):
+    target = Target.parse(f"{secure_elasticsearch.url}/docs")
+    with pytest.raises(InputError, match="speaks HTTPS, and the URL says HTTP"):
+        ask(replace(target, https=False, user=""))
+
+
+@pytest.mark.services
+def test_an_index_whose_shards_have_no_node_is_red(index_url):
+    target = Target.parse(index_url)
+    nowhere = {"index.routing.allocation.require._name": "nobody", "number_of_replicas": 0}
+    known = client(target)
+    known.indices.create(index=target.index, settings=nowhere, wait_for_active_shards="0")
+    try:
+        told = f"index '{target.index}' at .* is red.*_cat/shards/{target.index}"
+        with pytest.raises(StoreUnavailable, match=told), talking(target):
+            known.search(index=target.index)
+    finally:
+        known.indices.delete(index=target.index)
+
+
+@pytest.mark.services
+def test_a_mapping_that_conflicts_is_said(index_url):
+    target = Target.parse(index_url)
+    known = client(target)
+    known.indices.create(index=target.index, mappings={"properties": {"pid": {"type": "long"}}})
+    try:
+        with pytest.raises(InputError, match="fields of other types"), talking(target):
+            known.indices.put_mapping(index=target.index, properties={"pid": {"type": "keyword"}})
+        with pytest.raises(InputError, match="fields of other types"), talking(target):
+            known.index(index=target.index, document={"pid": "no number"})
+    finally:
+        known.indices.delete(index=target.index)

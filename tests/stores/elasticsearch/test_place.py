@@ -1,0 +1,360 @@
+"""Making, resuming, replacing, changing, finding and deleting collections, against a real server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+from convqa.domain import Passage, Query
+from convqa.errors import DuplicatePassage, InputError, StoreUnavailable, WorkError
+from convqa.stores import create_store, open_store
+from convqa.stores.address import Address, Fields
+from convqa.stores.base import Encoder, SearchParams
+from convqa.stores.content import checksum, content, digest
+from convqa.stores.elasticsearch import build, bulk, place
+from convqa.stores.elasticsearch.connect import Target, client
+from convqa.stores.elasticsearch.index import Index, indices_like
+from convqa.stores.elasticsearch.lease import lock_of
+from convqa.stores.elasticsearch.schema import Record, vectors_of
+
+pytestmark = pytest.mark.services
+
+
+def passages(count, text="passage"):
+    return [Passage(f"p{number}", f"{text} {number} about Rome") for number in range(count)]
+
+
+def sums(given):
+    return len(given), checksum(sum(digest(content(passage)) for passage in given))
+
+
+@pytest.fixture
+def target(index_url):
+    target = Target.parse(index_url)
+    yield target
+    for name in indices_like(target, f"{target.index}*"):
+        Index(target, name).delete()
+
+
+def versions(target):
+    """The indexes of a collection, its lock apart."""
+    return sorted(name for name in indices_like(target, f"{target.index}*") if name != lock_of(target.index))
+
+
+def make(target, given, language="en", replace=False, **settings):
+    with place.create(Address(target.url), language, replace, settings) as made:
+        made.add(given)
+
+
+def state(target):
+    name, meta = place.current(target)
+    found = Record.of(meta, name)
+    return found.count, found.checksum
+
+
+def stopped(target, given, error, after, **settings):
+    """A build that is stopped by an error of its source."""
+
+    def source():
+        yield from given[:after]
+        raise error
+
+    with pytest.raises(type(error)):
+        make(target, source(), **settings)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Batches and requests of a few passages."""
+    monkeypatch.setattr(build, "BATCH", 50)
+    monkeypatch.setattr(bulk, "ITEMS", 20)
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """The ids that are sent to the server, as they go."""
+    ids, send = [], bulk.Sender.send
+
+    def noted(self, action, items):
+        ids.extend(item.id for item in items)
+        return send(self, action, items)
+
+    monkeypatch.setattr(bulk.Sender, "send", noted)
+    return ids
+
+
+def test_a_collection_is_an_alias_of_one_segment_that_holds_what_was_sent(target):
+    make(target, passages(30))
+    name, meta = place.current(target)
+    assert versions(target) == [name]
+    assert state(target) == sums(passages(30))
+    assert (meta["ready"], meta["prefix"], meta["writing"]) == (True, [], False)
+    index = Index(target, name)
+    assert index.count() == 30
+    segments = index.client.indices.segments(index=name)["indices"][name]["shards"]["0"][0]["segments"]
+    assert len(segments) == 1
+
+
+def test_nothing_is_there_before_the_block_ends(target):
+    with place.create(Address(target.url), "en") as made:
+        made.add(passages(3))
+        assert place.current(target) is None
+        assert place.find(Address(target.url)) == []
+    assert place.find(Address(target.url)) == [target.url]
+
+
+def test_what_is_committed_within_the_block_can_be_read_there(target):
+    with place.create(Address(target.url), "en") as made:
+        made.add(passages(3))
+        made.commit()
+        assert made.info().count == 3
+        assert made.fetch(["p1"]) == [passages(3)[1]]
+        assert len(made.search([Query("Rome")], 9, SearchParams())[0].hits) == 3
+        made.delete(["p1"])
+        made.add([Passage("x", "new")])
+    assert state(target) == sums([passages(3)[0], passages(3)[2], Passage("x", "new")])
+
+
+@pytest.mark.parametrize("error", [InputError("bad"), DuplicatePassage("twice", "x"), RuntimeError("broken")])
+def test_a_mistake_in_the_source_leaves_nothing(target, error):
+    stopped(target, passages(9), error, 5)
+    assert versions(target) == []
+
+
+def test_what_fails_while_replacing_leaves_the_old_version(target):
+    make(target, passages(3))
+    stopped(target, passages(9), RuntimeError("broken"), 5, replace=True)
+    assert versions(target) == [place.current(target)[0]]
+    assert state(target) == sums(passages(3))
+
+
+def test_an_add_that_failed_is_not_forgotten(target):
+    with pytest.raises(WorkError, match="an add failed"), place.create(Address(target.url), "en") as made:
+        with pytest.raises(DuplicatePassage):
+            made.add([Passage("x", "one"), Passage("x", "other")])
+        made.add(passages(3))
+    assert versions(target) == []
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("away"), KeyboardInterrupt()])
+def test_what_stops_a_run_leaves_an_index_that_the_next_build_goes_on_with(target, small, sent, error):
+    given = [*passages(230), *passages(5)]
+    stopped(target, given, error, 170)
+    (unfinished,) = versions(target)
+    sent.clear()
+    make(target, given)
+    assert versions(target) == [place.current(target)[0]] == [unfinished]
+    assert state(target) == sums(passages(230))
+    assert not {f"p{number}" for number in range(50)} & set(sent[:-5])
+
+
+def test_a_changed_source_is_taken_up_where_it_differs(target, small, sent):
+    stopped(target, passages(230), StoreUnavailable("away"), 220)
+    changed = [*passages(120), *passages(200, "changed")[120:]]
+    sent.clear()
+    make(target, changed)
+    assert state(target) == sums(changed)
+    assert sent[0] == "p100"
+
+
+def test_a_shorter_source_leaves_nothing_of_the_longer(target, small):
+    stopped(target, passages(230), StoreUnavailable("away"), 220)
+    make(target, passages(70))
+    assert state(target) == sums(passages(70))
+
+
+def test_repeats_across_the_place_where_a_build_goes_on_count_once(target, small, caplog):
+    given = [*passages(170), *passages(60), *passages(230)[170:]]
+    stopped(target, given, StoreUnavailable("away"), 180)
+    make(target, given)
+    assert state(target) == sums(passages(230))
+    assert "60 passages came again with the same id and content: kept once" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "other", [{"language": "de"}, {"shards": 2}, {"k1": 1.2}, {"b": 0.5}], ids=lambda other: next(iter(other))
+)
+def test_an_unfinished_index_of_other_settings_is_removed(target, small, caplog, other):
+    stopped(target, passages(230), StoreUnavailable("away"), 220)
+    (unfinished,) = versions(target)
+    make(target, passages(7), **other)
+    assert versions(target) == [place.current(target)[0]] != [unfinished]
+    assert f"the unfinished index {unfinished} of an earlier build is removed" in caplog.text
+
+
+def test_a_build_that_is_killed_is_finished_by_the_next(target, sent, monkeypatch):
+    code = f"""
+        import os, signal
+        from convqa.domain import Passage
+        from convqa.stores import create_store
+        from convqa.stores.elasticsearch import build, bulk
+        build.BATCH, bulk.ITEMS = 1000, 100
+        def source():
+            for number in range(9000):
+                yield Passage(f"p{{number}}", f"passage {{number}} about Rome")
+            os.kill(os.getpid(), signal.SIGKILL)
+        with create_store({target.url!r}, "en") as made:
+            made.add(source())
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False, env=os.environ)
+    assert done.returncode == -signal.SIGKILL
+    (unfinished,) = versions(target)
+    monkeypatch.setattr(build, "BATCH", 1000)
+    make(target, passages(12_000))
+    assert versions(target) == [unfinished] == [place.current(target)[0]]
+    assert state(target) == sums(passages(12_000))
+    assert open_store(target.url).info().count == 12_000
+    assert 3000 <= len(sent) < 12_000
+
+
+def test_an_existing_collection_is_kept_unless_it_is_to_be_replaced(target):
+    make(target, passages(3))
+    old = versions(target)
+    with pytest.raises(InputError, match=r"exists. Give --add to add to it or --replace to build it anew"):
+        make(target, passages(4))
+    make(target, passages(5), replace=True)
+    assert state(target) == sums(passages(5))
+    assert not set(old) & set(versions(target))
+
+
+def test_a_reader_sees_the_old_or_the_new_version_and_never_none(target):
+    make(target, passages(3))
+    seen, ended = set(), threading.Event()
+
+    def read():
+        while not ended.is_set():
+            seen.add(client(target).count(index=target.index)["count"])
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        make(target, passages(5), replace=True)
+    finally:
+        ended.set()
+        reader.join()
+    assert seen <= {3, 5}
+
+
+def test_vectors_are_replaced_with_their_passages(target):
+    encoder = Encoder("e", "c", 3)
+    with place.create(Address(target.url), "en") as made:
+        made.add(passages(3))
+        made.add_vectors(["p1"], np.ones((1, 3)), encoder)
+    old, _ = place.current(target)
+    assert versions(target) == [old, vectors_of(old)]
+    assert open_store(target.url).info().vectors == 1
+    make(target, passages(4), replace=True)
+    assert versions(target) == [place.current(target)[0]]
+    assert open_store(target.url).info().encoder is None
+
+
+def foreign(target, as_alias):
+    name = f"{target.index}-others" if as_alias else target.index
+    Index(target, name).create({"number_of_replicas": 0}, {"properties": {"content": {"type": "text"}}})
+    if as_alias:
+        client(target).indices.put_alias(index=name, name=target.index)
+    return name
+
+
+@pytest.mark.parametrize("as_alias", [False, True])
+def test_what_others_made_is_never_touched(target, as_alias):
+    name = foreign(target, as_alias)
+    with pytest.raises(InputError, match="convqa did not make: it is left alone"):
+        make(target, passages(3), replace=True)
+    with pytest.raises(InputError, match="was not made by convqa"):
+        place.delete(Address(target.url))
+    with pytest.raises(InputError, match="was not made by convqa"):
+        place.change(Address(target.url), {"replicas": 1})
+    assert place.find(Address(target.url)) == []
+    assert versions(target) == [name]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"shard": 2}, "no setting 'shard'.*wanted: shards, replicas, k1, b, threads. Did you mean 'shards'"),
+        ({"shards": 0}, "setting shards: .*greater than or equal to 1"),
+        ({"k1": "high"}, "setting k1: "),
+        ({"b": 1.5}, "setting b: "),
+        ({"threads": 1.5}, "setting threads: "),
+    ],
+)
+def test_mistakes_in_settings_are_told_before_anything_is_made(target, settings, message):
+    with pytest.raises(InputError, match=message):
+        make(target, [], **settings)
+    assert indices_like(target, f"{target.index}*") == {}
+
+
+def test_other_mistakes_are_told_before_anything_is_made(target):
+    with pytest.raises(InputError, match="language 'xx' is not known"):
+        make(target, [], language="xx")
+    with pytest.raises(InputError, match="leave fields out"), place.create(Address(target.url, Fields("t")), "en"):
+        pass
+    with pytest.raises(InputError, match="too long"), place.create(Address(f"{target.url}{'x' * 220}"), "en"):
+        pass
+    assert indices_like(target, f"{target.index}*") == {}
+
+
+def test_the_settings_are_those_of_the_index(target):
+    make(target, passages(50), shards=3, replicas=1, k1=1.2, b=0.75, threads=3)
+    name, _ = place.current(target)
+    found = client(target).indices.get_settings(index=name)[name]["settings"]["index"]
+    assert (found["number_of_shards"], found["number_of_replicas"]) == ("3", "1")
+    assert found["similarity"]["default"] == {"type": "BM25", "k1": "1.2", "b": "0.75"}
+    assert state(target) == sums(passages(50))
+
+
+def test_k1_and_b_can_be_changed_and_scores_follow(target):
+    make(target, [Passage("a", "Rome Rome Rome"), Passage("b", "walls and gates of a city")])
+
+    def scores():
+        return [hit.score for hit in open_store(target.url).search([Query("Rome")], 1, SearchParams())[0].hits]
+
+    before = scores()
+    place.change(Address(target.url), {"k1": 2.0, "b": 0.1, "replicas": 0})
+    info = open_store(target.url).info()
+    assert (info.k1, info.b, info.count) == (2.0, 0.1, 2)
+    assert scores() != before
+    with create_store(f"{target.url}-fresh", settings={"k1": 2.0, "b": 0.1}) as made:
+        made.add([Passage("a", "Rome Rome Rome"), Passage("b", "walls and gates of a city")])
+    fresh = open_store(f"{target.url}-fresh").search([Query("Rome")], 1, SearchParams())[0].hits
+    assert scores() == [hit.score for hit in fresh]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"shards": 2}, "shards is fixed when an index is made; wanted: one of k1, b, replicas"),
+        ({"K1": 2}, "no setting 'K1'"),
+        ({"b": 2}, "setting b"),
+        ({}, "nothing is to be changed"),
+    ],
+)
+def test_what_cannot_be_changed_is_refused(target, settings, message):
+    with pytest.raises(InputError, match=message):
+        place.change(Address(target.url), settings)
+
+
+def test_a_deleted_collection_is_gone_with_all_that_was_beside_it(target, small):
+    make(target, passages(3))
+    stopped(target, passages(230), StoreUnavailable("away"), 220, replace=True)
+    place.delete(Address(target.url))
+    assert indices_like(target, f"{target.index}*") == {}
+    for gone in (lambda: place.delete(Address(target.url)), lambda: place.change(Address(target.url), {"b": 0.5})):
+        with pytest.raises(InputError, match="there is no collection"):
+            gone()
+
+
+def test_collections_are_found_on_a_server(target, elasticsearch):
+    make(target, passages(3))
+    foreign(Target.parse(f"{target.url}-x"), as_alias=True)
+    found = place.find(Address(elasticsearch))
+    assert target.url in found
+    assert f"{target.url}-x" not in found

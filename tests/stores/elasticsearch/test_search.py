@@ -1,0 +1,276 @@
+"""Searching many at once: chunks, patience, exact scores, ties."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import orjson
+import pytest
+
+from convqa.domain import Passage, Query
+from convqa.errors import InputError, StoreUnavailable, WorkError
+from convqa.stores import create_store, delete_store, open_store
+from convqa.stores.base import Encoder, SearchParams, VectorOptions
+from convqa.stores.elasticsearch import msearch
+from convqa.stores.elasticsearch.connect import Target
+from convqa.stores.elasticsearch.msearch import CHUNK, Searches, spread
+from convqa.stores.elasticsearch.search import checked, is_text
+
+DEFAULT = SearchParams()
+TARGET = Target("host", 9200, False, "", "docs")
+GOOD = {"status": 200, "timed_out": False, "_shards": {"total": 1, "successful": 1, "failed": 0}}
+BUSY = {"status": 429, "error": {"type": "es_rejected_execution_exception", "reason": "queue full"}}
+LATE = {**GOOD, "timed_out": True}
+PARTIAL = {
+    **GOOD,
+    "_shards": {
+        "total": 2,
+        "successful": 1,
+        "failed": 1,
+        "failures": [{"index": "docs-1", "reason": {"type": "no_shard_available_action_exception", "reason": None}}],
+    },
+}
+MISSING = {**GOOD, "_shards": {"total": 2, "successful": 1, "failed": 0}}
+BROKEN = {
+    "status": 500,
+    "error": {
+        "type": "search_phase_execution_exception",
+        "reason": "all shards failed",
+        "failed_shards": [{"index": "docs-1", "reason": {"type": "io_exception", "reason": "disk"}}],
+    },
+}
+WRONG = {"status": 400, "error": {"type": "parsing_exception", "reason": "odd"}}
+
+
+class Server:
+    """Answers each search with the next of its answers, the last one again and again."""
+
+    def __init__(self, *answers):
+        self.answers = {b'"x"': list(answers or [GOOD])}
+        self.requests = []
+
+    def options(self, **_):
+        return self
+
+    def perform_request(self, method, path, params, headers, body):
+        lines = body.split(b"\n")
+        assert lines[-1] == b"" and set(lines[:-1:2]) == {b"{}"}
+        searches = lines[1::2]
+        self.requests.append((path, params, searches))
+        return type("Answer", (), {"body": {"responses": [self.answer(search) for search in searches]}})
+
+    def answer(self, search):
+        waiting = self.answers.get(search, [GOOD])
+        found = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+        return {**found, "echo": search}
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    def serve(*answers):
+        server = Server(*answers)
+        monkeypatch.setattr(msearch, "client", lambda target: server)
+        return server
+
+    monkeypatch.setattr(msearch.time, "sleep", lambda seconds: None)
+    return serve
+
+
+def test_searches_go_in_chunks_and_equal_ones_once(serve):
+    server = serve()
+    bodies = [f'"{number % 70}"'.encode() for number in range(200)]
+    answers = Searches(TARGET, "docs-1").ask(bodies, ["hits"])
+    assert [answer["echo"] for answer in answers] == bodies
+    assert sorted(len(searches) for _, _, searches in server.requests) == sorted([CHUNK, CHUNK, 70 - 2 * CHUNK])
+    path, params, _ = server.requests[0]
+    assert path == "/docs-1/_msearch"
+    assert params == {
+        "filter_path": "responses.status,responses.error,responses.timed_out,responses._shards,responses.hits"
+    }
+    assert Searches(TARGET, "docs-1").ask([], ["hits"]) == []
+
+
+def test_several_shards_count_words_over_all(serve):
+    server = serve()
+    Searches(TARGET, "docs-1", dfs=True).ask([b"1"], [])
+    assert server.requests[0][1]["search_type"] == "dfs_query_then_fetch"
+
+
+@pytest.mark.parametrize("failure", [BUSY, LATE, PARTIAL, MISSING, BROKEN])
+def test_only_what_failed_is_asked_again(serve, failure):
+    server = serve(failure, failure, GOOD)
+    answers = Searches(TARGET, "docs-1").ask([b'"a"', b'"x"', b'"b"'], [])
+    assert [answer["echo"] for answer in answers] == [b'"a"', b'"x"', b'"b"']
+    assert [searches for _, _, searches in server.requests] == [[b'"a"', b'"x"', b'"b"'], [b'"x"'], [b'"x"']]
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [
+        (BUSY, "too busy or not ready .status 429: queue full"),
+        (LATE, "a search of index 'docs-1' at http://host:9200 ran out of time"),
+        (PARTIAL, "index 'docs-1' at http://host:9200 is red.*_cat/shards/docs-1"),
+        (MISSING, "is red"),
+        (BROKEN, "failed .status 500.: disk"),
+    ],
+)
+def test_patience_ends(serve, failure, message):
+    server = serve(failure)
+    with pytest.raises(StoreUnavailable, match=message) as caught:
+        Searches(TARGET, "docs-1").ask([b'"a"', b'"x"'], [])
+    assert caught.value.transient
+    assert len(server.requests) == 5
+
+
+def test_what_is_wrong_is_not_asked_again(serve):
+    server = serve(WRONG)
+    with pytest.raises(WorkError, match=r"parsing_exception.: odd"):
+        Searches(TARGET, "docs-1").ask([b'"x"'], [])
+    assert len(server.requests) == 1
+
+
+def test_errors_of_threads_are_raised_here():
+    def work(part):
+        if part == 3:
+            raise StoreUnavailable("away")
+        return part
+
+    assert spread(work, range(3)) == [0, 1, 2]
+    with pytest.raises(StoreUnavailable):
+        spread(work, range(5))
+
+
+def test_halves_of_surrogate_pairs_are_no_tokens():
+    assert is_text("a") and is_text("京") and is_text("😀") and is_text("\x00")
+    assert not is_text("a\ud800")
+
+
+def test_queries_that_are_no_vectors_are_refused():
+    encoder = Encoder("e", "c", 2)
+    assert checked(np.ones((3, 2), np.float16), encoder, "here").dtype == np.float32
+    for wrong in ([[1.0]], [1.0, 2.0], [["a", "b"]], [[np.inf, 1]], [[1e300, 1]]):
+        with pytest.raises(InputError, match="here"):
+            checked(wrong, encoder, "here")
+
+
+# Against a real server.
+
+WORDS = [f"w{number}" for number in range(300)]
+CHANCE = random.Random(5)
+PASSAGES = [Passage(f"p{number:04}", " ".join(CHANCE.choices(WORDS, k=CHANCE.randint(1, 90)))) for number in range(400)]
+QUERIES = [
+    Query(" ".join(CHANCE.choices(WORDS, k=5)), tuple((word, CHANCE.random()) for word in CHANCE.choices(WORDS, k=4)))
+    for _ in range(50)
+]
+
+
+@pytest.fixture(scope="module", params=[1, 3], ids=["one shard", "three shards"])
+def store(request, elasticsearch):
+    url = f"{elasticsearch}/search-{request.param}-{CHANCE.randrange(10**9)}"
+    with create_store(url, "en", settings={"shards": request.param}) as made:
+        made.add(PASSAGES)
+    yield open_store(url)
+    delete_store(url)
+
+
+@pytest.mark.services
+def test_scores_and_order_are_those_of_the_embedded_store(store, tmp_path):
+    with create_store(str(tmp_path / "c"), "en") as made:
+        made.add(PASSAGES)
+    expected = open_store(str(tmp_path / "c")).search(QUERIES, 100, DEFAULT)
+    found = store.search(QUERIES, 100, DEFAULT)
+    for ours, theirs in zip(expected, found, strict=True):
+        assert [hit.score for hit in theirs.hits] == pytest.approx([hit.score for hit in ours.hits], rel=2e-6)
+        same = sum(one.id == other.id for one, other in zip(ours.hits, theirs.hits, strict=True))
+        assert same >= len(ours.hits) - 4
+        assert [hit.passage for hit in theirs.hits[:20]] == [PASSAGES[int(hit.id[1:])] for hit in theirs.hits[:20]]
+        assert all(hit.passage is None for hit in theirs.hits[20:])
+
+
+@pytest.mark.services
+def test_a_batch_is_answered_as_each_by_itself(store):
+    together = store.search(QUERIES, 20, DEFAULT)
+    assert [store.search([query], 20, DEFAULT)[0] for query in QUERIES] == together
+    assert store.search([*QUERIES, *QUERIES], 20, DEFAULT) == [*together, *together]
+
+
+@pytest.mark.services
+def test_as_many_words_as_a_query_may_have_are_searched(store, caplog):
+    many = Query(" ".join(f"x{number}" for number in range(1023)) + " w1")
+    assert store.search([many], 1, DEFAULT)[0].hits == store.search([Query("w1")], 1, DEFAULT)[0].hits
+    chosen = SearchParams(filter={"year": (1,)})
+    assert store.search([many], 1, chosen)[0].hits == ()
+    assert caplog.records == []
+
+
+@pytest.mark.services
+def test_depths_at_the_edges(store):
+    query = Query(" ".join(WORDS))
+    assert [ranking.hits for ranking in store.search([query, query], 0, DEFAULT)] == [(), ()]
+    assert len(store.search([query], 9_990, DEFAULT)[0].hits) == 400
+    assert store.search([], 10, DEFAULT) == []
+    with pytest.raises(InputError, match="top_k 10001: Elasticsearch gives at most 10000"):
+        store.search([query], 10_001, DEFAULT)
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("weight", [float("nan"), float("inf"), -0.5, 1e31])
+def test_weights_that_cannot_be_boosts_are_refused(store, weight):
+    with pytest.raises(ValueError, match="weights"):
+        store.search([Query("w1", (("w2", weight),))], 1, DEFAULT)
+
+
+@pytest.mark.services
+def test_ties_beyond_the_spare_hits_are_settled_by_id_and_asked_for_apart(index_url, monkeypatch):
+    with create_store(index_url, "en", settings={"shards": 2}) as made:
+        made.add(Passage(f"p{number:03}", "equal words" if number % 2 else f"word{number}") for number in range(300))
+    opened = open_store(index_url)
+    bodies = []
+    ask = Searches.ask
+
+    def noting(self, asked, fields):
+        bodies.extend(asked)
+        return ask(self, asked, fields)
+
+    monkeypatch.setattr(Searches, "ask", noting)
+    found = opened.search([Query("equal"), Query("word4"), Query("equal words")], 3, DEFAULT)
+    assert [[hit.id for hit in ranking.hits] for ranking in found] == [
+        ["p299", "p297", "p295"],
+        ["p004"],
+        ["p299", "p297", "p295"],
+    ]
+    assert Counter("sort" in orjson.loads(body) for body in bodies) == {False: 3, True: 2}
+    delete_store(index_url)
+
+
+@pytest.mark.services
+@pytest.mark.parametrize(
+    ("options", "recall"),
+    [
+        (VectorOptions("float32", "exact"), 1.0),
+        (VectorOptions("float32", "hnsw"), 0.95),
+        (VectorOptions("int8", "hnsw"), 0.95),
+        (VectorOptions("bit", "hnsw"), 0.9),
+    ],
+    ids=lambda options: getattr(options, "precision", ""),
+)
+def test_neighbours_have_exact_inner_products_however_they_are_kept(index_url, options, recall):
+    chance, encoder = np.random.default_rng(3), Encoder("e", "c", 64)
+    rows, queries = (chance.standard_normal((number, 64), np.float32) for number in (500, 40))
+    passages = [Passage(f"v{number}", "a text") for number in range(500)]
+    with create_store(index_url, "en") as made:
+        made.add(passages)
+        made.add_vectors([passage.id for passage in passages], rows, encoder, options)
+    found = open_store(index_url).search_vectors(queries, 10, encoder, texts=1)
+    exact = queries.astype(float) @ rows.T.astype(float)
+    kept = 0
+    for scores, ranking in zip(exact, found, strict=True):
+        assert len(ranking.hits) == 10
+        for hit in ranking.hits:
+            assert hit.score == pytest.approx(scores[int(hit.id[1:])], rel=1e-5, abs=1e-5)
+        kept += len({f"v{number}" for number in scores.argsort()[-10:]} & {hit.id for hit in ranking.hits})
+        assert [hit.passage is None for hit in ranking.hits] == [False] + [True] * 9
+    assert kept >= recall * 400
+    delete_store(index_url)

@@ -1,0 +1,595 @@
+"""Vectors on the embedded store: files, crashes, exactness, precision, the graph."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.domain import Passage, Query
+from convqa.errors import InputError, StorageFull, StoreDamaged
+from convqa.stores.address import Address
+from convqa.stores.base import Encoder, SearchParams, VectorOptions
+from convqa.stores.embedded import create, exact, open_collection
+from convqa.stores.embedded.index import IndexWriter
+from convqa.stores.embedded.manifest import Manifest
+from convqa.stores.embedded.vectors import _widened
+from convqa.stores.embedded.vectorwriter import VectorWriter
+
+ENCODER = Encoder("hash", "0" * 64, 16)
+PASSAGES = [Passage(f"p{number:03}", f"passage number w{number} of many") for number in range(300)]
+IDS = [passage.id for passage in PASSAGES]
+
+
+def vectors(count, seed=0, dimension=16):
+    """Of length 1."""
+    made = np.random.default_rng(seed).standard_normal((count, dimension)).astype(np.float32)
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+MATRIX = vectors(300)
+QUERIES = vectors(70, seed=1)
+
+
+def at(folder):
+    return Address(str(folder))
+
+
+def opened(folder):
+    return open_collection(at(folder))
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """A collection without vectors."""
+    made = tmp_path / "collection"
+    with create(at(made), "en") as store:
+        store.add(PASSAGES)
+    return made
+
+
+@pytest.fixture
+def folder(bare):
+    store = opened(bare)
+    store.add_vectors(IDS, MATRIX, ENCODER)
+    store.commit()
+    store.close()
+    return bare
+
+
+def expected(k, matrix=MATRIX, queries=QUERIES, ids=IDS):
+    """By the definition: inner products in 64 bits, rounded; ties by id descending."""
+    scores = (queries.astype(np.float64) @ matrix.astype(np.float64).T).astype(np.float32)
+    return [sorted(zip(row.tolist(), ids, strict=True), reverse=True)[:k] for row in scores]
+
+
+def found(store, k, queries=QUERIES, encoder=ENCODER):
+    return [[(hit.score, hit.id) for hit in ranking.hits] for ranking in store.search_vectors(queries, k, encoder)]
+
+
+def files(folder, name="*"):
+    return {path.name: path.read_bytes() for path in folder.glob(name) if path.is_file()}
+
+
+def test_the_search_is_exact(folder, monkeypatch):
+    monkeypatch.setattr(exact, "_NUMBERS", 37 * 16)
+    assert found(opened(folder), 10) == expected(10)
+    assert found(opened(folder), 300) == found(opened(folder), 1000) == expected(300)
+    assert found(opened(folder), 0) == [[]] * 70
+    assert opened(folder).search_vectors(QUERIES[:0], 10, ENCODER) == []
+
+
+def test_a_ranking_does_not_depend_on_its_batch(folder):
+    store = opened(folder)
+    together = store.search_vectors(QUERIES, 20, ENCODER)
+    for size in (1, 7, 64):
+        parts = [store.search_vectors(QUERIES[n : n + size], 20, ENCODER) for n in range(0, 70, size)]
+        assert [ranking for part in parts for ranking in part] == together
+
+
+def test_the_text_side_is_not_rewritten_when_vectors_come(bare):
+    before = files(bare, "[!mvw]*") | files(bare / "tantivy")
+    store = opened(bare)
+    store.add_vectors(IDS, MATRIX, ENCODER)
+    store.commit()
+    assert files(bare, "[!mvw]*") | files(bare / "tantivy") == before
+    info = store.info()
+    assert (info.encoder, info.vectors, info.count) == (ENCODER, 300, 300)
+    assert info.checksum == opened(bare).info().checksum
+    store.add([Passage("later", "a zebra")])
+    store.commit()
+    assert found(opened(bare), 10) == expected(10)
+    assert [passage.id for passage in opened(bare).without_vectors()] == ["later"]
+
+
+def test_a_later_vector_replaces_an_earlier_one_and_the_deleted_lose_theirs(folder):
+    store = opened(folder)
+    changed = MATRIX.copy()
+    changed[:40] = vectors(40, seed=5)
+    store.add_vectors(IDS[:40], changed[:40], ENCODER)
+    store.delete(IDS[200:210])
+    store.commit()
+    kept = [n for n in range(300) if not 200 <= n < 210]
+    ids = [IDS[n] for n in kept]
+    assert found(store, 20) == found(opened(folder), 20) == expected(20, changed[kept], ids=ids)
+    assert store.info().vectors == 290
+    store.add([PASSAGES[200]])
+    store.commit()
+    assert [passage.id for passage in store.without_vectors()] == [IDS[200]]
+    assert found(store, 20) == expected(20, changed[kept], ids=ids)
+
+
+def test_a_vector_may_come_with_its_passage_and_go_again_in_one_transaction(folder):
+    store = opened(folder)
+    store.add([Passage("a", "new"), Passage("b", "newer")])
+    store.add_vectors(["a", "b", "a"], vectors(3, seed=8), ENCODER)
+    store.delete(["b"])
+    assert store.info().vectors == 300
+    store.commit()
+    assert store.info().vectors == 301
+    assert found(store, 1, vectors(3, seed=8)[2:])[0][0][1] == "a"
+
+
+def test_the_dead_are_left_out_when_they_are_more_than_the_living(folder):
+    size = (folder / "vectors.matrix.1").stat().st_size
+    reader = opened(folder)
+    store = opened(folder)
+    for seed in (2, 3):
+        store.add_vectors(IDS, vectors(300, seed=seed), ENCODER)
+        store.commit()
+    assert {name: len(data) for name, data in files(folder, "vectors.*").items()} == {
+        "vectors.matrix.3": size, "vectors.rows.3": 300 * 12, "vectors.dead.3": 0,
+    }  # fmt: skip
+    assert found(store, 10) == expected(10, vectors(300, seed=3))
+    assert found(reader, 10) == expected(10)
+    store.add_vectors(IDS[:1], MATRIX[:1], ENCODER)
+    store.commit()
+    assert len(files(folder, "vectors.dead.4")["vectors.dead.4"]) == 4
+
+
+def test_a_collection_whose_vectors_are_all_gone_may_have_another_encoder(folder):
+    store = opened(folder)
+    store.delete(IDS[1:])
+    store.commit()
+    assert store.info().vectors == 1
+    store.delete(IDS[:1])
+    store.add([Passage("new", "new")])
+    store.commit()
+    assert (store.info().encoder, store.info().vectors) == (None, 0)
+    assert files(folder, "vectors.*") == {}
+    store.add_vectors(["new"], np.ones((1, 2)), Encoder("other", "1", 2))
+    store.commit()
+    assert store.info().encoder == Encoder("other", "1", 2)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16", "int8"])
+def test_precisions(bare, precision, monkeypatch):
+    monkeypatch.setattr(exact, "_NUMBERS", 1600)
+    matrix = MATRIX * np.linspace(0.01, 100, 300, dtype=np.float32)[:, None]
+    matrix[7] = 0
+    store = opened(bare)
+    store.add_vectors(IDS, matrix, ENCODER, VectorOptions(precision))
+    store.commit()
+    stored = {"float32": matrix, "float16": matrix.astype(np.float16)}.get(precision)
+    if stored is None:
+        scale = (np.abs(matrix).max(axis=1, keepdims=True) / 127).astype(np.float32).astype(np.float64)
+        stored = np.round(matrix / np.where(scale > 0, scale, 1)) * scale
+        assert np.abs(stored - matrix).max() <= scale.max() / 2 * 1.01
+    assert found(store, 50) == expected(50, stored)
+    assert (bare / "vectors.matrix.1").stat().st_size == 300 * 16 * {"float32": 4, "float16": 2, "int8": 1}[precision]
+
+
+def test_ties_go_to_the_highest_ids_at_the_cut_too(bare, monkeypatch):
+    """Equal vectors whose products differ by their place in a block would be no ties."""
+    monkeypatch.setattr(exact, "_NUMBERS", 37 * 384)
+    encoder = Encoder("wide", "", 384)
+    store = opened(bare)
+    store.add_vectors(IDS, np.repeat(vectors(3, seed=4, dimension=384), 100, axis=0), encoder)
+    store.commit()
+    for query in vectors(5, seed=6, dimension=384):
+        (hits,) = found(store, 150, query[None], encoder)
+        assert len(hits) == 150
+        assert hits == sorted(hits, reverse=True)
+        assert len({score for score, _ in hits}) == 2
+        assert {id for _, id in hits[100:]} == {f"p{int(hits[100][1][1]) * 100 + 50 + n:03}" for n in range(50)}
+
+
+def test_a_crowd_of_ties_is_searched_in_smaller_batches(bare, monkeypatch):
+    sizes = []
+    search = exact.candidates
+
+    def counted(queries, rows, k):
+        sizes.append(len(queries))
+        return search(queries, rows, k)
+
+    monkeypatch.setattr(exact, "_CROWD", 1000)
+    monkeypatch.setattr(exact, "candidates", counted)
+    store = opened(bare)
+    store.add_vectors(IDS, np.repeat(MATRIX[:1], 300, axis=0), ENCODER)
+    store.commit()
+    assert [[id for _, id in hits] for hits in found(store, 2)] == [["p299", "p298"]] * 70
+    assert {64, 32, 16, 8, 4, 2} <= set(sizes)
+
+
+class Matrix:
+    """Rows for the exact search."""
+
+    def __init__(self, values, dead, size):
+        self.values, self.dead = values, dead
+
+    def __len__(self):
+        return len(self.values)
+
+    def block(self, start, end):
+        dead = np.array([row - start for row in self.dead if start <= row < end], np.int64)
+        values = self.values[start:end]
+        return exact.Block(values, None, float(np.linalg.norm(values.astype(float), axis=1).max()), dead)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 90), st.integers(1, 6), st.integers(1, 40), st.integers(1, 30), st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 1e-12, 1.0, 1e12]),
+)  # fmt: skip
+def test_candidates_hold_the_best_of_any_matrix(count, dimension, k, size, seed, spread):
+    chance = np.random.default_rng(seed)
+    lengths = 10.0 ** chance.choice([0, np.log10(spread)] if spread else [0, -20], (count, 1))
+    values = (chance.integers(-2, 3, (count, dimension)) * lengths).astype(np.float32)
+    dead = sorted(chance.choice(count, count // 3, replace=False).tolist())
+    queries = chance.standard_normal((3, dimension)).astype(np.float32)
+    before, exact._NUMBERS = exact._NUMBERS, size * dimension
+    try:
+        rows = exact.candidates(queries, Matrix(values, dead, size), k)
+    finally:
+        exact._NUMBERS = before
+    living = np.setdiff1d(np.arange(count), dead)
+    for query, got in zip(queries, rows, strict=True):
+        scores = (values.astype(np.float64) @ query.astype(np.float64)).astype(np.float32)
+        kth = np.sort(scores[living])[::-1][: min(k, len(living))][-1] if len(living) else np.inf
+        assert {int(row) for row in living if scores[row] >= kth} <= set(got.tolist()) <= set(living.tolist())
+
+
+class Killed(BaseException):
+    """Stands for the end of a process."""
+
+
+@pytest.mark.parametrize("owner", [Manifest, VectorWriter])
+@pytest.mark.parametrize("seeds", [[2], [2, 3]], ids=["appended", "written anew"])
+def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_cleans_up(
+    folder, monkeypatch, owner, seeds
+):
+    before = opened(folder).info()
+    store = opened(folder)
+    for seed in seeds:
+        store.add_vectors(IDS, vectors(300, seed=seed), ENCODER)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, "write", lambda *_: (_ for _ in ()).throw(Killed))
+        with pytest.raises(Killed):
+            store.commit()
+    del store
+    assert opened(folder).info() == before
+    assert found(opened(folder), 10) == expected(10)
+    again = opened(folder)
+    again.add([Passage("kept", "kept")])
+    again.commit()
+    assert found(again, 10) == expected(10)
+    again.add_vectors(IDS[:1], MATRIX[:1], ENCODER)
+    again.commit()
+    assert {name: len(data) for name, data in files(folder, "vectors.*").items()} == {
+        "vectors.matrix.1": 301 * 64, "vectors.rows.1": 301 * 12, "vectors.dead.2": 4,
+    }  # fmt: skip
+
+
+def test_what_readers_may_still_have_open_is_never_cut(bare):
+    """A file that a killed commit did not remove: its name comes again, the file does not."""
+    left = bare / "vectors.matrix.1"
+    left.write_bytes(b"still read")
+    with left.open("rb") as reader:
+        store = opened(bare)
+        store.add_vectors(IDS, MATRIX, ENCODER)
+        store.commit()
+        assert reader.read() == b"still read"
+    assert found(store, 10) == expected(10)
+
+
+LOAD = """
+import hashlib, sys
+import numpy as np
+from itertools import islice
+from convqa.stores.address import Address
+from convqa.stores.base import Encoder
+from convqa.stores.embedded import open_collection
+def encode(passage):
+    seed = int.from_bytes(hashlib.sha256(passage.text.encode()).digest()[:8], "little")
+    return np.random.default_rng(seed).standard_normal(16)
+store = open_collection(Address(sys.argv[1]))
+missing = store.without_vectors()
+while batch := list(islice(missing, 20)):
+    store.add_vectors([p.id for p in batch], np.array([encode(p) for p in batch]), Encoder("hash", "0" * 64, 16))
+    store.commit()
+    print(len(batch), flush=True)
+"""
+
+
+def load(folder):
+    return subprocess.Popen([sys.executable, "-c", LOAD, str(folder)], stdout=subprocess.PIPE, cwd=os.getcwd())
+
+
+@pytest.mark.parametrize("lines", [0, 2, 6])
+def test_a_load_that_was_killed_goes_on_and_ends_as_if_undisturbed(bare, tmp_path, lines):
+    with create(at(tmp_path / "whole"), "en") as store:
+        store.add(PASSAGES)
+    with load(tmp_path / "whole") as whole:
+        whole.stdout.read()
+    with load(bare) as process:
+        for _ in range(lines):
+            process.stdout.readline()
+        time.sleep(0.003 * lines)
+        process.send_signal(signal.SIGKILL)
+    store = opened(bare)
+    assert 20 * lines <= store.info().vectors < 300
+    assert store.info().vectors == 300 - len(list(store.without_vectors()))
+    with load(bare) as process:
+        process.stdout.read()
+    undisturbed = opened(tmp_path / "whole")
+    assert opened(bare).info() == undisturbed.info()
+    assert opened(bare).info().vectors == 300
+    assert found(opened(bare), 30) == found(undisturbed, 30)
+
+
+def bad(row, value):
+    matrix = MATRIX[:2].astype(np.float64)
+    matrix[row, 3] = value
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("ids", "matrix", "encoder", "options", "message"),
+    [
+        (IDS[:2], MATRIX[:2], Encoder("other", "0" * 64, 16), None, r"has vectors of hash \(16 .*found some of other"),
+        (IDS[:2], MATRIX[:2], Encoder("hash", "1" * 64, 16), None, r"checksum 1{12}\).*--replace"),
+        (IDS[:2], MATRIX[:2, :8], Encoder("hash", "0" * 64, 8), None, "8 dimensions"),
+        (IDS[:2], MATRIX[:2], ENCODER, VectorOptions("int8"), r"precision='float32'.*precision='int8'"),
+        (IDS[:2], MATRIX[:2], ENCODER, VectorOptions(index="hnsw"), "index='hnsw'"),
+        (
+            ["p001", "x"],
+            MATRIX[:2],
+            ENCODER,
+            None,
+            "1 of 2 vectors are of passages that it does not have.*'x'.*Add the",
+        ),
+        (["p001", "\ud800"], MATRIX[:2], ENCODER, None, "does not have"),
+        (IDS[:2], MATRIX[:2, :8], ENCODER, None, r"found vectors of shape \(2, 8\); wanted \(2, 16\)"),
+        (IDS[:2], MATRIX[:3], ENCODER, None, r"shape \(3, 16\); wanted \(2, 16\)"),
+        (IDS[:1], MATRIX[0], ENCODER, None, r"shape \(16,\); wanted \(1, 16\)"),
+        (IDS[:1], [["x"] * 16], ENCODER, None, "must be a matrix of numbers"),
+        (IDS[:2], bad(1, np.nan), ENCODER, None, "vector 2 of 2 has a component that is NaN"),
+        (IDS[:2], bad(0, np.inf), ENCODER, None, "vector 1 of 2 .*infinite"),
+        (IDS[:2], bad(0, -1e30), ENCODER, None, "too large"),
+        (IDS[:2], bad(0, 1e300), ENCODER, None, "too large"),
+    ],
+)
+def test_what_cannot_be_a_vector_here_is_refused_and_nothing_stays(folder, ids, matrix, encoder, options, message):
+    store = opened(folder)
+    before = files(folder)
+    store.add_vectors(IDS[:1], MATRIX[1:2], ENCODER)
+    with pytest.raises(InputError, match=message):
+        store.add_vectors(ids, matrix, encoder, options)
+    store.commit()
+    assert found(opened(folder), 10) == expected(10)
+    assert files(folder, "manifest.json")["manifest.json"] == before["manifest.json"]
+
+
+@pytest.mark.parametrize(
+    ("queries", "encoder", "message"),
+    [
+        (QUERIES, Encoder("other", "0" * 64, 16), "found a query of other"),
+        (QUERIES[:, :8], ENCODER, r"queries of .*shape \(70, 8\)"),
+        (QUERIES[0], ENCODER, "shape"),
+        (np.float32(1), ENCODER, "shape"),
+        (bad(1, np.nan), ENCODER, "vector 2 of 2 .*NaN"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(folder, queries, encoder, message):
+    with pytest.raises(InputError, match=message):
+        opened(folder).search_vectors(queries, 5, encoder)
+
+
+def test_a_collection_without_vectors_says_so(bare):
+    with pytest.raises(InputError, match="has no vectors; add them with convqa index --vectors"):
+        opened(bare).search_vectors(QUERIES, 5, ENCODER)
+
+
+def test_precisions_that_are_not_there_and_numbers_that_do_not_fit_are_refused(bare):
+    store = opened(bare)
+    with pytest.raises(InputError, match="precision 'bit'; wanted: float32, float16, int8"):
+        store.add_vectors(IDS, MATRIX, ENCODER, VectorOptions("bit"))
+    with pytest.raises(InputError, match="too large for float16"):
+        store.add_vectors(IDS, MATRIX * 1e6, ENCODER, VectorOptions("float16"))
+    store.commit()
+    assert store.info().encoder is None
+
+
+def test_no_vectors_at_all_are_no_vectors(bare):
+    store = opened(bare)
+    store.add_vectors([], np.empty((0, 16)), ENCODER)
+    store.commit()
+    assert store.info().encoder is None
+    assert files(bare, "vectors.*") == {}
+    assert json.loads((bare / "manifest.json").read_text())["version"] == 1
+
+
+def test_collections_with_vectors_are_of_a_format_that_earlier_versions_refuse(folder):
+    assert json.loads((folder / "manifest.json").read_text())["version"] == 2
+
+
+def test_a_full_disk_is_a_storage_error_and_the_old_state_stays(folder, monkeypatch):
+    store = opened(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(Manifest, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        store.add_vectors(IDS, vectors(300, seed=2), ENCODER)
+        with pytest.raises(StorageFull, match="No space left"):
+            store.commit()
+    assert found(opened(folder), 10) == expected(10)
+
+
+@pytest.mark.parametrize("name", ["vectors.matrix.1", "vectors.rows.1"])
+def test_damage_is_named(folder, name):
+    path = folder / name
+    whole = path.read_bytes()
+    path.write_bytes(b"\xff" * len(whole))
+    message = rf"{re.escape(str(folder))}: .*index its passages again with --replace"
+    with pytest.raises(StoreDamaged, match=message):
+        opened(folder).search_vectors(QUERIES, 5, ENCODER)
+    if name == "vectors.rows.1":
+        with pytest.raises(StoreDamaged, match=message):
+            list(opened(folder).without_vectors())
+    path.write_bytes(whole[:-1])
+    with pytest.raises(StoreDamaged, match=name):
+        opened(folder)
+    path.unlink()
+    with pytest.raises(StoreDamaged, match=f"{name} is missing"):
+        opened(folder)
+
+
+@pytest.mark.parametrize(
+    "change", [{"encoder": {}}, {"options": {"x": 1}}, {"rows": "x"}, {"digest": None, "rows": 7}, {"epoch": 9}]
+)
+def test_a_garbled_manifest_is_damage(folder, change):
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, "vectors": {**manifest["vectors"], **change}}))
+    with pytest.raises(StoreDamaged, match="index its passages again"):
+        opened(folder)
+    path.write_text(json.dumps({**manifest, "vectors": 3}))
+    with pytest.raises(StoreDamaged, match=r"manifest\.json"):
+        opened(folder)
+
+
+def test_threads_see_what_one_thread_sees(folder):
+    store = opened(folder)
+    seen = []
+    threads = [threading.Thread(target=lambda: seen.append(found(store, 10))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [expected(10)] * 4
+
+
+def test_the_words_are_searched_beside_the_vectors(folder):
+    hits = opened(folder).search([Query("w7")], 5, SearchParams())[0].hits
+    assert [hit.id for hit in hits] == ["p007"]
+
+
+def test_a_killed_deletion_takes_the_vectors_with_it(folder, monkeypatch):
+    store = opened(folder)
+    store.delete(IDS[:3])
+    with monkeypatch.context() as patch:
+        patch.setattr(IndexWriter, "forget", lambda *_: (_ for _ in ()).throw(Killed))
+        with pytest.raises(Killed):
+            store.commit()
+    assert opened(folder).info().vectors == 297
+    assert found(opened(folder), 20) == expected(20, MATRIX[3:], ids=IDS[3:])
+
+
+@pytest.fixture
+def graph(bare):
+    """A collection that is searched by a graph."""
+    pytest.importorskip("faiss", reason="the extra faiss is not installed")
+    store = opened(bare)
+    store.add_vectors(IDS, MATRIX, ENCODER, VectorOptions(index="hnsw"))
+    store.commit()
+    return bare
+
+
+def graphs(folder):
+    return [path.name for path in folder.glob("vectors.graph.*")]
+
+
+def test_a_graph_finds_what_is_near_with_exact_scores(graph):
+    assert graphs(graph) == []
+    assert found(opened(graph), 10) == expected(10)
+    (name,) = graphs(graph)
+    written = (graph / name).stat().st_mtime_ns
+    assert found(opened(graph), 10) == expected(10)
+    assert (graph / name).stat().st_mtime_ns == written
+
+
+def test_a_graph_is_made_anew_when_the_vectors_change(graph):
+    store = opened(graph)
+    found(store, 10)
+    (first,) = graphs(graph)
+    store.delete(IDS[:50])
+    store.commit()
+    assert graphs(graph) == []
+    assert found(store, 10) == expected(10, MATRIX[50:], ids=IDS[50:])
+    assert graphs(graph) != [first]
+    store.add([Passage("x", "words only")])
+    store.commit()
+    (second,) = graphs(graph)
+    assert found(store, 10) == expected(10, MATRIX[50:], ids=IDS[50:])
+    assert graphs(graph) == [second]
+
+
+@pytest.mark.parametrize("damage", [b"", b"xx", b"IHNf" + b"\xff" * 200])
+def test_a_graph_that_cannot_be_read_is_made_anew(graph, caplog, damage):
+    found(opened(graph), 10)
+    (name,) = graphs(graph)
+    (graph / name).write_bytes(damage)
+    assert found(opened(graph), 10) == expected(10)
+    assert "is made anew" in caplog.text
+    assert (graph / name).stat().st_size > 10_000
+
+
+def test_a_graph_that_cannot_be_saved_is_made_in_every_process(graph, caplog, monkeypatch):
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    assert found(opened(graph), 10) == expected(10)
+    assert "cannot be saved" in caplog.text
+    assert graphs(graph) == []
+
+
+def test_graphs_of_the_same_vectors_are_the_same(graph):
+    first = found(opened(graph), 10)
+    (path,) = graph.glob("vectors.graph.*")
+    data = path.read_bytes()
+    path.unlink()
+    assert found(opened(graph), 10) == first
+    assert path.read_bytes() == data
+
+
+def test_without_faiss_a_graph_is_refused_with_the_command(graph, bare, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name == "faiss":
+            raise ImportError("No module named 'faiss'")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(InputError, match=r"pip install 'convqa\[faiss\]'"):
+        opened(graph).search_vectors(QUERIES, 5, ENCODER)
+    with (
+        pytest.raises(InputError, match=r"pip install 'convqa\[faiss\]'"),
+        create(at(bare.with_name("other")), "en") as store,
+    ):
+        store.add(PASSAGES)
+        store.add_vectors(IDS, MATRIX, ENCODER, VectorOptions(index="hnsw"))
+
+
+def test_every_half_number_is_widened_to_itself():
+    every = np.arange(65536, dtype=np.uint16).view("<f2")
+    finite = every[np.isfinite(every)].reshape(-1, 2)
+    assert (_widened(finite) == finite.astype(np.float32)).all()
+    assert _widened(finite).dtype == np.float32

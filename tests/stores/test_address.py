@@ -1,0 +1,124 @@
+"""What a collection is called: URLs, folders, files of configs/collections."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.domain import Passage
+from convqa.errors import InputError
+from convqa.stores import create_store, open_store
+from convqa.stores.address import Address, Fields, address, shipped_names
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="here.yaml"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "name", ["folder", "a/b", "./a:b", "C:\\x.y", "elasticsearch://h:9200/x.yaml", "anserini:x.yaml", "collection"]
+)
+def test_urls_and_folders_stand_as_they_are(name):
+    assert address(name) == Address(name)
+
+
+def test_a_file_says_where_the_passages_are_and_how(file):
+    path = file(
+        "url: elasticsearch://host:9200/web\nlanguage: de\nfields: {text: body, meta: [year]}\n"
+        "settings: {shards: 3, k1: 0.9, x: true}\n"
+    )
+    settings = {"shards": 3, "k1": 0.9, "x": True}
+    assert address(path) == Address("elasticsearch://host:9200/web", Fields("body", meta=("year",)), "de", settings)
+
+
+def test_folders_in_a_file_are_relative_to_the_file(file, tmp_path):
+    assert address(file("url: data/c")).url == str(tmp_path / "data" / "c")
+    assert address(file("url: anserini:data/c")).url == f"anserini:{tmp_path}/data/c"
+    assert address(file("url: anserini:/data/c")).url == "anserini:/data/c"
+    assert address(file("url: /data/c")).url == "/data/c"
+
+
+def test_shipped_files_can_be_read_and_go_by_name():
+    assert {"elasticsearch", "haystack"} <= set(shipped_names())
+    found = {name: address(name) for name in shipped_names()}
+    assert found["elasticsearch"].url == "elasticsearch://localhost:9200/passages"
+    assert found["elasticsearch"].fields is None
+    assert found["haystack"].fields == Fields("content")
+
+
+def test_a_folder_of_that_name_comes_before_a_shipped_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "haystack").mkdir()
+    (tmp_path / "odd.yaml").mkdir()
+    assert address("haystack") == Address("haystack")
+    assert address("odd.yaml") == Address("odd.yaml")
+    assert address("elasticsearch") != Address("elasticsearch")
+
+
+def test_a_store_is_made_and_opened_by_its_file(file, tmp_path):
+    path = file("url: c\nlanguage: de\n")
+    with create_store(path) as made:
+        made.add([Passage("a", "Die Brücken von London")])
+    assert open_store(path).info().language == "de"
+    assert open_store(path) is open_store(str(tmp_path / "c"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "found NoneType. Wanted: url"),
+        ("- url", "found list. Wanted: url"),
+        ("url: [", "is not YAML: while parsing"),
+        ("language: en", "url: is missing"),
+        ("url: ''", "url: found ''"),
+        ("url: 7", "url: found 7"),
+        ("url: c\nfield: {}", "field: is not known here"),
+        ("url: c\nlanguage: xx", "language: language 'xx' is not known here; wanted: one of de, en"),
+        ("url: c\nfields: {id: x}", "fields.text: is missing"),
+        ("url: c\nfields: {text: ''}", "fields.text: found ''"),
+        ("url: c\nfields: {text: t, meta: year}", "fields.meta: found 'year'"),
+        ("url: c\nfields: {text: t, body: u}", "fields.body: is not known here"),
+        ("url: c\nsettings: {shards: [1]}", "settings.shards"),
+        ("url: c\nsettings: 3", "settings: found 3"),
+        ("1: 2", "url: is missing"),
+    ],
+)
+def test_mistakes_are_named_with_file_and_field(file, text, message):
+    path = file(text)
+    with pytest.raises(InputError) as caught:
+        address(path)
+    assert str(caught.value).startswith(f"collection file {path}")
+    assert message in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match=r"here.yaml cannot be read: No such file"):
+        address(str(tmp_path / "here.yaml"))
+    (tmp_path / "here.yaml").write_bytes(b"url: \xff")
+    with pytest.raises(InputError, match=r"here.yaml is not UTF-8"):
+        address(str(tmp_path / "here.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("url: c\npassword: s3cret", "password"),
+        ("url: c\nsettings: {api_key: s3cret}", "settings.api_key"),
+        ("url: c\nsettings: {basic_auth: [elastic, s3cret]}", "settings.basic_auth"),
+        ("fields: {API-Key: {value: s3cret}}", "fields.API-Key"),
+    ],
+)
+def test_secrets_belong_into_the_environment(file, text, place):
+    with pytest.raises(InputError, match=rf": {place}: no file holds a secret.*CONVQA_ELASTICSEARCH_API_KEY") as caught:
+        address(file(text))
+    assert "s3cret" not in str(caught.value)
+
+
+def test_an_index_may_call_its_fields_as_it_likes(file):
+    found = address(file("url: c\nfields: {text: token, id: key, meta: [password]}"))
+    assert found.fields == Fields("token", "key", meta=("password",))
