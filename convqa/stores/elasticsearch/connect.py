@@ -30,9 +30,16 @@ _WANTED = "elasticsearch>=8.19,<9"
 
 _clients: dict[tuple[int, Target, Credentials], Elasticsearch] = {}
 _lock = threading.Lock()
-os.register_at_fork(after_in_child=lambda: globals().update(_lock=threading.Lock())) if hasattr(
-    os, "register_at_fork"
-) else None
+
+
+def _forked() -> None:
+    """In a child process: another thread of the parent may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def client(target: Target) -> Elasticsearch:

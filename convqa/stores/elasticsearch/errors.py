@@ -188,8 +188,8 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
     if status == 403 and kind != "cluster_block_exception":
         return InputError(
             f"Elasticsearch at {target.http} does not allow this on {name or 'the server'}: the user or API key "
-            "lacks a right. Reading needs read and view_index_metadata; indexing needs all on the index, its versions "
-            "(NAME-*) and their aliases."
+            "lacks a right. Reading needs read, view_index_metadata and monitor; indexing needs all on the index, "
+            "its versions (NAME-*) and their aliases."
         )
     if kind == "index_not_found_exception":
         return IndexMissing(

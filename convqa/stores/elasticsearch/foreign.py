@@ -21,7 +21,7 @@ from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.msearch import Answer, Searches
 from convqa.stores.elasticsearch.params import refuse
 from convqa.stores.elasticsearch.passages import documents, scan
-from convqa.stores.elasticsearch.search import asked, best, check_depth
+from convqa.stores.elasticsearch.search import asked, check_depth
 from convqa.text.analysis import MOST_TOKENS, Analyzer, analyzer
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Foreign:
             answers = iter(self._searches.ask([body for body in bodies if body is not None], self._layout.wanted))
             found = [[] if body is None else self._hits(next(answers)) for body in bodies]
             keys = {hit.id: key for hits in found for key, hit in hits}
-            rankings = [best([hit for _, hit in hits if hit.score], k) for hits in found]
+            rankings = [Ranking(Ranking.of([hit for _, hit in hits if hit.score]).hits[:k]) for hits in found]
             return self._attach(rankings, keys, texts)
 
     def search_vectors(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from convqa.stores.content import meta_term
 from convqa.stores.elasticsearch.msearch import Answer, Searches
 from convqa.stores.elasticsearch.passages import fetch
 from convqa.text.analysis import Analyzer, weigh
+
+Scored = tuple[float, str]
+"""Score and id of a passage. The server writes 32-bit floats, so that equal ones stay equal and order is kept."""
 
 SPARE = 50
 """Hits that are asked for beyond the cut, so that those who tie at it are known."""
@@ -50,7 +53,7 @@ class Texts:
         answers = iter(self.searches.ask(bodies, _SCORED))
         found = [[] if query is None else scored(next(answers)) for query in wanted]
         found = self._settled(wanted, found, k)
-        return attach(self.searches, [best([hit for hit in hits if hit.score], k) for hits in found], texts)
+        return rankings(self.searches, [[hit for hit in hits if hit[0]] for hits in found], k, texts)
 
     def _query(self, query: Query, params: SearchParams) -> dict[str, Any] | None:
         """The server's query; None for one that finds nothing."""
@@ -66,17 +69,19 @@ class Texts:
             return None
         return {"bool": {"should": terms, "minimum_should_match": 1, **_filter(params.filter)}}
 
-    def _settled(self, wanted: Sequence[dict[str, Any] | None], found: list[list[Hit]], k: int) -> list[list[Hit]]:
+    def _settled(
+        self, wanted: Sequence[dict[str, Any] | None], found: list[list[Scored]], k: int
+    ) -> list[list[Scored]]:
         """Where all hits from the cut to the last tie, others may tie too: then the server sorts by id as well.
 
         That takes twice as long, so it is asked for these queries only.
         """
         open_ends = [
-            place for place, hits in enumerate(found) if len(hits) >= asked(k) and hits[k - 1].score == hits[-1].score
+            place for place, hits in enumerate(found) if len(hits) >= asked(k) and hits[k - 1][0] == hits[-1][0]
         ]
         bodies = [_body(wanted[place], k, sort=[{"_score": "desc"}, {"pid": "desc"}]) for place in open_ends]
         for place, answer in zip(open_ends, self.searches.ask(bodies, _SORTED), strict=True):
-            found[place] = [Hit(hit["sort"][1], hit["sort"][0]) for hit in answer["hits"]["hits"]]
+            found[place] = [(hit["sort"][0], hit["sort"][1]) for hit in answer["hits"]["hits"]]
         return found
 
 
@@ -97,11 +102,9 @@ class Vectors:
         if k < 1:
             return [Ranking()] * len(matrix)
         bodies = [self._body(row, k) for row in np.ascontiguousarray(matrix, np.float32)]
-        found = [
-            [Hit(hit.id, inner_product(hit.score)) for hit in scored(answer)]
-            for answer in self.searches.ask(bodies, _SCORED)
-        ]
-        return attach(self.passages, [best(hits, k) for hits in found], texts)
+        answers = self.searches.ask(bodies, _SCORED)
+        found = [[(inner_product(score), id) for score, id in scored(answer)] for answer in answers]
+        return rankings(self.passages, found, k, texts)
 
     def _body(self, row: NDArray[np.float32], k: int) -> bytes:
         knn: dict[str, Any] = {
@@ -189,27 +192,27 @@ def is_text(token: str) -> bool:
     return token.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in token)
 
 
-def scored(answer: Answer) -> list[Hit]:
+def scored(answer: Answer) -> list[Scored]:
     """The hits of an answer, in its order."""
     hits = answer.get("hits", {}).get("hits", [])
-    return [Hit(hit["fields"]["pid"][0], hit["_score"]) for hit in hits]
+    return [(hit["_score"], hit["fields"]["pid"][0]) for hit in hits]
 
 
-def best(hits: Sequence[Hit], k: int) -> Ranking:
-    """The best ``k`` hits."""
-    return Ranking(Ranking.of(hits).hits[:k])
+def rankings(searches: Searches, found: Sequence[list[Scored]], k: int, texts: int) -> list[Ranking]:
+    """The best ``k`` hits of each; the first ``texts`` carry their passages, each of which is asked for once.
 
-
-def attach(searches: Searches, rankings: Sequence[Ranking], texts: int) -> list[Ranking]:
-    """The same rankings, whose first ``texts`` hits carry their passages; each passage is asked for once."""
-    ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits[: max(texts, 0)]))
+    Hits are made last: making them is most of a client's work.
+    """
+    best = [sorted(hits, reverse=True)[:k] for hits in found]
+    shown = max(texts, 0)
+    ids = list(dict.fromkeys(id for hits in best for _, id in hits[:shown]))
     passages: dict[str, Passage | None] = dict(zip(ids, fetch(searches, ids), strict=True))
     return [
         Ranking(
             (
-                *(replace(hit, passage=passages[hit.id]) for hit in ranking.hits[: max(texts, 0)]),
-                *ranking.hits[max(texts, 0) :],
+                *(Hit(id, score, passages[id]) for score, id in hits[:shown]),
+                *(Hit(id, score) for score, id in hits[shown:]),
             )
         )
-        for ranking in rankings
+        for hits in best
     ]

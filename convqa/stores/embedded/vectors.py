@@ -7,7 +7,8 @@ vector of the passage replaced. ``vectors.graph.G-D`` is derived: see :mod:`conv
 Precisions: ``float32`` and ``float16`` as they are; ``int8`` is round(x / scale) with a scale for each row, its largest
 component / 127. A scale for each row needs no look at other rows, so that vectors may come in any order, and at 384
 dimensions its recall was that of a scale for each dimension (docs/benchmarks.md). Inner products are with what is
-stored. Index ``auto`` is ``exact``: numpy was faster than faiss's Flat at every size that was measured.
+stored. Index ``auto`` is ``exact``: for 64 queries at once numpy took a third of the time of faiss's Flat at 500,000
+vectors, and for one query about the same.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from convqa.stores.base import SearchParams
 
 pytestmark = pytest.mark.services
 
-WORDS = "river bridge tower wall gate market church museum garden station".split()
+WORDS = ["river", "bridge", "tower", "wall", "gate", "market", "church", "museum", "garden", "station"]
 PASSAGES = [
     Passage(f"p{number}", " ".join(WORDS[place % 10] for place in range(number % 7, number % 23 + 9)))
     for number in range(600)
