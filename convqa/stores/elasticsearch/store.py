@@ -62,7 +62,8 @@ class Elasticsearch:
 
     :param target: the collection. :param name: the index that its alias means. :param shards: of the index.
     :raises InputError: see :meth:`State.read`.
-    :raises StoreDamaged: if it has not the passages that it should have.
+    :raises StoreDamaged: if it has not the passages that it should have. Where an add was cut off, it is raised by what
+        reads passages; the next ``add`` and ``commit`` mend it.
     """
 
     def __init__(self, target: Target, name: str, shards: int) -> None:
@@ -72,8 +73,9 @@ class Elasticsearch:
         self._neighbours = Searches(target, vectors_of(name))
         self._writer: Writer | None = None
         with self._searches.reading():
-            self._current: State | None = _whole(self._index)
-        self._words = _analyzer(self._current.record, target)
+            state, self._cut_off = _whole(self._index)
+        self._current: State | None = state
+        self._words = _analyzer(state.record, target)
 
     def info(self) -> Info:
         state = self._state()
@@ -100,7 +102,7 @@ class Elasticsearch:
         """See :class:`convqa.stores.base.Store`. k1 and b are the index's; passages that score 0 are no hits."""
         self.check(params)
         with self._searches.reading():
-            return Texts(self._searches, self._words, self._state().record.k1).search(queries, k, params, texts)
+            return Texts(self._searches, self._words, self._sound().record.k1).search(queries, k, params, texts)
 
     def search_vectors(
         self, matrix: NDArray[np.floating[Any]], k: int, encoder: Encoder, texts: int = 20
@@ -111,20 +113,20 @@ class Elasticsearch:
         """
         place = f"collection {self.target}"
         refuse_encoder(encoder, self.info(), place)
-        vectors = self._state().vectors
+        vectors = self._sound().vectors
         assert vectors is not None
         rows = checked(matrix, encoder, f"queries of {place}")
         with self._searches.reading():
             return Vectors(self._searches, self._neighbours, vectors.options).search(rows, k, texts)
 
     def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
-        self._state()
+        self._sound()
         with self._searches.reading():
             return fetch(self._searches, ids)
 
     def scan(self) -> Iterator[Passage]:
         """All passages, in the state of now, whatever is committed meanwhile."""
-        self._state()
+        self._sound()
         return self._scan()
 
     def _scan(self) -> Iterator[Passage]:
@@ -133,7 +135,7 @@ class Elasticsearch:
                 yield passage(hit["_source"], self._searches)
 
     def without_vectors(self) -> Iterator[Passage]:
-        self._state()
+        self._sound()
         return self._without_vectors()
 
     def _without_vectors(self) -> Iterator[Passage]:
@@ -172,7 +174,7 @@ class Elasticsearch:
         with self._transaction() as writer:
             writer.commit()
             self._writer = None
-        self._current = State.read(self._index)
+        self._current, self._cut_off = State.read(self._index), None
 
     def close(self) -> None:
         """Let go; what was not committed is dropped. The connections are the process's, and stay."""
@@ -191,6 +193,13 @@ class Elasticsearch:
             raise WorkError(f"collection {self.target} is closed")
         return state
 
+    def _sound(self) -> State:
+        """The state, of a collection whose passages can be relied on."""
+        state = self._state()
+        if self._cut_off is not None:
+            raise self._cut_off
+        return state
+
     @contextmanager
     def _transaction(self) -> Iterator[Writer]:
         self._state()
@@ -203,22 +212,25 @@ class Elasticsearch:
             raise
 
 
-def _whole(index: Index) -> State:
-    """The state of an index that has as many passages as it says.
+def _whole(index: Index) -> tuple[State, StoreDamaged | None]:
+    """The state of an index, and what is wrong with it while a change that was cut off waits to be mended.
 
-    :raises StoreDamaged: for one that has not, though nobody is just committing to it.
+    :raises StoreDamaged: for one that has another number of passages than it says, though nobody is changing it.
     """
     deadline = time.monotonic() + _PATIENCE
     while True:
         before, count, state = index.meta(), index.count(), State.read(index)
         if count == state.record.count:
-            return state
+            return state, None
         if before == index.meta() and (not state.record.writing or time.monotonic() > deadline):
-            raise StoreDamaged(
+            damage = StoreDamaged(
                 f"collection {index.target} says that it has {state.record.count} passages, and {count} are there: "
                 "a change was cut off. Repeat the same convqa index --add, which mends it, or build it anew with "
                 "--replace."
             )
+            if state.record.writing:
+                return state, damage
+            raise damage
         time.sleep(_POLL)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from itertools import pairwise
 
 import pytest
 
@@ -25,7 +26,7 @@ def test_rankings_are_equal_before_and_after_a_node_is_killed(elasticsearch_clus
         made.add(PASSAGES)
     elasticsearch_cluster.ask("/_cluster/health?wait_for_status=green&timeout=60s")
     store = open_store(url)
-    queries = [Query(" ".join(pair)) for pair in zip(WORDS, WORDS[1:], strict=False)]
+    queries = [Query(" ".join(pair)) for pair in pairwise(WORDS)]
     before = store.search(queries, 50, SearchParams())
     assert all(len(ranking.hits) == 50 for ranking in before)
     elasticsearch_cluster.kill(elasticsearch_cluster.members[2])

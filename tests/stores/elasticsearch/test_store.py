@@ -142,12 +142,26 @@ def test_changed_settings_are_searched_with(url):
 def test_a_change_that_was_cut_off_is_found_at_opening(url, monkeypatch):
     monkeypatch.setattr(module, "_PATIENCE", 0.5)
     known, name = index_of(url)
-    for writing in (False, True):
-        record(known, name, count=1299, writing=writing)
-        with pytest.raises(StoreDamaged, match=r"has 1299 passages, and 1300 are there.*--add.*--replace"):
-            open_collection(Address(url))
+    record(known, name, count=1299, writing=False)
+    with pytest.raises(StoreDamaged, match=r"has 1299 passages, and 1300 are there.*--add.*--replace"):
+        open_collection(Address(url))
     record(known, name, count=1300, writing=True)
     assert open_collection(Address(url)).info().count == 1300
+
+
+@services
+def test_an_add_that_was_cut_off_lets_nobody_read_until_it_is_repeated(url, monkeypatch):
+    monkeypatch.setattr(module, "_PATIENCE", 0.5)
+    known, name = index_of(url)
+    record(known, name, count=1299, writing=True)
+    store = open_collection(Address(url))
+    for read in (lambda: store.search([Query("passage")], 1, DEFAULT), lambda: store.fetch(["p"]), store.scan):
+        with pytest.raises(StoreDamaged, match=r"has 1299 passages, and 1300 are there.*--add.*--replace"):
+            read()
+    store.add([Passage("new", "a new passage")])
+    store.commit()
+    assert store.info().count == open_collection(Address(url)).info().count == 1301
+    assert store.search([Query("passage")], 1, DEFAULT)[0].hits
 
 
 @services
