@@ -249,7 +249,7 @@ def _fill_haystack(makers: Makers) -> float:
     for _ in streaming_bulk(client, actions(), chunk_size=2000):
         pass
     client.indices.refresh(index="bench-haystack")
-    client.indices.forcemerge(index="bench-haystack", max_num_segments=1, request_timeout=600)
+    client.options(request_timeout=600).indices.forcemerge(index="bench-haystack", max_num_segments=1)
     return time.perf_counter() - start
 
 

@@ -36,12 +36,17 @@ from haystack.core.serialization import (
 from convqa.components.allowed import refusal
 from convqa.components.base import RRF_K
 from convqa.domain import Hit, MetaValue, Passage, Ranking
-from convqa.errors import InputError, RunError
+from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.files import mend
 from convqa.validation import names_secret, shorten
 
 _LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 """A user with a password in a URL."""
+
+
+_OUTAGES = frozenset({"ConnectionError", "TimeoutError", "TransportError", "APIConnectionError"})
+"""What clients call their errors when a server does not answer (Python, requests, httpx, Elastic's, OpenAI's): by name,
+as a component may bring any client."""
 
 
 class Wrapper:
@@ -101,8 +106,15 @@ class Wrapper:
         """One run of the component, with those of the sockets that it has.
 
         :raises ValueError: if it does not give what it declares.
+        :raises StoreUnavailable: if the server behind it does not answer.
         """
-        made = self.component.run(**{name: value for name, value in sockets.items() if name in self._inputs})
+        try:
+            made = self.component.run(**{name: value for name, value in sockets.items() if name in self._inputs})
+        except Exception as error:
+            if _OUTAGES.isdisjoint(base.__name__ for base in type(error).__mro__):
+                raise
+            name = type(self.component).__name__
+            raise StoreUnavailable(f"{name} does not reach its server: {type(error).__name__}: {error}") from error
         found = made.get(self._gives) if isinstance(made, Mapping) else None
         if isinstance(found, list):
             return found

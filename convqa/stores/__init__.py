@@ -95,9 +95,9 @@ def delete_store(url: str) -> None:
     :raises InputError: if there is none.
     """
     engine, found = _engine(url)
+    engine.delete(found)
     if place := _places.pop(engine.key(found), None):
         place.close()
-    engine.delete(found)
 
 
 def change_store(url: str, settings: Mapping[str, object]) -> None:

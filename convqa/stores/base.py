@@ -67,7 +67,7 @@ class VectorOptions:
     """How a store keeps vectors, fixed by the first that are added.
 
     ``exact`` compares with every vector; ``hnsw`` walks a graph (faster on large collections, and misses some);
-    ``auto`` lets the store choose by size.
+    ``auto`` is the engine's choice: exact in a folder, a graph in Elasticsearch.
     """
 
     precision: Literal["float32", "float16", "int8", "bit"] = "float32"

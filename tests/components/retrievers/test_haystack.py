@@ -9,7 +9,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from convqa.components.retrievers.haystack import Haystack
 from convqa.domain import Failure, Passage, Query, Ranking, Rewrite, Rewrites, Turn, TurnId, Turns
-from convqa.errors import InputError, RunError
+from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.pipeline.compose import compose
 from convqa.pipeline.load import load, wire
 
@@ -108,6 +108,17 @@ def test_a_query_that_fails_is_a_failure_of_its_own():
     first, second, third = run(Haystack(Odd([["a", "A", 1.0]])), Query("x"), Query("bad"), Query("y"))
     assert ids(first) == ids(third) == ["a"]
     assert second == Failure("retriever", "KeyError", "'cause'")
+
+
+def test_a_server_that_is_away_stops_the_run_and_no_turn_is_blamed():
+    """Elasticsearch's own retriever, and nothing listens at its port."""
+    es = pytest.importorskip("haystack_integrations.components.retrievers.elasticsearch")
+    stores = pytest.importorskip("haystack_integrations.document_stores.elasticsearch")
+    inner = es.ElasticsearchBM25Retriever(
+        document_store=stores.ElasticsearchDocumentStore(hosts="http://127.0.0.1:9", max_retries=0)
+    )
+    with pytest.raises(StoreUnavailable, match="ElasticsearchBM25Retriever does not reach its server: ConnectionError"):
+        run(Haystack(inner), Query("Faust"))
 
 
 def test_scores_that_are_no_numbers_stop_the_run():
