@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _NAME = "A folder, an engine's URL, a YAML file of configs/collections, or the name of a shipped one."
 
 Collection = Annotated[str, typer.Argument(metavar="COLLECTION", help=_NAME)]
-Yes = Annotated[bool, typer.Option("--yes", help="Do it. Without this only what would be done is said.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Do it. Without this it is refused (exit code 2), saying what would be done.")
+]
 
 collections = group("collections", "List, show, change and delete collections.")
 
@@ -75,7 +77,12 @@ def show_collection(collection: Collection, json: Json = False) -> None:
 
 @collections("set")
 def set_collection(
-    collection: Collection, k1: K1 = None, b: B = None, replicas: Replicas = None, yes: Yes = False
+    collection: Collection,
+    k1: K1 = None,
+    b: B = None,
+    replicas: Replicas = None,
+    yes: Yes = False,
+    json: Json = False,
 ) -> None:
     """Change settings of a collection on a server; an index does not answer for a moment while k1 or b change."""
     from convqa.stores import change_store, open_store
@@ -88,11 +95,14 @@ def set_collection(
         about = _short(open_store(collection).info())
         raise InputError(f"this would set {named} of {_shown(collection)} ({about}). Give --yes to do it.")
     change_store(collection, settings)
-    typer.echo(f"{_shown(collection)}: {named}")
+    if json:
+        _print_json({"url": _shown(collection), "set": settings})
+    else:
+        typer.echo(f"{_shown(collection)}: {named}")
 
 
 @collections("delete")
-def delete_collection(collection: Collection, yes: Yes = False) -> None:
+def delete_collection(collection: Collection, yes: Yes = False, json: Json = False) -> None:
     """Delete a collection for good, with all its passages."""
     from convqa.stores import delete_store
 
@@ -101,7 +111,10 @@ def delete_collection(collection: Collection, yes: Yes = False) -> None:
             f"this would delete {_shown(collection)} ({_about(collection)}) for good. Give --yes to do it."
         )
     delete_store(collection)
-    typer.echo(f"{_shown(collection)}: deleted")
+    if json:
+        _print_json({"url": _shown(collection), "deleted": True})
+    else:
+        typer.echo(f"{_shown(collection)}: deleted")
 
 
 def _everywhere() -> dict[str, list[_Entry]]:

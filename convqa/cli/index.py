@@ -26,7 +26,7 @@ def index(
             show_default=False,
         ),
     ],
-    add: Annotated[bool, typer.Option("--add", help="Add to a collection that exists.")] = False,
+    add: Annotated[bool, typer.Option("--add", help="Add to a collection; one that is not there is made.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Make a collection that exists anew.")] = False,
     language: Annotated[
         str | None,
@@ -45,8 +45,8 @@ def index(
 ) -> None:
     """Index passages: a JSON object a line with id, text (or contents) and, if there, title, url and meta.
 
-    A load into Elasticsearch that was interrupted or killed goes on from where it was when the same command is given
-    again; in a folder it begins anew. Nothing is visible before all is there.
+    A load into Elasticsearch that was interrupted or killed goes on when the same command is given again, from the last
+    20,000 passages that were noted as done; in a folder it begins anew. Nothing is visible before all is there.
     """
     from convqa.indexing import index as build
     from convqa.stores.url import redact

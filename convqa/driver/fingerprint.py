@@ -87,4 +87,7 @@ def _digest(conversations: Sequence[Conversation]) -> str:
 def _collection(url: str) -> dict[str, Any]:
     info = open_store(url).info()
     found = {"engine": info.engine, "count": info.count, "checksum": info.checksum, "analyzer": info.analyzer}
+    if info.k1 is not None:
+        # The index's own, which may change while its passages stay.
+        found |= {"k1": info.k1, "b": info.b}
     return found if info.encoder is None else {**found, "encoder": asdict(info.encoder), "vectors": info.vectors}

@@ -112,7 +112,11 @@ def change_store(url: str, settings: Mapping[str, object]) -> None:
 def find_stores(place: str) -> list[str]:
     """The URLs of the collections in a place: a folder, or an engine's server."""
     engine, found = _engine(place)
-    return engine.find(found)
+    urls = engine.find(found)
+    if not SCHEME.match(found.url):
+        # A folder may hold collections of every engine whose places are folders.
+        urls = sorted({url for name in ("", "anserini") for url in _load(_ENGINES[name]).find(found)})
+    return urls
 
 
 def exists(url: str) -> bool:
@@ -148,4 +152,8 @@ def _engine(url: str | None) -> tuple[Engine, Address]:
             "convqa index, elasticsearch://HOST:PORT/INDEX, elasticsearch+https://HOST:PORT/INDEX or anserini:FOLDER."
             + nearest(name, filter(None, _ENGINES))
         )
-    return cast(Engine, importlib.import_module(module)), found
+    return _load(module), found
+
+
+def _load(module: str) -> Engine:
+    return cast(Engine, importlib.import_module(module))

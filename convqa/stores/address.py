@@ -98,7 +98,9 @@ def _read(path: Path) -> Address:
     except yaml.YAMLError as error:
         raise InputError(f"collection file {path} is not YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(data, dict):
-        raise InputError(f"collection file {path}: found {type(data).__name__}. {_WANTED}")
+        raise InputError(
+            f"collection file {path}: found {'nothing' if data is None else type(data).__name__}. {_WANTED}"
+        )
     for place in _secrets(data):
         raise InputError(
             f"collection file {path}: {place}: no file holds a secret. Take it out and put it into the environment: "

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from convqa.domain import Passage
+from convqa.driver import fingerprint as module
 from convqa.driver.fingerprint import differences, fingerprint
 from convqa.pipeline.load import load
 from convqa.stores import create_store, open_store
-from convqa.stores.base import Encoder
+from convqa.stores.base import Encoder, Info
 
 
 def made(url):
@@ -33,3 +34,15 @@ def test_a_collections_vectors_are_part_of_it_where_there_are_any(tmp_path):
         "encoder": {"name": "small", "checksum": "c" * 64, "dimension": 2},
         "vectors": 2,
     }
+
+
+def test_k1_and_b_are_part_of_it_where_the_index_fixes_them(monkeypatch):
+    entries = []
+    for k1, b in ((None, None), (0.82, 0.68), (2.0, 0.68), (0.82, 0.1)):
+        info = Info("elasticsearch", 2, "en", "convqa-en-1", ("title", "text"), "0" * 32, k1=k1, b=b)
+        store = type("Store", (), {"info": lambda self, info=info: info})
+        monkeypatch.setattr(module, "open_store", lambda url, store=store: store())
+        entries.append(made("elasticsearch://host/docs"))
+    assert [differences(entries[1], other) for other in entries] == [["collection"], [], ["collection"], ["collection"]]
+    assert "k1" not in entries[0]["collection"]
+    assert (entries[1]["collection"]["k1"], entries[1]["collection"]["b"]) == (0.82, 0.68)

@@ -71,7 +71,7 @@ def test_a_store_is_made_and_opened_by_its_file(file, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "found NoneType. Wanted: url"),
+        ("", "found nothing. Wanted: url"),
         ("- url", "found list. Wanted: url"),
         ("url: [", "is not YAML: while parsing"),
         ("language: en", "url: is missing"),

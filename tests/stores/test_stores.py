@@ -13,7 +13,7 @@ from convqa import stores
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreUnavailable
 from convqa.indexing import collection_of
-from convqa.stores import create_store, embedded, open_store
+from convqa.stores import create_store, embedded, find_stores, open_store
 from convqa.stores.base import Info, SearchParams, refuse_unknown
 from convqa.stores.url import redact
 
@@ -152,3 +152,11 @@ def test_fixed_parameters_may_be_asked_for_as_they_are():
 def test_the_engine_is_loaded_only_when_it_is_used():
     code = "import sys, convqa.stores; print([name for name in ('tantivy', 'elasticsearch') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_collections_of_a_folder_are_those_of_every_engine(tmp_path):
+    with create_store(str(tmp_path / "ours"), "en"):
+        pass
+    (tmp_path / "lucene").mkdir()
+    (tmp_path / "lucene" / "segments_1").touch()
+    assert find_stores(str(tmp_path)) == [str(tmp_path / "ours"), f"anserini:{tmp_path / 'lucene'}"]

@@ -68,8 +68,11 @@ def open_collection(address: Address) -> Anserini:
             f"collection {address.url}: Anserini indexes are searched in English here; found language "
             f"{address.language!r}. Index the passages with convqa index --language {address.language}."
         )
+    if not address.url.removeprefix(SCHEME):
+        raise InputError(f"collection {address.url}: wanted: {SCHEME}FOLDER.")
     if not folder.is_dir():
-        raise InputError(f"collection {address.url}: folder {folder} does not exist.")
+        found = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise InputError(f"collection {address.url}: {folder} {found}.")
     if not is_index(folder):
         raise InputError(
             f"collection {address.url}: there is no Lucene index in {folder} (no file {_SEGMENTS}N)."

@@ -21,6 +21,7 @@ from convqa.stores.anserini.errors import CLAUSES, name_of
 from convqa.stores.anserini.index import CONTENTS, ID, Index
 from convqa.stores.anserini.java import java_class
 from convqa.stores.base import Prf, Stopwords
+from convqa.stores.weights import check_weights
 from convqa.text.analysis import Analyzer, analyzer, weigh
 
 FEEDBACK_DEPTH = 50
@@ -59,12 +60,15 @@ class Search:
 
         A query without history terms is what SimpleSearcher makes of its text; one with them has a weighted clause for
         each token of Anserini's analyzer.
+
+        :raises ValueError: for weights of terms that are no finite numbers, negative, or too large.
         """
         query = Query(_speakable(query.text), tuple((_speakable(term), weight) for term, weight in query.terms))
         asked = None if query.terms or stopwords != "default" else self._plain(query.text)
         if asked is not None:
             return self._top(asked, k) if prf is None else self._fed_back(asked, query.text, k, prf)
         weights = weigh(query, _tokens(), stopwords)
+        check_weights(weights.values(), query)
         if not weights:
             return []
         if prf is not None:

@@ -68,6 +68,8 @@ class Anserini:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68.
 
         ``prf`` is RM3; its weight is Anserini's weight of the original query.
+
+        :raises ValueError: for weights of terms that are no finite numbers, negative, or too large.
         """
         self.check(params)
         index = self._state()

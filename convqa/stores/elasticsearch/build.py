@@ -108,6 +108,7 @@ class Build:
 
     def close(self) -> None:
         self._loading.close()
+        self._vectors.close()
 
     def _entries(self, passages: Iterable[Passage]) -> Iterator[Entry]:
         """What is to be sent; while the stream goes as that of the earlier build, nothing."""

@@ -7,33 +7,25 @@ from contextlib import contextmanager
 
 from convqa.stores.elasticsearch.build import Build
 from convqa.stores.elasticsearch.index import Index
-from convqa.stores.elasticsearch.msearch import Searches
 from convqa.stores.elasticsearch.schema import Record, VectorRecord, vectors_of
-from convqa.stores.elasticsearch.store import Elasticsearch, State
-from convqa.text.analysis import analyzer
+from convqa.stores.elasticsearch.state import State
+from convqa.stores.elasticsearch.store import Elasticsearch, Transaction
 
 
 class Building(Elasticsearch):
     """What the block of ``create`` writes to. ``close`` does not drop anything: the block's end does."""
 
     def __init__(self, build: Build, index: Index, record: Record, shards: int) -> None:
-        # Not as the parent, which opens what is whole.
-        self.target = index.target
-        self._index = index
-        self._searches = Searches(index.target, index.name, dfs=shards > 1)
-        self._neighbours = Searches(index.target, vectors_of(index.name))
-        self._writer = None
-        self._words = analyzer(record.language)
+        super().__init__(index.target, index.name, shards, State(record, None, record.k1, record.b))
         self._build = build
-        self._current: State | None = State(record, None)
 
     def commit(self) -> None:
         record = self._build.commit()
         beside = Index(self.target, vectors_of(self._index.name))
         vectors = VectorRecord.of(beside.meta(), beside.name) if beside.exists() else None
-        self._current = State(record, vectors)
+        self._current = State(record, vectors, record.k1, record.b)
 
     @contextmanager
-    def _transaction(self) -> Iterator[Build]:  # type: ignore[override]
+    def _transaction(self) -> Iterator[Transaction]:
         self._state()
         yield self._build

@@ -15,7 +15,7 @@ from elasticsearch import ApiError
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.stores.elasticsearch.connect import Target, client
-from convqa.stores.elasticsearch.errors import BUSY, translated
+from convqa.stores.elasticsearch.errors import BLOCKED, BUSY, blocked, cause, translated
 
 logger = logging.getLogger(__name__)
 
@@ -173,34 +173,36 @@ class Sender:
         again: list[Item] = []
         error: BaseException | None = None
         for item, answer in zip(items, answers, strict=True):
-            status, cause = answer[action]["status"], answer[action].get("error", {})
+            status, told = answer[action]["status"], answer[action].get("error", {})
             if status < 300:
                 done.append(item)
             elif status == _CONFLICT or (action == "delete" and status == _MISSING):
                 refused.append(item)
+            elif told.get("type") == BLOCKED:
+                raise blocked(self._index, told.get("reason", ""), self._target)
             elif status in BUSY:
                 again.append(item)
                 error = StoreUnavailable(
                     f"Elasticsearch at {self._target.http} is too busy: it turned {len(items)} documents away for "
-                    f"{PATIENCE:.0f} s (status {status}: {cause.get('reason', '')[:200]}). Try again later, with fewer "
+                    f"{PATIENCE:.0f} s (status {status}: {told.get('reason', '')[:200]}). Try again later, with fewer "
                     "threads, or give the server more memory."
                 )
             else:
-                raise self._fault(item, status, cause)
+                raise self._fault(item, status, told)
         return again, error
 
-    def _fault(self, item: Item, status: int, cause: dict[str, str]) -> InputError | WorkError:
-        told = f"{cause.get('type', '')}: {cause.get('reason', '')[:300]}"
+    def _fault(self, item: Item, status: int, told: dict[str, str]) -> InputError | WorkError:
+        reason = f"{told.get('type', '')}: {told.get('reason', '')[:300]}"
         kind = InputError if status == 400 else WorkError
         return kind(
-            f"passage {item.id!r} was refused by Elasticsearch at {self._target.http} (status {status}, {told})"
+            f"passage {item.id!r} was refused by Elasticsearch at {self._target.http} (status {status}, {reason})"
         )
 
 
 def passes(error: ApiError | TransportError) -> bool:
     """Whether a request may be sent again after a while: the server is busy, is starting, or did not answer."""
     if isinstance(error, ApiError):
-        return error.meta.status in BUSY
+        return error.meta.status in BUSY and cause(error.body)[0] != BLOCKED
     return isinstance(error, ConnectionError | ConnectionTimeout) and not isinstance(error, TlsError)
 
 

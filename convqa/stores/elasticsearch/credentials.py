@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,8 +41,19 @@ class Credentials:
             raise InputError(
                 f"collection {target}: the URL names a user, but {PASSWORD} (or {PASSWORD}_FILE) is not set.{other}"
             )
+        if not api_key.isascii():
+            raise InputError(
+                f"{API_KEY} has signs that no API key has; wanted: the key alone, as Elasticsearch gave it."
+            )
         user = (target.user or SUPERUSER) if password else ""
         return cls(user, password, api_key, _authority(environment) if target.https else "")
+
+    @property
+    def told(self) -> str:
+        """What is given, without the secret."""
+        if self.api_key:
+            return f"the API key of {API_KEY}"
+        return f"user {self.user!r} with the password of {PASSWORD}" if self.password else "no login"
 
     @property
     def options(self) -> dict[str, object]:
@@ -50,7 +62,8 @@ class Credentials:
         if self.api_key:
             found["api_key"] = self.api_key
         elif self.password:
-            found["basic_auth"] = (self.user, self.password)
+            # The client would take ASCII alone; the server reads UTF-8 (RFC 7617).
+            found["basic_auth"] = b64encode(f"{self.user}:{self.password}".encode()).decode()
         if self.ca:
             found["ca_certs"] = self.ca
         return found

@@ -15,7 +15,7 @@ from elastic_transport import ConnectionError, ConnectionTimeout, SerializationE
 from elasticsearch import ApiError, UnsupportedProductError
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.stores.elasticsearch.credentials import CA, VARIABLES
+from convqa.stores.elasticsearch.credentials import CA, VARIABLES, Credentials
 from convqa.stores.elasticsearch.target import Target
 from convqa.validation import shorten
 
@@ -31,6 +31,9 @@ logging.getLogger("urllib3.connection").addFilter(
 
 BUSY = frozenset({429, 502, 503, 504})
 """Statuses that pass."""
+
+BLOCKED = "cluster_block_exception"
+"""Also of a full disk, which has the status of a busy server and does not pass."""
 
 SEARCH_FAILED = "search_phase_execution_exception"
 TRIES = 5
@@ -83,7 +86,7 @@ def asking(target: Target, call: Callable[[], T], tries: int = TRIES, pause: flo
 
 def _passes(error: TransportError | ApiError) -> bool:
     if isinstance(error, ApiError):
-        return error.meta.status in BUSY
+        return error.meta.status in BUSY and cause(error.body)[0] != BLOCKED
     # Waiting for what does not listen is the caller's: a run waits long, a command not at all.
     return isinstance(error, SerializationError) or (
         isinstance(error, ConnectionError) and not isinstance(error, TlsError) and _broke(error)
@@ -116,7 +119,7 @@ def _of_connection(error: ConnectionError, target: Target) -> BaseException:
     if "Name or service not known" in text or "resolve" in text or "name resolution" in text or "nodename" in text:
         return StoreUnavailable(
             f"the name {target.host!r} of collection {target} is not known in this network. Correct the URL, or start "
-            "the server (in Docker: on the same network, docker compose up -d elasticsearch)."
+            "the server (in Docker: on the same network)."
         )
     if _broke(error):
         if not target.https and _speaks_tls(target):
@@ -129,8 +132,8 @@ def _of_connection(error: ConnectionError, target: Target) -> BaseException:
             "its log and try again."
         )
     return StoreUnavailable(
-        f"nothing answers at {target.http}. Start Elasticsearch (docker compose up -d elasticsearch in the folder "
-        f"docker), or correct host and port of {target}."
+        f"nothing answers at {target.http}. Start Elasticsearch (in a checkout of convqa: docker compose -f "
+        f"docker/compose.yaml up --detach --wait), or correct host and port of {target}."
     )
 
 
@@ -182,10 +185,15 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
     name = index or target.index
     if status == 401:
         return InputError(
-            f"Elasticsearch at {target.http} refused the login. Set {VARIABLES}; the user is the URL's "
-            "(elasticsearch+https://USER@HOST/INDEX), else elastic."
+            f"Elasticsearch at {target.http} refused {Credentials.of(target).told}. Set {VARIABLES}; the user is the "
+            "URL's (elasticsearch+https://USER@HOST/INDEX), else elastic."
         )
-    if status == 403 and kind != "cluster_block_exception":
+    if not kind and (status < 400 or status == 403):
+        return InputError(
+            f"{target.http} answered with status {status}, and not in Elasticsearch's words: is there a proxy before "
+            "it? Give the address of Elasticsearch itself."
+        )
+    if status == 403 and kind != BLOCKED:
         return InputError(
             f"Elasticsearch at {target.http} does not allow this on {name or 'the server'}: the user or API key "
             "lacks a right. Reading needs read, view_index_metadata and monitor; indexing needs all on the index, "
@@ -198,17 +206,15 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
         )
     if kind == "index_closed_exception":
         return IndexClosed(f"index {name!r} at {target.http} is closed. Open it: POST {target.http}/{name}/_open")
-    if kind == "cluster_block_exception":
-        return StoreUnavailable(
-            f"index {name!r} at {target.http} is blocked: {reason}. Often the disk of the server is full: make room, "
-            "or lift the block in the index's settings (index.blocks)."
-        )
+    if kind == BLOCKED:
+        return blocked(name, reason, target)
     if kind in _NO_SHARD or (status == 503 and "shard" in reason):
         return red(name, target)
     if status in BUSY:
+        proxy = "" if kind else " These are not Elasticsearch's words: look also at a proxy before it."
         return StoreUnavailable(
             f"Elasticsearch at {target.http} is too busy or not ready (status {status}: {reason or kind}). "
-            "Try again later, with fewer threads, or give the server more memory."
+            f"Try again later, with fewer threads, or give the server more memory.{proxy}"
         )
     if kind in _MAPPING or "mapper [" in reason or "mapping" in reason:
         return InputError(
@@ -222,6 +228,15 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
 
 _NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards_exception"})
 _MAPPING = frozenset({"mapper_parsing_exception", "document_parsing_exception", "strict_dynamic_mapping_exception"})
+
+
+def blocked(index: str, reason: str, target: Target) -> StoreUnavailable:
+    """The error for an index that is not to be written to, or read."""
+    full = "flood" in reason or "disk" in reason
+    advice = (
+        "Make room on the server's disk." if full else f"Lift it in the settings of {target.http}/{index}/_settings."
+    )
+    return StoreUnavailable(f"index {index!r} at {target.http} is blocked: {reason.partition(';')[0]}. {advice}")
 
 
 def red(index: str, target: Target) -> StoreUnavailable:

@@ -22,12 +22,12 @@ from convqa.stores.elasticsearch.msearch import Answer, Searches
 from convqa.stores.elasticsearch.params import refuse
 from convqa.stores.elasticsearch.passages import documents, scan
 from convqa.stores.elasticsearch.search import asked, check_depth
+from convqa.stores.weights import check_weights
 from convqa.text.analysis import MOST_TOKENS, Analyzer, analyzer
 
 logger = logging.getLogger(__name__)
 
 ENGINE = "elasticsearch"
-_LARGEST_WEIGHT = 1e30
 _LOOKED_UP = 1000
 
 
@@ -124,9 +124,7 @@ class Foreign:
     def _body(self, query: Query, k: int, params: SearchParams) -> bytes | None:
         """A search; None for one that finds nothing."""
         parts = [(query.text, 1.0), *query.terms]
-        total = sum(abs(weight) for _, weight in parts)
-        if not total < _LARGEST_WEIGHT or any(weight < 0 for _, weight in parts):
-            raise ValueError(f"the weights of a query's terms must be finite, not negative and small: {query}")
+        check_weights((weight for _, weight in parts), query)
         clauses = [
             clause
             for text, weight in self._shortened(parts, params)

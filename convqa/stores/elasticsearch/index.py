@@ -127,13 +127,18 @@ class Index:
         """Put each shard into one segment, and let go of what was deleted. Searches fail meanwhile."""
         if self._deleted():
             # Opened anew, the server no longer keeps what was deleted for copies of a shard that may come back.
-            self.reopen({})
+            self._reopen({})
         self._merge(max_num_segments=1)
         self.refresh()
         self.expunge()
 
     def reopen(self, settings: Mapping[str, Any]) -> None:
         """Close the index, change settings that need it, and open it. Searches fail meanwhile."""
+        self._reopen(settings)
+        # What a change that was dropped had added is counted in scores from now on.
+        self.expunge()
+
+    def _reopen(self, settings: Mapping[str, Any]) -> None:
         asking(self.target, lambda: self.client.indices.close(index=self.name))
         try:
             if settings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +18,17 @@ _K1, _B = 1.2, 0.75
 _NOT_META = frozenset({"content", "id", "blob", "embedding", "sparse_embedding", "score", "dataframe"})
 """Of a document of Haystack's; its other fields are meta."""
 
-_NUMBERS = frozenset(
-    {"long", "integer", "short", "byte", "double", "float", "half_float", "scaled_float", "unsigned_long"}
-)
+_WHOLE = {
+    **dict.fromkeys(("byte", "short", "integer"), (-(2**31), 2**31 - 1)),
+    "long": (-(2**63), 2**63 - 1),
+    "unsigned_long": (0, 2**64 - 1),
+}
+_LARGEST = {"half_float": 65_504.0, "float": 3.4e38, "double": sys.float_info.max, "scaled_float": sys.float_info.max}
+_NUMBERS = {**_WHOLE, **{kind: (-largest, largest) for kind, largest in _LARGEST.items()}}
+"""What may be searched for in a field of numbers; the server refuses a whole search for one beyond."""
+
+_INTEGER = re.compile(r"-?\d{1,20}", re.ASCII)
+_DECIMAL = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 _KEYWORDS = frozenset({"keyword", "constant_keyword", "wildcard"})
 
 Mapped = Mapping[str, Mapping[str, Any]]
@@ -115,8 +125,8 @@ class Layout:
 
     def with_ids(self, ids: Sequence[str]) -> dict[str, Any]:
         """The query for the documents with these ids, which stand in a field."""
-        numeric = _kind(self.id_indexed, self.mapped) in _NUMBERS
-        return {"terms": {self.id_indexed: [id for id in ids if not numeric or _is_number(id)]}}
+        kind = _kind(self.id_indexed, self.mapped)
+        return {"terms": {self.id_indexed: [id for id in ids if kind not in _NUMBERS or _is_number(id, kind)]}}
 
     def passage(self, key: str, source: Mapping[str, Any], id: str | None = None) -> Passage:
         """A document as a passage. ``key``: its ``_id``. ``id``: what it must be called, where that is known.
@@ -224,15 +234,21 @@ def _kind(name: str, mapped: Mapped) -> str:
 def _fits(value: MetaValue, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
-    return kind in (_KEYWORDS if isinstance(value, str) else _NUMBERS)
+    return kind in _KEYWORDS if isinstance(value, str) else _holds(value, kind)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
+def _holds(value: float, kind: str) -> bool:
+    if kind not in _NUMBERS:
         return False
-    return True
+    lowest, highest = _NUMBERS[kind]
+    return lowest <= value <= highest
+
+
+def _is_number(text: str, kind: str) -> bool:
+    """Whether a text is a number as the server reads it, of those that a field can hold."""
+    if kind in _WHOLE:
+        return _INTEGER.fullmatch(text) is not None and _holds(int(text), kind)
+    return _DECIMAL.fullmatch(text) is not None and _holds(float(text), kind)
 
 
 def _listed(mapped: Mapped) -> str:

@@ -19,12 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from elastic_transport import TransportError
-from elasticsearch import ApiError
+from elasticsearch import ApiError, Elasticsearch
 
 from convqa.errors import RunError, WorkError
 from convqa.stores.elasticsearch.connect import Target, asking, client
 
 logger = logging.getLogger(__name__)
+
+_alive: set[str] = set()
+"""Owners of this process that were not released: where the server was away then, the lock is there still."""
 
 LEASE = 30.0
 """Seconds after which a lock that nobody renews may be taken."""
@@ -33,8 +36,11 @@ _BEAT = 5.0
 _LATEST = 15.0
 """Seconds after the last renewal when the holder asks whether it still is."""
 _POLL = 0.5
+_SHORT = 5.0
+"""Seconds that a request may take which nothing depends on: the next beat, or the next writer, does without."""
 _ID = "writer"
 _CONFLICT = 409
+_FORBIDDEN = 403
 
 
 class LeaseLost(RunError):
@@ -54,15 +60,21 @@ class Lease:
 
     def __init__(self, target: Target) -> None:
         self._target, self._client, self._index = target, client(target), lock_of(target.index)
+        self._quick = self._client.options(request_timeout=_SHORT, max_retries=0)
         self._document = {"owner": uuid.uuid4().hex, "host": socket.gethostname(), **_myself()}
         self._version: tuple[int, int] = (0, 0)
         self._renewed = 0.0
         self._lock = threading.Lock()
         self._ended = threading.Event()
+        _alive.add(self._document["owner"])
         self._make_index()
         taken = self._write()
         while not taken:
-            taken = self._write(over=self._abandoned())
+            over = self._abandoned()
+            if over is None:
+                # Its holder may have removed the index, too.
+                self._make_index()
+            taken = self._write(over)
         self._heart = threading.Thread(target=self._beat, name=f"lease {target}", daemon=True)
         self._heart.start()
 
@@ -72,15 +84,30 @@ class Lease:
         :raises LeaseLost: if another process has it.
         """
         if time.monotonic() - self._renewed > _LATEST:
-            asking(self._target, self._renew)
+            asking(self._target, lambda: self._renew(self._client))
 
     def release(self) -> None:
-        self._ended.set()
-        self._heart.join()
+        """Let others write. Does not wait for a server that is away."""
+        self._stop()
         number, term = self._version
         # What cannot be removed is taken from a process that is gone.
         with suppress(ApiError, TransportError):
-            self._client.delete(index=self._index, id=_ID, if_seq_no=number, if_primary_term=term)
+            self._quick.delete(index=self._index, id=_ID, if_seq_no=number, if_primary_term=term)
+
+    def remove(self) -> None:
+        """Release it, and remove its index: the collection is no more.
+
+        :raises LeaseLost: if another process has it, whose index it is now.
+        """
+        self._stop()
+        # Nobody takes over what was renewed just now.
+        asking(self._target, lambda: self._renew(self._client))
+        asking(self._target, lambda: self._client.indices.delete(index=self._index, ignore_unavailable=True))
+
+    def _stop(self) -> None:
+        self._ended.set()
+        self._heart.join(2 * _SHORT)
+        _alive.discard(self._document["owner"])
 
     def _make_index(self) -> None:
         # On an index that is there, this is refused with status 400.
@@ -149,12 +176,12 @@ class Lease:
         while not self._ended.wait(_BEAT):
             # A server that does not answer now may do so later; check says when it is too late.
             with suppress(ApiError, TransportError, RunError, WorkError):
-                self._renew()
+                self._renew(self._quick)
 
-    def _renew(self) -> None:
+    def _renew(self, known: Elasticsearch) -> None:
         with self._lock:
             number, term = self._version
-            quiet = self._client.options(ignore_status=(404, 409))
+            quiet = known.options(ignore_status=(404, 409))
             answer = quiet.index(
                 index=self._index, id=_ID, document=self._document, if_seq_no=number, if_primary_term=term
             )
@@ -166,6 +193,26 @@ class Lease:
                     f"collection {self._target} is being written by another process now, since this one stood still "
                     "for too long; run the command again when it has ended."
                 )
+
+
+def is_written(target: Target) -> bool:
+    """Whether a process that lives has a collection's lease. One of another machine is watched until it gives a sign
+    of life, for ``LEASE`` seconds at most; where the lock may not be read, there is one.
+    """
+    quiet = client(target).options(ignore_status=(403, 404))
+    deadline = time.monotonic() + LEASE
+    first: int | None = None
+    while True:
+        answer = asking(target, lambda: quiet.get(index=lock_of(target.index), id=_ID))
+        if not answer.body.get("found"):
+            return bool(answer.meta.status == _FORBIDDEN)
+        holder, number = answer.body["_source"], answer.body["_seq_no"]
+        if _is_here(holder):
+            return not _is_gone(holder)
+        first = number if first is None else first
+        if number != first or time.monotonic() > deadline:
+            return bool(number != first)
+        time.sleep(_POLL)
 
 
 def _myself() -> dict[str, Any]:
@@ -197,4 +244,7 @@ def _is_here(holder: Mapping[str, Any]) -> bool:
 
 
 def _is_gone(holder: Mapping[str, Any]) -> bool:
-    return _is_here(holder) and _started(holder["pid"]) != holder["started"]
+    if not _is_here(holder):
+        return False
+    given_up = holder["pid"] == os.getpid() and holder["owner"] not in _alive
+    return given_up or _started(holder["pid"]) != holder["started"]

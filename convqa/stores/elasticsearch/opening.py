@@ -15,6 +15,7 @@ from convqa.stores.elasticsearch.foreign import Foreign
 from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.msearch import Searches
 from convqa.stores.elasticsearch.schema import FORMAT, Record
+from convqa.stores.elasticsearch.state import similarity
 from convqa.stores.elasticsearch.store import Elasticsearch
 
 _ALL = "*.mappings,*.settings.index"
@@ -30,7 +31,7 @@ def key(address: Address) -> str:
 def identity(address: Address) -> Hashable | None:
     """What changes with every commit, or when the alias means another index; None where there is nothing."""
     target = Target.parse(address.url)
-    found = _found(target, "*.mappings._meta,*.settings.index.uuid")
+    found = _found(target, "*.mappings._meta,*.settings.index.uuid,*.settings.index.similarity.default")
     if found is None:
         return None
     name, index = found
@@ -38,12 +39,12 @@ def identity(address: Address) -> Hashable | None:
     if meta.get("format") != FORMAT or "encoder" in meta:
         return _checksum(target, name)
     record = Record.of(meta, name)
-    return name, record.batches, record.count, record.checksum, record.k1, record.b
+    return name, record.batches, record.count, record.checksum, *similarity(index)
 
 
 def open_collection(address: Address) -> Elasticsearch | Foreign:
     """:raises InputError: if there is nothing, or it cannot be searched as passages.
-    :raises StoreDamaged: see :class:`Elasticsearch`.
+    :raises StoreUnavailable, StoreDamaged: see :class:`Elasticsearch`.
     """
     target = Target.parse(address.url)
     found = _found(target, _ALL)

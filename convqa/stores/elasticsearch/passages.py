@@ -16,7 +16,7 @@ from convqa.stores.elasticsearch.schema import document_id
 
 _AT_ONCE = 1000
 _PAGE = 500
-_KEEP_ALIVE = "10m"
+_KEEP_ALIVE = "30m"
 """For how long the server keeps a state that is being read, after each page."""
 
 Source = Mapping[str, Any]

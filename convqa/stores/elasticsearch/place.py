@@ -64,31 +64,36 @@ def create(
             try:
                 yield Building(build, index, record, options.shards)
                 lease.check()
-                _put(index, build.finish(), options.replicas, old)
+                whole = build.finish()
+                lease.check()
+                _put(index, whole, options.replicas, old)
             finally:
                 build.close()
         except Exception:
             _remove(index)
+            if old is None:
+                lease.remove()
             raise
     finally:
         lease.release()
 
 
 def delete(address: Address) -> None:
-    """Remove a collection, its vectors, and what builds left.
+    """Remove a collection, its vectors, and what builds left; also where a build that was cut off is all there is.
 
     :raises InputError: if there is none, or the index was not made by convqa.
     :raises WorkError: if another process is writing to it.
     """
     target = Target.parse(address.url)
-    _mine(target)
+    if not (_versions(target) or Index(target, lock_of(target.index)).exists()):
+        raise _missing(target)
     lease = Lease(target)
     try:
-        for name in (_mine(target)[0], *_unfinished(target)):
+        for name in _versions(target):
             _remove(Index(target, name))
+        lease.remove()
     finally:
         lease.release()
-    Index(target, lock_of(target.index)).delete()
 
 
 def change(address: Address, settings: Mapping[str, object]) -> None:
@@ -101,7 +106,7 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
     _mine(target)
     lease = Lease(target)
     try:
-        name, record = _mine(target)
+        name, _ = _mine(target)
         index = Index(target, name)
         if "replicas" in wanted:
             replicas = {"number_of_replicas": wanted.pop("replicas")}
@@ -109,10 +114,7 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
             if (vectors := Index(target, vectors_of(name))).exists():
                 vectors.configure(replicas)
         if wanted:
-            record = _changed(record, wanted)
-            similarity = {"similarity": {"default": {"type": "BM25", "k1": record.k1, "b": record.b}}}
-            index.reopen(similarity)
-            index.write(record)
+            index.reopen({f"similarity.default.{key}": value for key, value in wanted.items()})
     finally:
         lease.release()
 
@@ -176,12 +178,25 @@ def _mine(target: Target) -> tuple[str, Record]:
     """
     found = current(target)
     if found is None:
-        raise InputError(f"there is no collection {target}. See convqa collections list.")
+        raise _missing(target)
     name, meta = found
     record = Record.of(meta, name)
     if not _is_version(name, target.index):
         raise InputError(f"{target.index!r} at {target.http} is an index by its own name, no collection: left alone.")
     return name, record
+
+
+def _missing(target: Target) -> InputError:
+    return InputError(f"there is no collection {target}. See convqa collections list.")
+
+
+def _versions(target: Target) -> list[str]:
+    """The index of a collection that convqa made, if there is one, and those that builds left.
+
+    :raises InputError: if the name means another's index.
+    """
+    mine = [_mine(target)[0]] if current(target) else []
+    return [*mine, *_unfinished(target)]
 
 
 def _begin(target: Target, wanted: Record, shards: int) -> tuple[Index, Record]:
@@ -245,10 +260,6 @@ def _remove(index: Index) -> None:
     """Remove an index and its vectors."""
     index.delete()
     Index(index.target, vectors_of(index.name)).delete()
-
-
-def _changed(record: Record, wanted: Mapping[str, Any]) -> Record:
-    return replace(record, k1=wanted.get("k1", record.k1), b=wanted.get("b", record.b))
 
 
 def _is_version(name: str, alias: str) -> bool:

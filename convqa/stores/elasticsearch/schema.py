@@ -36,8 +36,10 @@ class Record:
     """What an index of passages says about itself: ``_meta`` of its mapping, replaced by every commit.
 
     ``batches`` were committed: documents of a later one do not count. ``writing`` stands while a transaction is at
-    work, or after one that was killed. ``ready`` is False while the index is built for the first time; ``prefix`` then
-    has a digest for each of the first ``batches``, up to and including it: where a killed build goes on.
+    work, or after one that was killed; ``shown`` too, while searches may see or count what is not committed. ``ready``
+    is False while the index is built for the first time; ``prefix`` then has a digest for each of the first
+    ``batches``, up to and including it: where a killed build goes on. ``k1`` and ``b`` are those it is built with; what
+    the server scores with later, the index's settings say.
     """
 
     language: str
@@ -49,6 +51,7 @@ class Record:
     ready: bool = False
     batches: int = 0
     writing: bool = False
+    shown: bool = False
     prefix: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.content import meta_term
 from convqa.stores.elasticsearch.msearch import Answer, Searches
 from convqa.stores.elasticsearch.passages import fetch
+from convqa.stores.weights import check_weights
 from convqa.text.analysis import Analyzer, weigh
 
 Scored = tuple[float, str]
@@ -27,7 +28,6 @@ SPARE = 50
 MOST_HITS = 10_000
 """What an index gives by default (``index.max_result_window``)."""
 
-_LARGEST_WEIGHT = 1e30
 _SCORED = ("hits.hits.fields", "hits.hits._score")
 _SORTED = ("hits.hits.sort",)
 _BARE = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
@@ -58,7 +58,7 @@ class Texts:
     def _query(self, query: Query, params: SearchParams) -> dict[str, Any] | None:
         """The server's query; None for one that finds nothing."""
         weights = weigh(query, self.analyzer, params.stopwords)
-        check_weights(weights, query)
+        check_weights(weights.values(), query)
         # Elasticsearch multiplies by k1 + 1.
         terms = [
             {"term": {"tokens": {"value": token, "boost": weight / (self.k1 + 1)}}}
@@ -177,14 +177,6 @@ def check_depth(k: int) -> None:
     """:raises InputError: for more hits than a server gives."""
     if k > MOST_HITS:
         raise InputError(f"top_k {k}: Elasticsearch gives at most {MOST_HITS} hits; wanted: {MOST_HITS} or fewer.")
-
-
-def check_weights(weights: Mapping[str, float], query: Query) -> None:
-    """:raises ValueError: for what Elasticsearch does not take as boosts, or would not add up exactly."""
-    if not sum(map(abs, weights.values())) < _LARGEST_WEIGHT:
-        raise ValueError(f"the weights of a query's terms must be finite and below {_LARGEST_WEIGHT:g}: {query}")
-    if any(weight < 0 for weight in weights.values()):
-        raise ValueError(f"Elasticsearch takes no negative weights of terms: {query}")
 
 
 def is_text(token: str) -> bool:

@@ -1,15 +1,19 @@
 """Vectors of passages: an index of their own beside that of the passages, under the same ``_id``.
 
 A document has ``pid``, ``batch`` and ``vector``, which is not kept in ``_source``. Scores are inner products in the
-form of Elasticsearch's ``max_inner_product``. A transaction that fails removes its vectors; where they had replaced
-others, these are gone too, and ``without_vectors`` names their passages.
+form of Elasticsearch's ``max_inner_product``. A transaction that fails removes its vectors; those that are to take the
+place of others wait in a file for its commit, as the server could not give the others back. One that is killed in its
+commit may lose some: ``without_vectors`` names their passages.
 """
 
 from __future__ import annotations
 
 import logging
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from itertools import islice
+from typing import IO, Any
 
 import numpy as np
 import orjson
@@ -21,6 +25,8 @@ from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.elasticsearch.bulk import Item, Sender, slices
 from convqa.stores.elasticsearch.connect import asking
 from convqa.stores.elasticsearch.index import Index
+from convqa.stores.elasticsearch.msearch import Searches
+from convqa.stores.elasticsearch.passages import passage, scan
 from convqa.stores.elasticsearch.schema import VectorRecord, document_id, vectors_of
 
 logger = logging.getLogger(__name__)
@@ -29,7 +35,6 @@ _ROWS = 500
 """Vectors of one request."""
 
 _PAGE = 1000
-_KEPT_OPEN = "30m"
 _LARGEST = 4096
 _SMALLEST_BIT = 64
 _KINDS = {
@@ -55,7 +60,9 @@ class VectorWriter:
         self._sender = Sender(passages.target, self._index.name, check)
         self._record = VectorRecord.of(self._index.meta(), self._index.name) if self._index.exists() else None
         self._created = False
+        self._shown = False
         self._keys = bytearray()
+        self._waiting: IO[bytes] | None = None
         self._forgotten: set[str] = set()
 
     def add(
@@ -75,8 +82,9 @@ class VectorWriter:
                 Item(key, id, _document(id, row, self._batch))
                 for key, id, row in zip(keys, piece, rows[start : start + _ROWS], strict=True)
             ]
-            self._keys += bytes.fromhex("".join(keys))
-            self._sender.send("index", items)
+            kept = self._committed(keys)
+            self._send([item for item in items if item.key not in kept])
+            self._wait([item for item in items if item.key in kept])
             self._forgotten.difference_update(keys)
 
     def forget(self, keys: Sequence[str]) -> None:
@@ -86,13 +94,13 @@ class VectorWriter:
 
     def commit(self) -> None:
         """Make them visible."""
-        if self._record is None or not (self._keys or self._forgotten):
+        if self._record is None or not (self._keys or self._waiting or self._forgotten):
             return
+        self._shown = True
+        self._send_waiting()
         for keys in slices(sorted(self._forgotten), _PAGE):
             self._sender.send("delete", [Item(key, key) for key in keys])
-        self._index.refresh()
-        record = VectorRecord(self._record.encoder, self._record.options, self._index.count())
-        self._index.write(record)
+        self._count(self._record)
         self._sender.report()
 
     def undo(self) -> None:
@@ -105,12 +113,53 @@ class VectorWriter:
             found = self._index.documents(piece, ("batch",))
             mine = [key for key, source in zip(piece, found, strict=True) if source and source["batch"] == self._batch]
             self._sender.send("delete", [Item(key, key) for key in dict.fromkeys(mine)])
+        if self._record is not None and self._shown:
+            self._count(self._record)
 
     def repair(self) -> None:
         """Remove what a killed transaction left."""
         if self._record is not None:
             self._index.quiet()
             self._index.remove_from(self._batch)
+            self._count(self._record)
+
+    def close(self) -> None:
+        """End; what waits for a commit is dropped."""
+        if self._waiting is not None:
+            self._waiting.close()
+
+    def _count(self, record: VectorRecord) -> None:
+        """Make all visible, and note how many there are."""
+        self._index.refresh()
+        self._record = replace(record, count=self._index.count())
+        self._index.write(self._record)
+
+    def _committed(self, keys: Sequence[str]) -> set[str]:
+        """Those under which there is a vector of an earlier transaction."""
+        if self._created:
+            return set()
+        found = self._index.documents(keys, ("batch",))
+        return {key for key, source in zip(keys, found, strict=True) if source and source["batch"] != self._batch}
+
+    def _send(self, items: Sequence[Item]) -> None:
+        self._keys += bytes.fromhex("".join(item.key for item in items))
+        self._sender.send("index", items)
+
+    def _wait(self, items: Sequence[Item]) -> None:
+        if items and self._waiting is None:
+            self._waiting = tempfile.TemporaryFile()  # noqa: SIM115
+        for item in items:
+            assert self._waiting is not None
+            self._waiting.write(b"\n".join((item.key.encode(), orjson.dumps(item.id), item.body, b"")))
+
+    def _send_waiting(self) -> None:
+        if self._waiting is None:
+            return
+        self._waiting.seek(0)
+        lines = (line.rstrip(b"\n") for line in self._waiting)
+        items = (Item(key.decode(), orjson.loads(id), body) for key, id, body in zip(lines, lines, lines, strict=True))
+        while piece := list(islice(items, _ROWS)):
+            self._send(piece)
 
     def _prepare(self, encoder: Encoder, options: VectorOptions | None) -> None:
         """The index for these vectors: the one that is there, or a new one."""
@@ -158,41 +207,15 @@ class VectorWriter:
 
 def without_vectors(passages: Index) -> Iterator[Passage]:
     """The visible passages that have no visible vector."""
+    searches = Searches(passages.target, passages.name)
     vectors = Index(passages.target, vectors_of(passages.name))
     has_any = vectors.exists()
-    for hits in _pages(passages):
-        found = vectors.documents([hit["_id"] for hit in hits], realtime=False) if has_any else [None] * len(hits)
-        for hit, vector in zip(hits, found, strict=True):
+    hits = scan(searches)
+    while page := list(islice(hits, _PAGE)):
+        found = vectors.documents([hit["_id"] for hit in page], realtime=False) if has_any else [None] * len(page)
+        for hit, vector in zip(page, found, strict=True):
             if vector is None:
-                yield Passage.from_json(hit["_source"]["passage"])
-
-
-def _pages(index: Index) -> Iterator[list[dict[str, Any]]]:
-    """All visible documents of an index, as they lie there, by a view that later changes do not touch."""
-    known, target = index.client, index.target
-    view = asking(target, lambda: known.open_point_in_time(index=index.name, keep_alive=_KEPT_OPEN))["id"]
-    after: list[Any] | None = None
-    try:
-        while True:
-            answer = asking(
-                target,
-                lambda after=after: known.search(  # type: ignore[misc]
-                    pit={"id": view, "keep_alive": _KEPT_OPEN},
-                    sort=["_shard_doc"],
-                    size=_PAGE,
-                    source_includes=["passage"],
-                    search_after=after,
-                    track_total_hits=False,
-                    allow_partial_search_results=False,
-                ),
-            )
-            hits = answer["hits"]["hits"]
-            if not hits:
-                return
-            yield hits
-            after = hits[-1]["sort"]
-    finally:
-        known.options(ignore_status=404).close_point_in_time(id=view)
+                yield passage(hit["_source"], searches)
 
 
 def _checked(ids: Sequence[str], matrix: NDArray[np.floating[Any]], encoder: Encoder) -> NDArray[np.float32]:

@@ -58,24 +58,31 @@ class Writer:
         index = self._index
         if index.name not in indices_like(index.target, index.target.index):
             raise RunError(f"collection {index.target} was indexed anew since it was opened: start again.")
-        self._record = Record.of(index.meta(), index.name)
+        found = Record.of(index.meta(), index.name)
+        self._record = replace(found, shown=False)
         self._vectors = VectorWriter(index, self._record.batches, self._lease.check)
-        base = self._repaired() if self._record.writing else (self._record.count, int(self._record.checksum, 16))
-        self._count, self._sum = base
-        self._marked = self._record.writing
+        recorded = found.count, int(found.checksum, 16)
+        self._count, self._sum = self._repaired() if found.writing else recorded
+        self._marked = found.writing
+        # Of a deletion that was cut off: only a commit ends it.
+        self._mixed = (self._count, self._sum) != recorded
         self._places = 0
         self._loading = Loading(index, self._record.language, self._threads, self._lease.check)
         self._keys = bytearray()
         self._closed = False
-        self._mixed = False
+        self._shown = False
         self._deleted = tempfile.TemporaryFile()  # noqa: SIM115
 
     def _repaired(self) -> tuple[int, int]:
         """Remove what a killed transaction left. Returns count and sum of digests of what is there."""
         index, record = self._index, self._record
         index.quiet()
+        index.write(replace(record, writing=True, shown=True))
         removed = index.remove_from(record.batches)
         self._vectors.repair()
+        index.expunge()
+        self._lease.check()
+        index.write(record)
         count, sum = index.totals()
         logger.warning("%s: a change was cut off; %d passages that it had added were removed", index.target, removed)
         if (count, checksum(sum)) != (record.count, record.checksum):
@@ -134,15 +141,19 @@ class Writer:
         record = self._record
         if self._marked:
             self._lease.check()
+            self._shown = True
+            self._index.write(replace(record, writing=True, shown=True))
             self._index.refresh()
             count = self._count + self._loading.counts[record.batches]
             sum = checksum(self._sum + self._loading.sums[record.batches])
             self._check(count, sum)
+            # Before the record: what it says is there is also what scores count.
+            self._index.expunge()
             self._vectors.commit()
             record = replace(record, count=count, checksum=sum, batches=record.batches + 1, writing=False)
+            self._lease.check()
             self._index.write(record)
             self._marked = False
-            self._index.expunge()
         self._loading.report()
         self.close()
         return record
@@ -167,6 +178,7 @@ class Writer:
             logger.warning("%s: a failed change could not be undone (%s): the next one does it", self._name(), error)
         finally:
             self._deleted.close()
+            self._vectors.close()
             self._lease.release()
 
     def _undo(self) -> None:
@@ -181,6 +193,10 @@ class Writer:
         while lines := list(islice(self._deleted, LOOKED_UP)):
             sender.send("index", [_restored(words, orjson.loads(line)) for line in lines])
         self._vectors.undo()
+        if self._shown:
+            self._index.refresh()
+            self._index.expunge()
+        self._lease.check()
         # What came from elsewhere is removed by the next writer.
         self._index.write(replace(self._record, writing=self._mixed))
         self._marked = False

@@ -139,7 +139,9 @@ def find(address: Address) -> list[str]:
     """The collections in a folder: itself, or those directly inside."""
     folder = Path(address.url)
     if not folder.is_dir():
-        raise InputError(f"folder {folder} does not exist.")
+        raise InputError(
+            f"{folder} is a file, not a folder." if folder.exists() else f"folder {folder} does not exist."
+        )
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
     return [str(path) for path in (folder, *inside) if is_collection(path)]
 

@@ -214,6 +214,13 @@ def test_threads_see_what_one_thread_sees(store):
     assert found == [expected] * 4
 
 
+@pytest.mark.parametrize("weight", [float("nan"), float("inf"), -0.5, 1e39])
+@pytest.mark.parametrize("prf", [None, Prf()])
+def test_weights_that_lucene_does_not_take_are_refused(store, weight, prf):
+    with pytest.raises(ValueError, match="weights of"):
+        store.search([Query("Rome", (("London", weight),))], 1, SearchParams(prf=prf))
+
+
 def test_a_closed_store_says_so_and_the_url_opens_anew(store, folder):
     store.close()
     store.close()

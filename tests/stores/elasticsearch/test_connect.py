@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from base64 import b64encode
 
 import pytest
 from hypothesis import given
@@ -98,6 +99,10 @@ TARGET = Target("host", 9200, True, "", "docs")
 WITH_USER = Target("host", 9200, True, "me", "docs")
 
 
+def base64(text):
+    return b64encode(text.encode()).decode()
+
+
 def test_credentials_come_from_the_environment_or_from_files(tmp_path):
     (tmp_path / "key").write_text(f"{SECRET}\n")
     (tmp_path / "ca.pem").write_text("x")
@@ -106,8 +111,10 @@ def test_credentials_come_from_the_environment_or_from_files(tmp_path):
     assert Credentials.of(TARGET, {"CONVQA_ELASTICSEARCH_API_KEY": SECRET}).options == key
     assert Credentials.of(TARGET, {"CONVQA_ELASTICSEARCH_API_KEY_FILE": str(tmp_path / "key")}).options == key
     login = {"CONVQA_ELASTICSEARCH_PASSWORD": SECRET, "CONVQA_ELASTICSEARCH_API_KEY": ""}
-    assert Credentials.of(TARGET, login).options == {"basic_auth": ("elastic", SECRET)}
-    assert Credentials.of(WITH_USER, login).options == {"basic_auth": ("me", SECRET)}
+    assert Credentials.of(TARGET, login).options == {"basic_auth": base64(f"elastic:{SECRET}")}
+    assert Credentials.of(WITH_USER, login).options == {"basic_auth": base64(f"me:{SECRET}")}
+    accented = Credentials.of(TARGET, {"CONVQA_ELASTICSEARCH_PASSWORD": "SECRÉT😀"})
+    assert accented.options == {"basic_auth": base64("elastic:SECRÉT😀")}
     authority = {"CONVQA_ELASTICSEARCH_CA": str(tmp_path / "ca.pem")}
     assert Credentials.of(TARGET, authority).options == {"ca_certs": str(tmp_path / "ca.pem")}
     assert Credentials.of(Target("host", 9200, False, "", "docs"), authority).options == {}
@@ -125,6 +132,7 @@ def test_credentials_come_from_the_environment_or_from_files(tmp_path):
         (TARGET, {"PASSWORD_FILE": "nowhere"}, "PASSWORD_FILE: nowhere cannot be read"),
         (TARGET, {"PASSWORD_FILE": os.devnull}, "is empty"),
         (TARGET, {"PASSWORD": f"{SECRET}\nmore"}, "signs that no secret has"),
+        (TARGET, {"API_KEY": f"{SECRET}é"}, "signs that no API key has"),
         (WITH_USER, {}, "names a user, but CONVQA_ELASTICSEARCH_PASSWORD"),
         (WITH_USER, {"API_KEY": SECRET}, "API_KEY needs no user"),
         (TARGET, {"CA": "nowhere.pem"}, "CONVQA_ELASTICSEARCH_CA: there is no file nowhere.pem"),

@@ -7,14 +7,16 @@ import logging
 import socket
 import ssl
 import threading
+import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
 import pytest
 import trustme
 
+from convqa.domain import Passage
 from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.stores import open_store
+from convqa.stores import create_store, open_store
 from convqa.stores.elasticsearch.connect import Target, asking, client, talking
 from convqa.stores.elasticsearch.errors import IndexClosed, IndexMissing
 
@@ -84,9 +86,7 @@ def _quick(monkeypatch):
 def test_nothing_listens():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    with pytest.raises(
-        StoreUnavailable, match=f"nothing answers at http://127.0.0.1:{port}.*docker compose up"
-    ) as caught:
+    with pytest.raises(StoreUnavailable, match=f"nothing answers at http://127.0.0.1:{port}.*docker compose") as caught:
         ask(Target("127.0.0.1", port, False, "", "docs"))
     assert caught.value.transient
 
@@ -115,7 +115,11 @@ def test_no_answer_in_time():
         (403, error("security_exception", "unauthorized"), InputError, "lacks a right.*view_index_metadata"),
         (404, error("index_not_found_exception", "no such index", index="docs"), IndexMissing, "convqa index SOURCES"),
         (400, error("index_closed_exception", "closed", index="docs"), IndexClosed, "POST .*/docs/_open"),
-        (403, error("cluster_block_exception", "read-only"), StoreUnavailable, "blocked: read-only.*disk"),
+        (403, error("cluster_block_exception", "FORBIDDEN/8;"), StoreUnavailable, "blocked: FORBIDDEN/8. Lift it in"),
+        (429, error("cluster_block_exception", "flood-stage; x"), StoreUnavailable, "blocked: flood-stage. Make room"),
+        (403, b"<html>no</html>", InputError, "is there a proxy before it"),
+        (302, b"moved", InputError, "is there a proxy before it"),
+        (502, b"<html>bad gateway</html>", StoreUnavailable, "look also at a proxy"),
         (503, error("no_shard_available_action_exception", "no"), StoreUnavailable, "is red.*_cat/shards/docs"),
         (429, error("es_rejected_execution_exception", "queue full"), StoreUnavailable, "too busy.*queue full"),
         (503, {}, StoreUnavailable, "not ready .status 503"),
@@ -127,7 +131,8 @@ def test_no_answer_in_time():
     ],
 )
 def test_every_refusal_says_what_to_do(status, body, kind, message):
-    with serving(answer(status, body)) as (target, _), pytest.raises(kind, match=message) as caught:
+    headers = HEADERS.replace("application/json", "text/html") if isinstance(body, bytes) else HEADERS
+    with serving(answer(status, body, headers)) as (target, _), pytest.raises(kind, match=message) as caught:
         ask(target)
     assert SECRET not in str(caught.value)
 
@@ -202,7 +207,7 @@ def test_a_wrong_password_is_never_shown(secure_elasticsearch, monkeypatch, capl
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("CONVQA_ELASTICSEARCH_CA", str(secure_elasticsearch.ca))
     monkeypatch.setenv("CONVQA_ELASTICSEARCH_PASSWORD", SECRET)
-    with pytest.raises(InputError, match=r"refused the login\. Set CONVQA_ELASTICSEARCH_API_KEY") as caught:
+    with pytest.raises(InputError, match=r"refused user 'tester' with the password of CONVQA_.*Set CONVQA") as caught:
         open_store(f"{secure_elasticsearch.url}/docs")
     shown = [str(caught.value), repr(caught.value.__cause__), repr(caught.value.__context__), caplog.text]
     assert all(SECRET not in text for text in shown)
@@ -260,3 +265,17 @@ def test_a_mapping_that_conflicts_is_said(index_url):
             known.index(index=target.index, document={"pid": "no number"})
     finally:
         known.indices.delete(index=target.index)
+
+
+@pytest.mark.services
+def test_a_full_disk_is_told_at_once(index_url):
+    """What Elasticsearch does to an index when its disk is full: it answers 429, as if it were busy."""
+    with create_store(index_url, "en") as made:
+        made.add([Passage("p1", "The river Thames")])
+    store = open_store(index_url)
+    known = client(Target.parse(index_url))
+    known.indices.put_settings(index=index_url.rpartition("/")[2], settings={"blocks.read_only_allow_delete": True})
+    start = time.monotonic()
+    with pytest.raises(StoreUnavailable, match=r"is blocked: .*flood-stage.*\. Make room"):
+        store.add([Passage("p2", "Rome")])
+    assert time.monotonic() - start < 60

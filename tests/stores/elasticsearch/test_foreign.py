@@ -202,6 +202,25 @@ def test_numbers_may_be_ids(index, tmp_path):
     assert [found and found.id for found in opened.fetch(["2", "x", "7"])] == ["2", None, None]
 
 
+@pytest.mark.parametrize("kind", ["byte", "short", "integer", "long", "half_float", "float", "double"])
+def test_what_is_no_number_of_a_field_is_no_id_there(index_url, tmp_path, kind):
+    target = Target.parse(index_url)
+    known = client(target)
+    known.indices.create(index=target.index, mappings={"properties": {"n": {"type": kind}, "t": {"type": "text"}}})
+    known.index(index=target.index, document={"n": 100, "t": "Rome"}, refresh=True)
+    (tmp_path / "n.yaml").write_text(f"url: {index_url}\nfields: {{text: t, id: n, meta: [n]}}\n")
+    opened = open_store(str(tmp_path / "n.yaml"))
+    odd = ["", "1_00", " 100", "nan", "inf", "1e999", "1e39", "١٠٠", "99999", str(2**31), str(2**63), "9" * 5000]
+    assert [passage and passage.id for passage in opened.fetch([*odd, "100", "-7"])] == [None] * len(odd) + [
+        "100",
+        None,
+    ]
+    never = (math.nan, math.inf, 1e39, 99_999, 2**31, 2**63)
+    assert ids(opened, "Rome", SearchParams(filter={"n": never})) == []
+    assert len(ids(opened, "Rome", SearchParams(filter={"n": (*never, 100)}))) == 1
+    known.indices.delete(index=target.index)
+
+
 def test_a_document_without_the_field_of_ids_is_named(store, index):
     target, known = index
     known.index(index=target.index, id="odd", document={"body": "Paris"}, refresh=True)

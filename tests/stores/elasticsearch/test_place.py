@@ -21,8 +21,9 @@ from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch import build, bulk, place
 from convqa.stores.elasticsearch.connect import Target, client
 from convqa.stores.elasticsearch.index import Index, indices_like
-from convqa.stores.elasticsearch.lease import lock_of
+from convqa.stores.elasticsearch.lease import Lease, LeaseLost, lock_of
 from convqa.stores.elasticsearch.schema import Record, vectors_of
+from convqa.stores.elasticsearch.writer import Writer
 
 pytestmark = pytest.mark.services
 
@@ -39,7 +40,7 @@ def sums(given):
 def target(index_url):
     target = Target.parse(index_url)
     yield target
-    for name in indices_like(target, f"{target.index}*"):
+    for name in everything(target):
         Index(target, name).delete()
 
 
@@ -48,8 +49,14 @@ def versions(target):
     return sorted(name for name in indices_like(target, f"{target.index}*") if name != lock_of(target.index))
 
 
+def everything(target):
+    """All indexes whose names begin as the collection's, hidden ones too."""
+    return list(client(target).indices.get(index=f"{target.index}*", expand_wildcards="all"))
+
+
 def make(target, given, language="en", replace=False, **settings):
-    with place.create(Address(target.url), language, replace, settings) as made:
+    # With few threads few requests are without an answer when a build is stopped.
+    with place.create(Address(target.url), language, replace, {"threads": 2, **settings}) as made:
         made.add(given)
 
 
@@ -328,6 +335,19 @@ def test_k1_and_b_can_be_changed_and_scores_follow(target):
     assert scores() == [hit.score for hit in fresh]
 
 
+def test_what_a_dropped_change_left_does_not_count_after_the_index_was_opened_anew(target):
+    def scores(url):
+        return [(hit.id, hit.score) for hit in open_store(url).search([Query("Rome 3")], 9, SearchParams())[0].hits]
+
+    make(target, passages(9))
+    writer = Writer(target, place.current(target)[0])
+    writer.add([Passage(f"x{number}", "Rome " * 9) for number in range(50)])
+    writer.close()
+    place.change(Address(target.url), {"b": 0.5})
+    make(Target.parse(f"{target.url}-fresh"), passages(9), b=0.5)
+    assert scores(target.url) == scores(f"{target.url}-fresh")
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -350,6 +370,45 @@ def test_a_deleted_collection_is_gone_with_all_that_was_beside_it(target, small)
     for gone in (lambda: place.delete(Address(target.url)), lambda: place.change(Address(target.url), {"b": 0.5})):
         with pytest.raises(InputError, match="there is no collection"):
             gone()
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("away"), KeyboardInterrupt()])
+def test_what_a_first_build_that_was_cut_off_left_can_be_deleted(target, small, error):
+    stopped(target, passages(230), error, 170)
+    place.delete(Address(target.url))
+    assert everything(target) == []
+    with pytest.raises(InputError, match="there is no collection"):
+        place.delete(Address(target.url))
+
+
+def test_a_first_build_that_failed_leaves_nothing(target):
+    stopped(target, passages(9), RuntimeError("broken"), 5)
+    assert everything(target) == []
+
+
+def test_a_lock_without_a_collection_can_be_deleted_when_nobody_holds_it(target):
+    held = Lease(target)
+    with pytest.raises(WorkError, match="is being written"):
+        place.delete(Address(target.url))
+    held.release()
+    place.delete(Address(target.url))
+    assert everything(target) == []
+
+
+def test_a_build_that_lost_its_place_while_it_was_merged_is_not_put_there(target, monkeypatch):
+    def lost(self):
+        raise LeaseLost("lost")
+
+    def finish(self):
+        whole = finished(self)
+        monkeypatch.setattr(Lease, "check", lost)
+        return whole
+
+    finished = build.Build.finish
+    monkeypatch.setattr(build.Build, "finish", finish)
+    with pytest.raises(LeaseLost):
+        make(target, passages(3))
+    assert place.current(target) is None
 
 
 def test_collections_are_found_on_a_server(target, elasticsearch):

@@ -12,7 +12,7 @@ from convqa.stores import change_store, create_store, delete_store, exists, open
 from convqa.stores.address import Address, Fields
 from convqa.stores.base import Prf, SearchParams
 from convqa.stores.elasticsearch import identity, key, open_collection
-from convqa.stores.elasticsearch import store as module
+from convqa.stores.elasticsearch import state as module
 from convqa.stores.elasticsearch.connect import Target, client
 from convqa.stores.elasticsearch.opening import _found
 from convqa.stores.elasticsearch.schema import Record, vectors_of
@@ -140,7 +140,7 @@ def test_changed_settings_are_searched_with(url):
 
 @services
 def test_a_change_that_was_cut_off_is_found_at_opening(url, monkeypatch):
-    monkeypatch.setattr(module, "_PATIENCE", 0.5)
+    monkeypatch.setattr(module, "PATIENCE", 0.5)
     known, name = index_of(url)
     record(known, name, count=1299, writing=False)
     with pytest.raises(StoreDamaged, match=r"has 1299 passages, and 1300 are there.*--add.*--replace"):
@@ -151,7 +151,7 @@ def test_a_change_that_was_cut_off_is_found_at_opening(url, monkeypatch):
 
 @services
 def test_an_add_that_was_cut_off_lets_nobody_read_until_it_is_repeated(url, monkeypatch):
-    monkeypatch.setattr(module, "_PATIENCE", 0.5)
+    monkeypatch.setattr(module, "PATIENCE", 0.5)
     known, name = index_of(url)
     record(known, name, count=1299, writing=True)
     store = open_collection(Address(url))

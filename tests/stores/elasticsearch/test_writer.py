@@ -12,16 +12,18 @@ import numpy as np
 import pytest
 from elastic_transport import ConnectionTimeout
 
-from convqa.domain import Passage
-from convqa.errors import DuplicatePassage, InputError, RunError, WorkError
+from convqa.domain import Passage, Query
+from convqa.errors import DuplicatePassage, InputError, RunError, StoreUnavailable, WorkError
+from convqa.stores import open_store
 from convqa.stores.address import Address
-from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch import bulk, place
 from convqa.stores.elasticsearch.connect import Target
 from convqa.stores.elasticsearch.index import Index
+from convqa.stores.elasticsearch.lease import LeaseLost
 from convqa.stores.elasticsearch.schema import Record, VectorRecord, vectors_of
-from convqa.stores.elasticsearch.vectors import without_vectors
+from convqa.stores.elasticsearch.vectors import VectorWriter, without_vectors
 from convqa.stores.elasticsearch.writer import Writer
 
 pytestmark = pytest.mark.services
@@ -55,6 +57,12 @@ def begin(target, index):
     yield begun
     for each in writers:
         each.close()
+
+
+@pytest.fixture
+def kept(monkeypatch):
+    """Nothing waits for the server to let go of what was deleted, where no scores are looked at."""
+    monkeypatch.setattr(Index, "expunge", lambda self: None)
 
 
 def record(index):
@@ -123,12 +131,11 @@ def test_a_transaction_that_is_closed_leaves_nothing(begin, index):
     assert holds(index, PASSAGES)
 
 
+@pytest.mark.usefixtures("kept")
 def test_deleted_ids_may_come_again_and_missing_ones_are_counted(begin, index, target, caplog):
     writer = begin()
     writer.delete(["p1", "p1", "nobody", "\ud800"])
     writer.add([Passage("p1", "another text")])
-    # Nothing waits for the server to let go of what was deleted: another test does.
-    writer._index.expunge = lambda: None
     writer.commit()
     assert holds(index, [Passage("p1", "another text"), PASSAGES[0], *PASSAGES[2:]])
     assert [line.getMessage() for line in caplog.records] == [
@@ -152,6 +159,52 @@ def test_after_a_deletion_scores_are_those_of_a_fresh_index(begin, index):
     writer.delete([f"x{number}" for number in range(10)])
     writer.commit()
     assert explained()[0] == before
+
+
+def scores(target):
+    hits = open_store(target.url).search([Query("passage 3 about Rome")], 20, SearchParams())[0].hits
+    return [(hit.id, hit.score) for hit in hits]
+
+
+@pytest.mark.slow
+def test_after_a_commit_that_failed_scores_are_those_of_a_fresh_index(begin, target, index, monkeypatch):
+    def broken(self):
+        raise WorkError("broken")
+
+    fresh = scores(target)
+    monkeypatch.setattr(VectorWriter, "commit", broken)
+    writer = begin()
+    writer.add([Passage(f"x{number}", "Rome " * 20) for number in range(10)])
+    with pytest.raises(WorkError, match="broken"):
+        writer.commit()
+    writer.close()
+    assert scores(target) == fresh
+    assert holds(index, PASSAGES)
+
+
+def test_the_record_is_new_when_scores_no_longer_count_what_was_deleted(begin, index, monkeypatch):
+    seen = []
+    writer = begin()
+    writer.delete(["p1"])
+    monkeypatch.setattr(Index, "expunge", lambda self: seen.append(record(index)))
+    assert not record(index).shown
+    writer.commit()
+    assert [(found.count, found.writing, found.shown) for found in seen] == [(10, True, True)]
+    found = record(index)
+    assert (found.count, found.writing, found.shown) == (9, False, False)
+
+
+def test_a_writer_that_lost_the_collection_during_its_commit_records_nothing(begin, index, monkeypatch):
+    def lost():
+        raise LeaseLost("lost")
+
+    writer = begin()
+    writer.add([Passage("x", "new")])
+    monkeypatch.setattr(Index, "expunge", lambda self: monkeypatch.setattr(writer._lease, "check", lost))
+    with pytest.raises(LeaseLost):
+        writer.commit()
+    writer.close()
+    assert (record(index).count, record(index).writing) == (10, True)
 
 
 def test_ids_of_the_longest_kind_are_taken_and_longer_ones_refused(begin, index):
@@ -203,8 +256,12 @@ def killed(target, index, work):
     """A process that begins a transaction and is killed in it."""
     code = f"""
         import os, signal
+        import numpy as np
         from convqa.domain import Passage
+        from convqa.stores.base import Encoder
         from convqa.stores.elasticsearch.connect import Target
+        from convqa.stores.elasticsearch.index import Index
+        from convqa.stores.elasticsearch.vectors import VectorWriter
         from convqa.stores.elasticsearch.writer import Writer
         writer = Writer(Target.parse({target.url!r}), {index.name!r})
         def cut_off():
@@ -217,27 +274,58 @@ def killed(target, index, work):
     assert done.returncode == -signal.SIGKILL
 
 
+@pytest.mark.usefixtures("kept")
 def test_an_add_that_was_killed_is_mended_by_the_next(target, index, begin, caplog):
     killed(target, index, "writer.add(cut_off())")
     assert record(index).writing
     writer = begin()
     assert "a change was cut off" in caplog.text
     writer.add(Passage(f"k{number}", "killed") for number in range(5000))
-    writer._index.expunge = lambda: None
     writer.commit()
     assert holds(index, [*PASSAGES, *(Passage(f"k{number}", "killed") for number in range(5000))])
 
 
+@pytest.mark.usefixtures("kept")
 def test_a_deletion_that_was_killed_is_told_and_can_be_repeated(target, index, begin, caplog):
     killed(target, index, "writer.delete(['p1']); list(cut_off())")
     writer = begin()
     assert "of its 10 passages 9 are left, as a deletion was cut off: repeat it" in caplog.text
     writer.delete(["p1", "p2"])
-    writer._index.expunge = lambda: None
     writer.commit()
     assert holds(index, [PASSAGES[0], *PASSAGES[3:]])
 
 
+@pytest.mark.slow
+def test_after_a_killed_add_and_one_that_failed_scores_are_those_of_a_fresh_index(target, index, begin, monkeypatch):
+    fresh = scores(target)
+    opened = open_store(target.url)
+    killed(target, index, "writer.add(cut_off())")
+    assert scores(target) == fresh
+    expunge = Index.expunge
+
+    def searched(self):
+        with pytest.raises(StoreUnavailable, match="is being written"):
+            opened.search([Query("Rome")], 1, SearchParams())
+        expunge(self)
+
+    monkeypatch.setattr(Index, "expunge", searched)
+    writer = begin()
+    assert scores(target) == fresh
+    with pytest.raises(DuplicatePassage):
+        writer.add([Passage("p1", "another text")])
+    writer.close()
+    assert scores(target) == fresh
+    assert holds(index, PASSAGES)
+
+
+@pytest.mark.usefixtures("kept")
+def test_what_a_killed_deletion_left_is_not_taken_for_whole_by_an_add_that_fails(target, index, begin):
+    killed(target, index, "writer.delete(['p1']); list(cut_off())")
+    begin().close()
+    assert record(index).writing
+
+
+@pytest.mark.usefixtures("kept")
 def test_what_the_server_has_besides_is_not_committed(begin, index):
     begun = begin()
     begun.add([Passage("x", "new")])
@@ -254,6 +342,7 @@ def lacking(index):
     return sorted(passage.id for passage in without_vectors(index))
 
 
+@pytest.mark.usefixtures("kept")
 def test_vectors_come_with_a_commit_and_go_with_their_passages(begin, index):
     assert lacking(index) == sorted(passage.id for passage in PASSAGES)
     writer = begin()
@@ -266,7 +355,6 @@ def test_vectors_come_with_a_commit_and_go_with_their_passages(begin, index):
     writer.delete(["p1"])
     writer.add([Passage("x", "new")])
     writer.add_vectors(["x", "p2"], np.ones((2, 4)), ENCODER)
-    writer._index.expunge = lambda: None
     writer.commit()
     assert vectors(index).count == 2
     assert lacking(index) == ["p0", "p3", "p4", "p5", "p6", "p7", "p8", "p9"]
@@ -286,6 +374,64 @@ def test_vectors_that_are_dropped_leave_no_trace(begin, index):
     Index(index.target, vectors_of(index.name)).refresh()
     assert "p2" in lacking(index)
     assert "p1" not in lacking(index)
+
+
+def found(target):
+    """What a search for the first axis finds: ids with scores."""
+    ranking = open_store(target.url).search_vectors(np.eye(4, dtype=np.float32)[:1], 9, ENCODER)[0]
+    return {hit.id: hit.score for hit in ranking.hits}
+
+
+def test_vectors_are_replaced_by_a_commit_and_by_nothing_else(begin, target, index):
+    writer = begin()
+    writer.add_vectors(["p1", "p2"], np.eye(4)[[0, 1]], ENCODER)
+    writer.commit()
+    before = found(target)
+    assert before == {"p1": 1, "p2": 0}
+    writer = begin()
+    writer.add_vectors(["p1", "p2", "p3"], 5 * np.ones((3, 4)), ENCODER)
+    writer.close()
+    Index(index.target, vectors_of(index.name)).refresh()
+    assert found(target) == before
+    writer = begin()
+    writer.add_vectors(["p1", "p3"], 5 * np.ones((2, 4)), ENCODER)
+    writer.add_vectors(["p1"], 6 * np.ones((1, 4)), ENCODER)
+    writer.commit()
+    assert found(target) == {"p1": 6, "p2": 0, "p3": 5}
+    assert vectors(index).count == 3
+
+
+@pytest.mark.usefixtures("kept")
+def test_the_vector_that_waits_for_a_passage_that_is_deleted_after_all_does_not_come(begin, target, index):
+    writer = begin()
+    writer.add_vectors(["p1", "p2"], np.eye(4)[[0, 1]], ENCODER)
+    writer.commit()
+    writer = begin()
+    writer.add_vectors(["p1", "p2"], 5 * np.ones((2, 4)), ENCODER)
+    writer.delete(["p1", "p2"])
+    writer.add([PASSAGES[2]])
+    writer.add_vectors(["p2"], 7 * np.ones((1, 4)), ENCODER)
+    writer.commit()
+    assert found(target) == {"p2": 7}
+    assert vectors(index).count == 1
+
+
+@pytest.mark.usefixtures("kept")
+def test_after_a_kill_in_a_commit_the_vectors_that_are_left_are_counted(target, index, begin):
+    writer = begin()
+    writer.add_vectors(["p1", "p2"], np.eye(4)[[0, 1]], ENCODER)
+    writer.commit()
+    work = """
+        writer.add_vectors(["p3", "p4"], np.ones((2, 4)), Encoder("e", "c", 4))
+        commit = VectorWriter.commit
+        VectorWriter.commit = lambda self: (commit(self), os.kill(os.getpid(), signal.SIGKILL))
+        writer.commit()
+    """
+    killed(target, index, work.strip())
+    assert vectors(index).count == 4
+    begin().close()
+    assert vectors(index).count == 2
+    assert found(target) == {"p1": 1, "p2": 0}
 
 
 @pytest.mark.parametrize(
