@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from elastic_transport import ConnectionTimeout
+from elastic_transport import ConnectionError, ConnectionTimeout
 
 from convqa.domain import Passage
 from convqa.errors import StoreUnavailable
@@ -46,7 +46,7 @@ class Server:
     def close_point_in_time(self, **_):
         self.closed += 1
         if not self.pages:
-            raise ConnectionTimeout("still gone")
+            raise ConnectionError("refused")
 
 
 @pytest.fixture

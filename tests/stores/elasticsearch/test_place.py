@@ -342,6 +342,7 @@ def test_what_a_dropped_change_left_does_not_count_after_the_index_was_opened_an
     make(target, passages(9))
     writer = Writer(target, place.current(target)[0])
     writer.add([Passage(f"x{number}", "Rome " * 9) for number in range(50)])
+    writer.delete(["p1", "p2", "p4"])
     writer.close()
     place.change(Address(target.url), {"b": 0.5})
     make(Target.parse(f"{target.url}-fresh"), passages(9), b=0.5)

@@ -233,3 +233,12 @@ def test_a_store_that_was_opened_beside_a_killed_change_is_sound_again_when_that
     known.indices.put_mapping(index=index.name, meta=meta)
     for read in reads(store):
         assert read()
+
+
+def test_a_collection_is_searched_while_it_is_made(index_url):
+    with create_store(index_url, "en") as made:
+        made.add([Passage("a", "Rome"), Passage("b", "Rome")])
+        assert made.fetch(["a"]) == [None] and list(made.scan()) == [] and ids(made) == set()
+        made.commit()
+        assert ids(made) == {"a", "b"} and len(list(made.scan())) == len(list(made.without_vectors())) == 2
+    delete_store(index_url)
