@@ -24,6 +24,7 @@ from convqa.stores.elasticsearch.passages import documents, scan
 from convqa.stores.elasticsearch.search import asked, check_depth
 from convqa.stores.weights import check_weights
 from convqa.text.analysis import MOST_TOKENS, Analyzer, analyzer
+from convqa.validation import shorten
 
 logger = logging.getLogger(__name__)
 
@@ -163,11 +164,19 @@ class Foreign:
         return [self._layout.filter(name, values, str(self.target)) for name, values in accepted.items()]
 
     def _hits(self, answer: Answer) -> list[tuple[str, Hit]]:
-        """Hits with their ``_id``, best first; of several with the same id the best."""
+        """Hits with their ``_id``, best first.
+
+        :raises InputError: for two documents with one id: their passages could not be told apart.
+        """
         found: dict[str, tuple[str, Hit]] = {}
         for hit in answer.get("hits", {}).get("hits", []):
             id = self._layout.id_of(hit)
-            found.setdefault(id, (hit["_id"], Hit(id, hit["_score"])))
+            if id in found:
+                raise InputError(
+                    f"collection {self.target}: documents {hit['_id']!r} and {found[id][0]!r} have the same id, "
+                    f"{shorten(id)}. Wanted under fields: an id that each document has alone, or none, for its own _id."
+                )
+            found[id] = hit["_id"], Hit(id, hit["_score"])
         return list(found.values())
 
     def _attach(self, rankings: Sequence[Ranking], keys: Mapping[str, str], texts: int) -> list[Ranking]:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 CHUNK = 32
-"""Searches of a request, requests at a time: measured in docs/benchmarks.md."""
+"""Searches of a request, requests at a time. 16 to 64 by 1 to 4 did not differ beyond noise on two cores."""
 THREADS = 2
 
 _SECONDS_EACH = 10

@@ -221,6 +221,13 @@ def test_what_is_no_number_of_a_field_is_no_id_there(index_url, tmp_path, kind):
     known.indices.delete(index=target.index)
 
 
+def test_two_documents_with_one_id_are_refused(store, index):
+    target, known = index
+    known.index(index=target.index, id="again", document={**DOCUMENTS[0]}, refresh=True)
+    with pytest.raises(InputError, match=r"documents '(key0|again)' and '(again|key0)' have the same id, 'd1'"):
+        store.search([Query("Thames")], 5, SearchParams())
+
+
 def test_a_document_without_the_field_of_ids_is_named(store, index):
     target, known = index
     known.index(index=target.index, id="odd", document={"body": "Paris"}, refresh=True)
