@@ -71,8 +71,8 @@ def open_collection(address: Address) -> Anserini:
     if not address.url.removeprefix(SCHEME):
         raise InputError(f"collection {address.url}: wanted: {SCHEME}FOLDER.")
     if not folder.is_dir():
-        found = "is a file, not a folder" if folder.exists() else "does not exist"
-        raise InputError(f"collection {address.url}: {folder} {found}.")
+        found = f"{folder} is a file, not a folder" if folder.exists() else f"folder {folder} does not exist"
+        raise InputError(f"collection {address.url}: {found}.")
     if not is_index(folder):
         raise InputError(
             f"collection {address.url}: there is no Lucene index in {folder} (no file {_SEGMENTS}N)."
