@@ -9,7 +9,8 @@ from convqa.stores.elasticsearch.build import Build
 from convqa.stores.elasticsearch.index import Index
 from convqa.stores.elasticsearch.schema import Record, VectorRecord, vectors_of
 from convqa.stores.elasticsearch.state import State
-from convqa.stores.elasticsearch.store import Elasticsearch, Transaction
+from convqa.stores.elasticsearch.store import Elasticsearch
+from convqa.stores.writing import Transaction
 
 
 class Building(Elasticsearch):

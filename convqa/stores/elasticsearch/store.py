@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import InputError, WorkError
-from convqa.stores.base import Encoder, Info, SearchParams, VectorOptions, refuse_encoder
+from convqa.stores.base import Encoder, Info, SearchParams, refuse_encoder
 from convqa.stores.elasticsearch.connect import Target
 from convqa.stores.elasticsearch.index import Index
 from convqa.stores.elasticsearch.msearch import Searches
@@ -23,31 +23,14 @@ from convqa.stores.elasticsearch.search import Texts, Vectors, checked
 from convqa.stores.elasticsearch.state import State, look, opened
 from convqa.stores.elasticsearch.vectors import without_vectors
 from convqa.stores.elasticsearch.writer import Writer
+from convqa.stores.writing import Writing
 from convqa.text.analysis import analyzer
 
 ENGINE = "elasticsearch"
 CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors"})
 
 
-class Transaction(Protocol):
-    """What is written to: nothing of it is seen before ``commit``."""
-
-    def add(self, passages: Iterable[Passage]) -> None: ...
-
-    def delete(self, ids: Sequence[str]) -> None: ...
-
-    def add_vectors(
-        self,
-        ids: Sequence[str],
-        matrix: NDArray[np.floating[Any]],
-        encoder: Encoder,
-        options: VectorOptions | None = None,
-    ) -> None: ...
-
-    def commit(self) -> Record: ...
-
-
-class Elasticsearch:
+class Elasticsearch(Writing):
     """A collection that convqa made. Searches from many threads at once are safe; writing is one thread's work.
 
     It keeps to the index that the alias meant when it was opened, and to what was committed then or by itself: what
@@ -66,7 +49,6 @@ class Elasticsearch:
         self._index = Index(target, name)
         self._searches = Searches(target, name, dfs=shards > 1)
         self._neighbours = Searches(target, vectors_of(name))
-        self._writer: Writer | None = None
         self._watched = building is None
         with self._searches.reading():
             state = building or opened(target, name)
@@ -134,32 +116,6 @@ class Elasticsearch:
             self._look()
             yield from chain(first, found)
 
-    def add(self, passages: Iterable[Passage]) -> None:
-        """Add passages; one that is there already, word for word, is skipped.
-
-        :raises InputError: for an id that is there with another content.
-        """
-        with self._transaction() as writer:
-            writer.add(passages)
-
-    def delete(self, ids: Sequence[str]) -> None:
-        with self._transaction() as writer:
-            writer.delete(ids)
-
-    def add_vectors(
-        self,
-        ids: Sequence[str],
-        matrix: NDArray[np.floating[Any]],
-        encoder: Encoder,
-        options: VectorOptions | None = None,
-    ) -> None:
-        """See :class:`convqa.stores.base.WritableStore`. The texts stay as they are.
-
-        :raises InputError: also for what is no vector of the encoder, or a precision that this engine lacks.
-        """
-        with self._transaction() as writer:
-            writer.add_vectors(ids, matrix, encoder, options)
-
     def commit(self) -> None:
         if self._writer is None:
             return
@@ -170,9 +126,7 @@ class Elasticsearch:
 
     def close(self) -> None:
         """Let go; what was not committed is dropped. The connections are the process's, and stay."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        self._drop()
         self._current = None
 
     @property
@@ -198,16 +152,9 @@ class Elasticsearch:
         if self._watched and self._writer is None:
             look(self.target, self._index.name, self._state(), vectors)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[Transaction]:
+    def _begin(self) -> Writer:
         self._state()
-        writer = self._writer = self._writer or Writer(self.target, self._index.name)
-        try:
-            yield writer
-        except BaseException:
-            self._writer = None
-            writer.close()
-            raise
+        return Writer(self.target, self._index.name)
 
 
 def _analyzer(record: Record, target: Target) -> Any:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,16 @@ from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
-from convqa.stores.base import Encoder, Info, SearchParams, VectorOptions, refuse_encoder, refuse_unknown
+from convqa.stores.base import Encoder, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.stores.embedded.snapshot import Snapshot, search_all
 from convqa.stores.embedded.vectors import checked
 from convqa.stores.embedded.writer import Writer
+from convqa.stores.writing import Writing
 
 CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors"})
 
 
-class Embedded:
+class Embedded(Writing):
     """A collection in a folder. Searches from many threads at once are safe; writing is one thread's work.
 
     An add, delete or commit that raises drops everything since the last commit.
@@ -33,7 +33,6 @@ class Embedded:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._snapshot: Snapshot | None = Snapshot.open(folder)
-        self._writer: Writer | None = None
         self._lock = threading.Lock()
 
     def info(self) -> Info:
@@ -69,34 +68,6 @@ class Embedded:
     def scan(self) -> Iterator[Passage]:
         return self._state().scan()
 
-    def add(self, passages: Iterable[Passage]) -> None:
-        """Add passages; one that is there already, word for word, is skipped.
-
-        Memory does not grow with the passages, but for what is kept of each id and distinct token.
-
-        :raises InputError: for an id that is there with another content.
-        """
-        with self._transaction() as writer:
-            writer.add(passages)
-
-    def delete(self, ids: Sequence[str]) -> None:
-        with self._transaction() as writer:
-            writer.delete(ids)
-
-    def add_vectors(
-        self,
-        ids: Sequence[str],
-        matrix: NDArray[np.floating[Any]],
-        encoder: Encoder,
-        options: VectorOptions | None = None,
-    ) -> None:
-        """See :class:`convqa.stores.base.WritableStore`. The texts stay as they are on disk.
-
-        :raises InputError: also for what is no vector of the encoder, or a precision that this engine lacks.
-        """
-        with self._transaction() as writer:
-            writer.add_vectors(ids, matrix, encoder, options)
-
     def commit(self) -> None:
         if self._writer is None:
             return
@@ -109,9 +80,7 @@ class Embedded:
 
     def close(self) -> None:
         """Let go of the files; what was not committed is dropped."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        self._drop()
         self._snapshot = None
 
     @property
@@ -124,15 +93,8 @@ class Embedded:
             raise WorkError(f"collection {self.folder} is closed")
         return state
 
-    @contextmanager
-    def _transaction(self) -> Iterator[Writer]:
-        writer = self._writer = self._writer or Writer(self.folder)
-        try:
-            yield writer
-        except BaseException:
-            self._writer = None
-            writer.close()
-            raise
+    def _begin(self) -> Writer:
+        return Writer(self.folder)
 
 
 def _info(state: Snapshot) -> Info:

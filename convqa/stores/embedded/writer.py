@@ -64,7 +64,7 @@ class Writer:
         self._texts().delete(ids)
 
     def add_vectors(
-        self, ids: Sequence[str], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None
+        self, ids: Sequence[str], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None = None
     ) -> None:
         """See :meth:`VectorWriter.add`.
 
