@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def application() -> Typer:
     """The application with all its commands."""
-    from convqa.cli import ask, collections, evaluate, index, pipelines, run  # noqa: F401 - they register their commands
+    from convqa.cli import ask, collections, evaluate, index, models, pipelines, run, train  # noqa: F401 - they register their commands
     from convqa.cli.app import app
 
     return app

@@ -35,7 +35,11 @@ LogFile = Annotated[Path | None, typer.Option("--log-file", help="Write the log 
 
 _AFTERWARDS = {
     "run": " What was done is kept: the same command goes on from there.",
-    "index": " The collection is as it was before. Given again, the same command goes on with what a server has.",
+    "index": (
+        " Its passages are in the collection all, or not at all. Given again, the same command goes on with what a "
+        "server has; --vectors without SOURCES goes on with vectors."
+    ),
+    "train": " What was learnt is kept: the same command goes on from there.",
 }
 """What an interrupted command leaves."""
 

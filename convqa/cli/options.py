@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +44,23 @@ B = Annotated[
 ]  # fmt: skip
 Replicas = Annotated[
     int | None, typer.Option("--replicas", min=0, help="Copies of an index on a server.", show_default=False)
+]
+
+
+def _permit(asked: bool) -> bool:
+    if asked:
+        # The environment reaches the processes that a command may start.
+        os.environ["CONVQA_ALLOW_DOWNLOAD"] = "1"
+    return asked
+
+
+AllowDownload = Annotated[
+    bool,
+    typer.Option(
+        "--allow-download",
+        callback=_permit,
+        help="Download a Hugging Face model that is not on this machine (or set CONVQA_ALLOW_DOWNLOAD=1).",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 

@@ -18,10 +18,20 @@ from convqa.files import to_json_bytes
 from convqa.pipeline.load import Pipeline
 from convqa.stores import open_store
 
-SHAPING = ("tantivy", "PyStemmer", "sentencex", "numpy")
+SHAPING = ("tantivy", "PyStemmer", "sentencex", "numpy", "onnxruntime", "tokenizers")
 """Libraries whose versions may change results."""
 
-LIBRARIES = ("haystack-ai", "tantivy", "numpy", "PyStemmer", "sentencex", "pydantic", "orjson")
+LIBRARIES = (
+    "haystack-ai",
+    "tantivy",
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "PyStemmer",
+    "sentencex",
+    "pydantic",
+    "orjson",
+)
 
 
 def fingerprint(
@@ -40,6 +50,7 @@ def fingerprint(
         "input": _digest(conversations),
         "pipeline": hashlib.sha256(pipeline.document.to_yaml().encode()).hexdigest(),
         "collection": None if collection is None else _collection(collection),
+        "models": pipeline.models,
         "history": history,
         "batch_size": batch_size,
         "limit": limit,

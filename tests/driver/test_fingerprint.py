@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from convqa.components.rewriters.copy import Copy
 from convqa.domain import Passage
 from convqa.driver import fingerprint as module
 from convqa.driver.fingerprint import differences, fingerprint
@@ -46,3 +47,11 @@ def test_k1_and_b_are_part_of_it_where_the_index_fixes_them(monkeypatch):
     assert [differences(entries[1], other) for other in entries] == [["collection"], [], ["collection"], ["collection"]]
     assert "k1" not in entries[0]["collection"]
     assert (entries[1]["collection"]["k1"], entries[1]["collection"]["b"]) == (0.82, 0.68)
+
+
+def test_the_models_of_its_stations_are_part_of_it(monkeypatch):
+    pipeline = load("copy-bm25")
+    assert fingerprint("qrecc", [], pipeline, None, "own", 256, None)["models"] == {}
+    monkeypatch.setattr(Copy, "identity", lambda self: {"encoder": "c" * 32})
+    entry = fingerprint("qrecc", [], pipeline, None, "own", 256, None)
+    assert entry["models"] == {"rewriter": {"encoder": "c" * 32}}

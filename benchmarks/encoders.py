@@ -1,0 +1,56 @@
+"""What one encoder loses against another: cosines of their vectors, and MRR@10 of plain questions over a closed set.
+
+    python benchmarks/encoders.py ENCODER OTHER [--data ../shared/data] [--sets inscit_dev cast2020]
+
+The first encoder is the yardstick. A set's passages are title and text; its questions are as they were asked, without
+history; turns without a gold passage are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from convqa.metrics.reciprocal_rank import reciprocal_rank
+from convqa.models import TextEncoder, load_encoder
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("encoders", nargs=2)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--sets", nargs="+", default=["inscit_dev", "cast2020"])
+    options = parser.parse_args()
+    encoders = [load_encoder(name) for name in options.encoders]
+    for name in options.sets:
+        report(options.data / "conversations" / name, encoders)
+
+
+def report(folder: Path, encoders: list[TextEncoder]) -> None:
+    lines = (folder / "passages.jsonl").read_text(encoding="utf-8").strip().split("\n")
+    passages = [json.loads(line) for line in lines]
+    texts = [f"{passage.get('title') or ''} {passage['text']}".strip() for passage in passages]
+    asked = json.loads((folder / "questions.json").read_text(encoding="utf-8"))
+    truth = json.loads((folder / "ground-truth.json").read_text(encoding="utf-8"))
+    gold = {(turn["Conversation_no"], turn["Turn_no"]): turn["Truth_passages"] for turn in truth}
+    turns = [(turn["Question"], gold[turn["Conversation_no"], turn["Turn_no"]]) for turn in asked]
+    turns = [(question, relevant) for question, relevant in turns if relevant]
+    found = [(one.encode(texts), one.encode([question for question, _ in turns], "query")) for one in encoders]
+    for kind, (one, other) in zip(("passages", "questions"), zip(*found, strict=True), strict=True):
+        cosines = (one * other).sum(axis=1)
+        print(f"{folder.name}: {len(one)} {kind}: cosine mean {cosines.mean():.4f}, least {cosines.min():.4f}")
+    ids = [passage["id"] for passage in passages]
+    for encoder, (matrix, queries) in zip(encoders, found, strict=True):
+        best = np.argsort(-(queries @ matrix.T), axis=1, kind="stable")[:, :10]
+        ranked = [[ids[place] for place in row] for row in best]
+        scores = [reciprocal_rank(relevant, row, 10) for (_, relevant), row in zip(turns, ranked, strict=True)]
+        print(f"{folder.name}: MRR@10 of {encoder.name} ({encoder.runs}): {np.mean(scores):.4f} of {len(scores)} turns")
+
+
+if __name__ == "__main__":
+    main()

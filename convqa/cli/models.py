@@ -1,0 +1,91 @@
+"""``convqa models``: which models there are, whether one works, and how to make one small and fast."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from convqa.cli.app import group
+from convqa.cli.options import AllowDownload, Json
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="A shipped model, a folder, or a Hugging Face model (OWNER/NAME).")
+]
+Target = Annotated[Path, typer.Argument(metavar="TARGET", help="The folder to make; it must not be there yet.")]
+
+models = group("models", "List, check, export and quantize models.")
+
+
+@models("list")
+def list_models(json: Json = False) -> None:
+    """List the models that ship with convqa."""
+    from convqa.models.folder import read_manifest
+    from convqa.models.source import SHIPPED, shipped_names
+
+    found: list[dict[str, Any]] = []
+    for name in shipped_names():
+        manifest = read_manifest(SHIPPED / name)
+        size = sum(file.stat().st_size for file in (SHIPPED / name).iterdir())
+        found.append(
+            {"name": name, "kind": manifest.kind, "precision": manifest.precision, "megabytes": round(size / 1e6, 1),
+             "licence": manifest.licence, "base": manifest.base}
+        )  # fmt: skip
+    if json:
+        _print_json(found)
+        return
+    for row in found:
+        typer.echo(
+            f"{row['name']:<12}{row['kind']:<10}{row['precision']:<10}{row['megabytes']:>5} MB  {row['licence']:<12}"
+            f"from {row['base']}"
+        )
+
+
+@models("check")
+def check_model(name: Name, json: Json = False, allow_download: AllowDownload = False) -> None:  # noqa: ARG001
+    """Load a model, verify its checksums, run it on a small sample, and say what it is; exit code 2 if it is bad."""
+    from convqa.models.check import check
+
+    found = check(name)
+    if json:
+        _print_json(found)
+        return
+    for key, value in found.items():
+        typer.echo(f"{key:<16}{value}")
+
+
+@models("export")
+def export_model(name: Name, target: Target, allow_download: AllowDownload = False) -> None:  # noqa: ARG001
+    """Export an encoder or a scorer of pairs from torch to ONNX Runtime, in float32."""
+    from convqa.models.export import export
+
+    start = time.perf_counter()
+    export(name, target)
+    typer.echo(f"{target}: {_megabytes(target)} in {time.perf_counter() - start:.0f} s")
+    typer.echo(f"Make it smaller and faster: convqa models quantize {target} TARGET")
+
+
+@models("quantize")
+def quantize_model(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A float32 model made by convqa models export.")],
+    target: Target,
+) -> None:
+    """Make a float32 model int8, and say how far the results of both agree on a small sample."""
+    from convqa.models.check import compare
+    from convqa.models.quantize import quantize
+
+    quantize(folder, target)
+    typer.echo(f"{target}: {_megabytes(target)}")
+    typer.echo(f"Against {folder}: {compare(folder, str(target))}")
+
+
+def _megabytes(folder: Path) -> str:
+    return f"{sum(file.stat().st_size for file in folder.iterdir()) / 1e6:.1f} MB"
+
+
+def _print_json(data: object) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())

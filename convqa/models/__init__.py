@@ -1,0 +1,23 @@
+"""Loading and running neural models, once per process: on ONNX Runtime, or on torch (the extra ``models``)."""
+
+from __future__ import annotations
+
+from convqa.models.encoder import TextEncoder, load_encoder
+from convqa.models.generator import Generator, Written, load_generator
+from convqa.models.options import Options
+from convqa.models.pairs import PairScorer, load_pair_scorer
+from convqa.models.resolver import Resolution, Resolver, load_resolver
+
+__all__ = [
+    "Generator",
+    "Options",
+    "PairScorer",
+    "Resolution",
+    "Resolver",
+    "TextEncoder",
+    "Written",
+    "load_encoder",
+    "load_generator",
+    "load_pair_scorer",
+    "load_resolver",
+]

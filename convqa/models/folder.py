@@ -1,0 +1,205 @@
+"""A model's folder: what it holds, and whether that is whole.
+
+A folder made by convqa holds ``model.onnx`` (a generator: transformers' files instead), ``tokenizer.json``, a model
+card and ``convqa.json``, which names the kind of model and the checksum of every file but the card. Any other folder
+is one of transformers' (``config.json`` and weights).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from convqa.errors import InputError
+from convqa.files import read_json, unwritable
+from convqa.validation import explain
+
+MANIFEST = "convqa.json"
+ONNX = "model.onnx"
+TOKENIZER = "tokenizer.json"
+CARD = "README.md"
+
+_WEIGHTS = (".safetensors", ".bin")
+_TOKENIZERS = {TOKENIZER, "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "special_tokens_map.json",
+               "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "added_tokens.json"}  # fmt: skip
+_SHAPING = {"config.json", "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json",
+            "generation_config.json", "chat_template.jinja", "chat_template.json", "1_Pooling/config.json"}  # fmt: skip
+
+
+class Manifest(BaseModel):
+    """``convqa.json``. ``files``: name -> SHA-256 in hex; ``settings``: what only this kind of model has."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1]
+    kind: str
+    name: str
+    precision: Literal["float32", "int8", "bfloat16"] = "float32"
+    dimension: int | None = Field(default=None, ge=1)
+    max_tokens: int = Field(default=512, ge=1)
+    pooling: Literal["mean", "cls"] | None = None
+    base: str = ""
+    licence: str = ""
+    files: dict[str, str]
+    settings: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A folder that holds a model. ``manifest`` is None where convqa did not make it."""
+
+    name: str
+    path: Path
+    manifest: Manifest | None
+
+    @property
+    def has_onnx(self) -> bool:
+        """Whether the model is a graph for ONNX Runtime; else it is one of transformers'."""
+        return self.manifest is not None and ONNX in self.manifest.files
+
+    def checksum(self) -> str:
+        """32 hex digits that name what shapes the model's results: its weights, its tokenizer and their settings."""
+        if self.manifest is not None:
+            about = self.manifest.model_dump(
+                include={"kind", "dimension", "max_tokens", "pooling", "settings", "files"}
+            )
+            return hashlib.sha256(orjson.dumps(about, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+        names = sorted(path.relative_to(self.path).as_posix() for path in self.path.glob("*") if _shapes(path.name))
+        names += [name for name in ("1_Pooling/config.json",) if (self.path / name).is_file()]
+        parts = [f"{name} {file_hash(self.path / name)}\n" for name in names]
+        return hashlib.sha256("".join(parts).encode()).hexdigest()[:32]
+
+
+def open_folder(name: str, path: Path) -> ModelFolder:
+    """The model in a folder, with every file that its manifest names verified.
+
+    :raises InputError: if there is none, if it is damaged, or if it is of another version of convqa.
+    """
+    if not path.is_dir():
+        raise InputError(f"{path}: no such folder; wanted a folder that holds a model.")
+    if (path / MANIFEST).is_file():
+        return ModelFolder(name, path, _verified(path))
+    if not (path / "config.json").is_file():
+        raise InputError(
+            f"{path}: this folder holds no model; wanted {MANIFEST} (made by convqa models export) "
+            "or config.json (made by transformers)."
+        )
+    if not any(file.name.endswith(_WEIGHTS) for file in path.iterdir()):
+        raise InputError(f"{path}: config.json is there, the weights (*.safetensors) are not: copy the model again.")
+    return ModelFolder(name, path, None)
+
+
+def read_manifest(path: Path) -> Manifest:
+    """What a folder's ``convqa.json`` says, its files unread.
+
+    :raises InputError: naming what is wrong with it.
+    """
+    file = path / MANIFEST
+    found = read_json(file, "the manifest of a model")
+    version = found.get("format") if isinstance(found, dict) else None
+    if version != 1:
+        raise InputError(f"{file}: found format {version!r}, wanted 1: the model is of another version of convqa.")
+    try:
+        return Manifest.model_validate(found)
+    except ValidationError as error:
+        problems = "; ".join(f"{field}: {message}" for field, message in explain(error))
+        raise InputError(f"{file}: {problems}. Make the model again with convqa models export.") from None
+
+
+def write_folder(
+    target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes], replace: bool = False
+) -> Manifest:
+    """Write a model's folder, whole or not at all.
+
+    :param about: the manifest's fields, without ``format`` and ``files``.
+    :param files: name in the folder -> a file to copy, or its content.
+    :param replace: whether a model of convqa that lies there may be replaced.
+    :raises InputError: if something else lies there, or if it cannot be written.
+    """
+    check_target(target, replace)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as aside:
+            made = Path(aside) / "model"
+            made.mkdir()
+            for name, source in files.items():
+                if isinstance(source, bytes):
+                    (made / name).write_bytes(source)
+                else:
+                    shutil.copyfile(source, made / name)
+            hashes = {name: file_hash(made / name) for name in sorted(files) if name != CARD}
+            manifest = Manifest(format=1, files=hashes, **about)
+            (made / MANIFEST).write_bytes(orjson.dumps(manifest.model_dump(), option=orjson.OPT_INDENT_2) + b"\n")
+            if target.exists():
+                target.rename(Path(aside) / "old")
+            made.rename(target)
+    except OSError as error:
+        raise unwritable(str(target), error) from error
+    return manifest
+
+
+def check_target(target: Path, replace: bool = False) -> None:
+    """Refuse to write over what is not ours, before any work is done.
+
+    :raises InputError: if the target is a file, or a folder that holds something else than a replaceable model.
+    """
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not (replace and (target / MANIFEST).is_file()):
+        raise InputError(f"{target}: is there already; name a folder that is not there yet.")
+
+
+_HASHES: dict[tuple[str, int, int], str] = {}
+_LOCK = threading.Lock()
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file in hex, kept for the process as long as the file's time and size stay.
+
+    :raises InputError: if it cannot be read.
+    """
+    try:
+        state = path.stat()
+        key = (str(path.resolve()), state.st_mtime_ns, state.st_size)
+        with _LOCK:
+            known = _HASHES.get(key)
+        if known is None:
+            with path.open("rb") as stream:
+                known = hashlib.file_digest(stream, "sha256").hexdigest()
+            with _LOCK:
+                _HASHES[key] = known
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file: the model is not whole. Copy or make it again.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+    return known
+
+
+def _verified(path: Path) -> Manifest:
+    manifest = read_manifest(path)
+    weights = [name for name in manifest.files if name == ONNX or name.endswith(_WEIGHTS)]
+    if not weights or TOKENIZER not in manifest.files:
+        missing = TOKENIZER if weights else ONNX
+        raise InputError(f"{path / MANIFEST}: names no checksum of {missing}: this is no whole model.")
+    for name, wanted in manifest.files.items():
+        if Path(name).name != name:
+            raise InputError(f"{path / MANIFEST}: names the file {name!r}, which is not of this folder.")
+        if file_hash(path / name) != wanted:
+            raise InputError(
+                f"{path / name}: its checksum is not the one in {MANIFEST}: the file is damaged or was replaced. "
+                "Copy or make the model again."
+            )
+    return manifest
+
+
+def _shapes(name: str) -> bool:
+    return name.endswith(_WEIGHTS) or name in _TOKENIZERS or name in _SHAPING

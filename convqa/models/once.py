@@ -1,0 +1,57 @@
+"""Once per process: a model is loaded by whoever asks first; others wait for it and share it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_LOADED: dict[Hashable, Any] = {}
+_LOCKS: dict[Hashable, threading.Lock] = {}
+_WORKERS: list[ThreadPoolExecutor] = []
+_LOCK = threading.Lock()
+
+
+def once(key: Hashable, make: Callable[[], T]) -> T:
+    """What ``make`` returned the first time for this key. An error is not kept: the next call tries again."""
+    with _LOCK:
+        lock = _LOCKS.setdefault(key, threading.Lock())
+    with lock:
+        if key not in _LOADED:
+            _LOADED[key] = make()
+        return _LOADED[key]  # type: ignore[no-any-return]
+
+
+def threads() -> int:
+    """How many threads models may use: ``OMP_NUM_THREADS`` where it is set, else the cores given to this process."""
+    named = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if named.isdigit() and int(named) > 0:
+        return int(named)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def workers() -> ThreadPoolExecutor:
+    """The process's threads that run models, one sequence each."""
+    with _LOCK:
+        if not _WORKERS:
+            _WORKERS.append(ThreadPoolExecutor(threads(), thread_name_prefix="convqa-model"))
+        return _WORKERS[0]
+
+
+def _forget() -> None:
+    """In a forked child the parent's threads are gone, and with them what models and locks rely on."""
+    global _LOCK
+    _LOCK = threading.Lock()
+    _LOADED.clear()
+    _LOCKS.clear()
+    _WORKERS.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

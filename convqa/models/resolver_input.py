@@ -1,0 +1,119 @@
+"""A question and its history as one sequence of tokens: what the resolver reads, in training and in use.
+
+``[CLS] question [SEP] latest question [SEP] its answer [SEP] ... [SEP] first question [SEP]``: latest first, because
+what was said last is asked about most; the first question keeps its place when the room ends, because it names the
+topic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+MOST_TOKENS = 192
+_MOST_QUESTION, _MOST_SAID, _MOST_REPLIED = 64, 32, 48
+
+_WORD = re.compile(r"'s\b|\u2019s\b|[^\W_]+|[^\w\s]|_")
+
+
+class Said(NamedTuple):
+    """One exchange of the history: what the user said and what the system said; either may be empty."""
+
+    question: str
+    answer: str
+
+
+class Word(NamedTuple):
+    """A word of an utterance: where it stands there, and its first and last token in the sequence."""
+
+    utterance: int
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The sequence. ``utterances[0]`` is the question; ``end`` is the position behind it, its separator.
+
+    ``words`` holds the question's first, then those of the history in the order of the sequence.
+    """
+
+    ids: list[int]
+    types: list[int]
+    utterances: list[str]
+    words: list[Word]
+    end: int
+
+    @property
+    def question_words(self) -> list[Word]:
+        return [word for word in self.words if word.utterance == 0]
+
+    @property
+    def history_words(self) -> list[Word]:
+        return [word for word in self.words if word.utterance > 0]
+
+    def text(self, word: Word) -> str:
+        return self.utterances[word.utterance][word.start : word.end]
+
+    def span(self, first: Word, last: Word) -> str:
+        """What stands from one word to another of the same utterance, as it was written."""
+        return self.utterances[first.utterance][first.start : last.end]
+
+
+def lay_out(question: str, history: Sequence[Said], tokenizer: Tokenizer, most: int = MOST_TOKENS) -> Layout:
+    """The sequence of a turn, at most ``most`` tokens long; ``history`` is oldest first."""
+    opening, separator = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    assert opening is not None and separator is not None
+    layout = Layout([opening], [0], [], [], 0)
+    _append(layout, question, tokenizer, _MOST_QUESTION, separator, 0)
+    end = len(layout.ids) - 1
+    first = tokenizer.encode(history[0].question, add_special_tokens=False) if history else None
+    kept = min(len(first.ids), _MOST_SAID) + 1 if first else 0
+    for index in range(len(history) - 1, -1, -1):
+        room = most - len(layout.ids) - (kept if index else 0)
+        said = history[index]
+        if room < 8 and index:
+            continue
+        _append(layout, said.question, tokenizer, min(_MOST_SAID, room - 1), separator, 1)
+        room = most - len(layout.ids) - (kept if index else 0)
+        if said.answer.strip() and room > 8:
+            _append(layout, said.answer, tokenizer, min(_MOST_REPLIED, room - 1), separator, 1)
+    return Layout(layout.ids, layout.types, layout.utterances, layout.words, end)
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text stand: letters and digits, a possessive 's, or one sign.
+
+    >>> text = "Zappa's band?"
+    >>> [text[start:end] for start, end in word_spans(text)]
+    ['Zappa', "'s", 'band', '?']
+    """
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def _append(layout: Layout, text: str, tokenizer: Tokenizer, most: int, separator: int, kind: int) -> None:
+    """Add an utterance and its separator; words of which no token is left are dropped."""
+    # Long texts are cut before they are tokenised: no token of the vocabulary is longer than 18 characters.
+    text = text[: most * 18]
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    ids, offsets = encoding.ids[:most], encoding.offsets[:most]
+    base, utterance = len(layout.ids), len(layout.utterances)
+    layout.utterances.append(text)
+    token = 0
+    for start, end in word_spans(text):
+        while token < len(offsets) and offsets[token][1] <= start:
+            token += 1
+        last = token
+        while last + 1 < len(offsets) and offsets[last + 1][0] < end:
+            last += 1
+        if token < len(offsets) and offsets[token][0] < end:
+            layout.words.append(Word(utterance, start, end, base + token, base + last))
+    layout.ids.extend([*ids, separator])
+    layout.types.extend([kind] * (len(ids) + 1))

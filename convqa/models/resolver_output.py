@@ -1,0 +1,148 @@
+"""From the resolver's scores to what they say: which words of the history count, and how the question is edited."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convqa.models.resolver_input import Layout, Word
+
+SLOT = "{}"
+_LONGEST = 12
+"""Words of a phrase that is taken from the history at once."""
+
+_CANDIDATES = 20
+"""First words of a phrase that are looked at."""
+
+Matrix = NDArray[np.floating[Any]]
+
+
+class Scores(NamedTuple):
+    """What the model says of a sequence of n tokens, as logits (with a softmax over the last axis but for the first
+    two, which are independent).
+
+    ``terms``: (n,), a word of the history belongs to the rewrite. ``deleted``: (n,), a word of the question goes.
+    ``patterns``: (n, patterns + 1), what comes before a word of the question; 0 = nothing. ``starts``, ``ends``:
+    (n, n), from a place in the question to the first and last token of what fills the slot there.
+    """
+
+    terms: Matrix
+    deleted: Matrix
+    patterns: Matrix
+    starts: Matrix
+    ends: Matrix
+
+
+class Edit(NamedTuple):
+    """``text`` comes before word ``position`` of the question; probability of the phrase, and the words it took."""
+
+    position: int
+    text: str
+    probability: float
+    words: tuple[Word, ...]
+
+
+def term_probabilities(layout: Layout, scores: Scores) -> list[tuple[Word, float]]:
+    """How likely each word of the history belongs to the rewrite, in the order of the sequence."""
+    return [(word, _sigmoid(float(scores.terms[word.first]))) for word in layout.history_words]
+
+
+def edited(layout: Layout, scores: Scores, patterns: Sequence[str], least: float) -> tuple[str, list[Edit]]:
+    """The question as the model would ask it of somebody who has not heard the history.
+
+    :param patterns: of the model, by number from 1. :param least: probability from which on an edit is made.
+    """
+    words = layout.question_words
+    edits = _insertions(layout, scores, patterns, least)
+    filled = {edit.position for edit in edits}
+    pieces: list[str] = []
+    gone = False
+    inserts = {edit.position: edit.text for edit in edits}
+    question = layout.utterances[0]
+    at = 0
+    for index in range(len(words) + 1):
+        begin = words[index].start if index < len(words) else len(question.rstrip())
+        # Words that go do so only where something comes in their place: nothing that was said is lost.
+        if not gone:
+            pieces.append(question[at:begin])
+        at = begin
+        if index in inserts:
+            pieces.append(f" {inserts[index]} ")
+            gone = False
+        if index == len(words):
+            break
+        removed = _sigmoid(float(scores.deleted[words[index].first])) >= 0.5
+        gone = removed and (index in filled or gone)
+        if not gone:
+            pieces.append(question[words[index].start : words[index].end])
+        at = words[index].end
+    return _joined(pieces), edits
+
+
+def _insertions(layout: Layout, scores: Scores, patterns: Sequence[str], least: float) -> list[Edit]:
+    places = [word.first for word in layout.question_words] + [layout.end]
+    history = layout.history_words
+    found = []
+    for position, token in enumerate(places):
+        chances = _softmax(scores.patterns[token])
+        if 1.0 - chances[0] < least:
+            continue
+        best = int(np.argmax(chances[1:])) + 1
+        pattern, probability = patterns[best - 1], float(1.0 - chances[0])
+        if SLOT not in pattern:
+            found.append(Edit(position, pattern, probability, ()))
+        elif history:
+            first, last = _best_span(history, scores.starts[token], scores.ends[token])
+            taken = tuple(history[first : last + 1])
+            text = layout.span(taken[0], taken[-1])
+            if pattern.startswith("{} 's") and text.endswith(("'s", "\u2019s")):
+                text = text[:-2]
+            found.append(Edit(position, pattern.replace(SLOT, text), probability, taken))
+    return _once(layout, found)
+
+
+def _once(layout: Layout, edits: Sequence[Edit]) -> list[Edit]:
+    """Without phrases that the question has, or that a more probable edit brings already."""
+    known = {layout.text(word).lower() for word in layout.question_words}
+    kept = []
+    for edit in sorted(edits, key=lambda edit: (-edit.probability, edit.position)):
+        words = {layout.text(word).lower() for word in edit.words}
+        if not words or words - known:
+            kept.append(edit)
+            known |= words
+    return sorted(kept, key=lambda edit: edit.position)
+
+
+def _best_span(history: Sequence[Word], starts: Matrix, ends: Matrix) -> tuple[int, int]:
+    """First and last word of the best phrase: at most 12 words of one utterance."""
+    first = np.array([starts[word.first] for word in history])
+    last = np.array([ends[word.last] for word in history])
+    best, found = -math.inf, (0, 0)
+    for begin in np.argsort(-first, kind="stable")[:_CANDIDATES]:
+        end = int(begin)
+        while end < len(history) and end - begin < _LONGEST and history[end].utterance == history[begin].utterance:
+            if first[begin] + last[end] > best:
+                best, found = float(first[begin] + last[end]), (int(begin), end)
+            end += 1
+    return found
+
+
+def _joined(pieces: Sequence[str]) -> str:
+    text = " ".join("".join(pieces).split())
+    for sign in ("'s", "?", ",", ".", "!", ")"):
+        text = text.replace(f" {sign}", sign)
+    return text
+
+
+def _sigmoid(value: float) -> float:
+    return 1.0 / (1.0 + math.exp(-value)) if value > -700 else 0.0
+
+
+def _softmax(row: Matrix) -> Matrix:
+    exponents = np.exp(row - row.max())
+    chances: Matrix = exponents / exponents.sum()
+    return chances

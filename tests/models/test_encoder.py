@@ -1,0 +1,115 @@
+"""The encoder that ships, as the base install runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from convqa.errors import InputError
+from convqa.models import Options, load_encoder
+
+TEXTS = [
+    "Goethe wrote Faust.",
+    "Faust is a play by Johann Wolfgang von Goethe, in two parts, of which the second appeared after his death.",
+    "Physician assistants practise medicine.",
+    "كتب غوته فاوست",
+    "歌德写了浮士德",
+    "🎭🔥",
+    "",
+    "half a character: \ud83d",
+    "word " * 2000,
+]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return load_encoder("encoder")
+
+
+def test_vectors_are_float32_of_length_one_in_order(encoder):
+    made = encoder.encode(TEXTS)
+    assert made.shape == (len(TEXTS), encoder.dimension) == (len(TEXTS), 384)
+    assert made.dtype == np.float32
+    assert np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-5)
+    for text, vector in zip(TEXTS, made, strict=True):
+        assert np.array_equal(encoder.encode([text])[0], vector)
+
+
+def test_no_text_no_vector(encoder):
+    assert encoder.encode([]).shape == (0, 384)
+
+
+def test_vectors_say_what_texts_are_about(encoder):
+    who, plays, medicine = encoder.encode(["Who is the author of Faust?", TEXTS[1], TEXTS[2]])
+    assert who @ plays > 0.5 > 0.2 > who @ medicine
+
+
+def test_the_weights_are_those_that_were_measured(encoder):
+    """The first numbers of two vectors of the original in float32; int8 is off by less than the tolerance."""
+    original = [[0.042156, 0.083622, 0.032853, 0.025595], [0.006403, 0.025236, 0.036637, -0.035355]]
+    made = encoder.encode(["Goethe wrote Faust.", "Physician assistants practise medicine."])
+    assert np.allclose(made[:, :4], original, atol=0.015)
+
+
+def test_a_text_is_cut_where_the_model_ends(encoder):
+    assert encoder.max_tokens == 256
+    assert np.array_equal(*encoder.encode(["word " * 254, "word " * 5000]))
+    assert not np.array_equal(*encoder.encode(["word " * 253, "word " * 254]))
+
+
+def test_it_is_loaded_once_whoever_asks(encoder):
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: load_encoder("encoder"), range(16)))
+    assert {id(one) for one in [*found, load_encoder("encoder", Options(engine="onnx", device="cpu"))]} == {id(encoder)}
+
+
+def test_threads_share_it(encoder):
+    alone = encoder.encode(TEXTS)
+    with ThreadPoolExecutor(4) as pool:
+        for made in pool.map(lambda _: encoder.encode(TEXTS), range(4)):
+            assert np.array_equal(made, alone)
+
+
+def test_processes_load_it_at_once_without_torch():
+    code = (
+        "import sys; from convqa.models import load_encoder\n"
+        "made = load_encoder('encoder').encode(['one', 'two'])\n"
+        "print(made.shape, sorted({'torch', 'transformers'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-W", "error", "-c", code]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate()[0].strip() for process in started] == ["(2, 384) []"] * 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
+def test_a_forked_child_loads_it_anew():
+    code = (
+        "import os, sys; from convqa.models import load_encoder\n"
+        "load_encoder('encoder').encode(['one', 'two', 'three'])\n"
+        "child = os.fork()\n"
+        "made = load_encoder('encoder').encode(['one', 'two', 'three'])\n"
+        "child or os._exit(0 if made.shape == (3, 384) else 1)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (Options(device="cuda"), "runs on the CPU; device cuda was asked for"),
+        (Options(precision="float32"), "was made in int8; precision float32 was asked for"),
+        (Options(engine="torch"), "holds model.onnx only, which the engine torch cannot run"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        load_encoder("encoder", options)
+
+
+def test_its_identity_says_how_it_runs(encoder):
+    assert encoder.identity == f"{encoder.checksum} (onnx int8 on cpu)"

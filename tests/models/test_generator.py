@@ -1,0 +1,167 @@
+"""Generators of transformers' own kinds, made by the test: loading them, their bounds, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from convqa.errors import InputError
+from convqa.models import Options, load_generator
+
+pytestmark = pytest.mark.models
+
+KINDS = ["t5", "bart", "gpt2", "llama"]
+PROMPTS = [
+    "Who wrote Faust?",
+    "",
+    "When was he born? Goethe wrote Faust in Weimar.",
+    "x" * 300,
+    "Who?",
+    "\ud800 \U0001f44d",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_come_in_the_order_of_their_prompts_alone_or_in_batches(tiny_generator, kind):
+    generator = load_generator(tiny_generator(kind))
+    assert generator.kind == ("seq2seq" if kind in {"t5", "bart"} else "causal")
+    alone = [generator.write([prompt], 12)[0] for prompt in PROMPTS]
+    for size in (1, 2, 16):
+        assert generator.write(PROMPTS, 12, batch_size=size) == alone
+    assert generator.generate(PROMPTS, 12) == [written.text for written in alone]
+    # (A decoder of random weights that looks at its encoder as little as BART's writes the same for all.)
+    assert len({written.text for written in alone}) > 1 or kind == "bart"
+    assert generator.write([], 12) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_beams_give_one_text_each(tiny_generator, kind):
+    generator = load_generator(tiny_generator(kind))
+    assert len(generator.write(PROMPTS, 5, beams=3)) == len(PROMPTS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_generator_that_never_stops_is_stopped(tiny_generator, kind, tmp_path):
+    import transformers
+
+    folder = tmp_path / kind
+    shutil.copytree(tiny_generator(kind), folder)
+    auto = transformers.AutoModelForSeq2SeqLM if kind in {"t5", "bart"} else transformers.AutoModelForCausalLM
+    model = auto.from_pretrained(folder)
+    model.get_output_embeddings().weight.data.zero_()  # all tokens are equally likely, and the end is not the first
+    model.generation_config.forced_eos_token_id = None
+    model.save_pretrained(folder)
+    generator = load_generator(str(folder))
+    assert [written.finished for written in generator.write(["Who?", "When?"], 7)] == [False, False]
+    start = time.perf_counter()
+    (written,) = generator.write(["Who?"], 100_000 if kind == "t5" else 200, seconds=0.1)
+    assert time.perf_counter() - start < 5
+    assert not written.finished
+
+
+def test_a_prompt_of_any_length_fits(tiny_generator):
+    for kind in KINDS:
+        generator = load_generator(tiny_generator(kind))
+        assert len(generator.write(["Faust " * 100_000], 3)) == 1
+
+
+def test_the_middle_is_left_out(tiny_generator):
+    generator = load_generator(tiny_generator("gpt2"))
+    start, end = "Who wrote Faust? " * 9, " When was he born?" * 9
+    short, long = (
+        generator.write([start + middle + end], 9, longest_input=20)
+        for middle in ("Goethe in Weimar " * 500, "something else, and longer " * 900)
+    )
+    assert short == long
+    assert short != generator.write([start + " Goethe wrote Faust in Weimar." * 9], 9, longest_input=20)
+
+
+def test_a_chat_template_is_used_where_it_is_asked_for(tiny_generator, tmp_path):
+    folder = tmp_path / "chat"
+    shutil.copytree(tiny_generator("llama"), folder)
+    assert not load_generator(str(folder)).has_chat_template
+    (folder / "chat_template.jinja").write_text("{% for m in messages %}Question: {{ m.content }}\nAnswer:{% endfor %}")
+    generator = load_generator(str(folder))
+    assert generator.has_chat_template
+    assert generator.write(["Who?"], 8, chat=True) == generator.write(["Question: Who?\nAnswer:"], 8)
+    assert generator.write(["Who?"], 8, chat=True) != generator.write(["Who?"], 8)
+
+
+def test_settings_of_generation_leave_no_chance(tiny_generator, tmp_path):
+    folder = tmp_path / "sampling"
+    shutil.copytree(tiny_generator("gpt2"), folder)
+    file = folder / "generation_config.json"
+    told = {"do_sample": True, "temperature": 5.0, "top_k": 50, "top_p": 0.9, "max_length": 3, "min_length": 50}
+    file.write_text(json.dumps({**json.loads(file.read_text()), **told}))
+    written = load_generator(str(folder)).write(PROMPTS, 12)
+    assert written == load_generator(tiny_generator("gpt2")).write(PROMPTS, 12)
+
+
+def test_a_model_is_loaded_once_and_says_what_it_is(tiny_generator, tmp_path):
+    folder = tiny_generator("t5")
+    generator = load_generator(folder)
+    assert load_generator(folder) is generator and load_generator(folder, Options(precision="float32")) is generator
+    assert generator.checksum != load_generator(tiny_generator("gpt2")).checksum
+    assert generator.settings == {}
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    told = json.loads((other / "config.json").read_text())
+    (other / "config.json").write_text(json.dumps({**told, "convqa": {"format": "plain"}}))
+    assert load_generator(str(other)).settings == {"format": "plain"}
+
+
+def broken(folder: Path, how: str) -> None:
+    weights = folder / "model.safetensors"
+    told = json.loads((folder / "config.json").read_text())
+    if how == "no tokenizer":
+        for file in folder.glob("tokenizer*"):
+            file.unlink()
+    elif how == "cut weights":
+        weights.write_bytes(weights.read_bytes()[:-1000])
+    elif how == "no weights":
+        weights.unlink()
+    elif how == "other shapes":
+        (folder / "config.json").write_text(json.dumps({**told, "n_embd": 32}))
+    elif how == "more layers":
+        (folder / "config.json").write_text(json.dumps({**told, "n_layer": 3}))
+    elif how == "other kind":
+        (folder / "config.json").write_text(json.dumps({**told, "architectures": ["GPT2Model"]}))
+    elif how == "no JSON":
+        (folder / "config.json").write_text("{")
+    else:
+        vocabulary = json.loads((folder / "tokenizer.json").read_text())
+        vocabulary["model"]["vocab"] |= {f"word{n}": 1000 + n for n in range(999)}
+        (folder / "tokenizer.json").write_text(json.dumps(vocabulary))
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("no tokenizer", "the tokenizer is missing"),
+        ("cut weights", "cannot be loaded"),
+        ("no weights", "weights"),
+        ("other shapes", "cannot be loaded|other shapes"),
+        ("more layers", "weights lack"),
+        ("other kind", "GPT2Model writes no texts"),
+        ("no JSON", "cannot be loaded"),
+        ("tokenizer of another", "they are not of one model"),
+    ],
+)
+def test_damaged_and_foreign_folders_are_refused(tiny_generator, tmp_path, how, message):
+    folder = tmp_path / "broken"
+    shutil.copytree(tiny_generator("gpt2"), folder)
+    broken(folder, how)
+    with pytest.raises(InputError, match=message):
+        load_generator(str(folder))
+
+
+def test_what_cannot_run_a_generator_is_refused(tiny_generator):
+    for options, message in ((Options(engine="onnx"), "model.onnx"), (Options(precision="int8"), "int8")):
+        with pytest.raises(InputError, match=message):
+            load_generator(tiny_generator("gpt2"), options)
+    with pytest.raises(InputError, match="no such folder"):
+        load_generator("./nothing")
