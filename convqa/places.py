@@ -1,7 +1,8 @@
-"""Where the files that ship beside the code are: pipelines, configs and the bundled example."""
+"""Where files are: those that ship beside the code (pipelines, configs, the bundled example), and the cache."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -14,3 +15,9 @@ def shipped(*parts: str) -> Path:
     """
     share = _PACKAGE / "share"
     return (share if share.is_dir() else _PACKAGE.parent).joinpath(*parts)
+
+
+def cache_folder() -> Path:
+    """``$XDG_CACHE_HOME/convqa``, else ``~/.cache/convqa``."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "convqa"

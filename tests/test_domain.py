@@ -39,7 +39,7 @@ passages = st.builds(Passage, texts, texts, texts, texts, st.dictionaries(texts,
 exchanges = st.builds(Exchange, texts, texts, st.none() | texts, st.sampled_from(["answered", "asked", "failed"]))
 turns = st.builds(Turn, ids, texts, st.tuples(exchanges), st.none() | st.tuples(passages), texts)
 queries = st.builds(Query, texts, st.tuples(st.tuples(texts, finite)), finite)
-rewrites = st.builds(Rewrite, texts, st.tuples(queries))
+rewrites = st.builds(Rewrite, texts, st.tuples(queries), st.just(()) | st.tuples(texts))
 rankings = st.lists(st.builds(Hit, texts, finite, st.none() | passages), max_size=4).map(Ranking.of)
 readings = st.builds(Reading, st.tuples(st.builds(Span, texts, st.just(0), st.just(1), texts, finite)), finite)
 citations = st.builds(Citation, texts) | st.builds(Citation, texts, st.just(0), st.integers(0, 9))

@@ -51,6 +51,17 @@ class Station:
     def warm_up(self) -> None:
         """Load what is heavy. Called before every run, so it must return at once the second time."""
 
+    def identity(self) -> Mapping[str, str]:
+        """What of this station's models shapes its results, by the model's part, such as ``{"encoder": checksum}``.
+
+        It belongs to a run's fingerprint, and is asked for once the station is warm.
+        """
+        return {}
+
+    def wanted_encoder(self) -> str | None:
+        """The encoder whose vectors the collection must have; None: it needs no vectors."""
+        return None
+
     def _each(self, work: Callable[..., Sequence[Any]], *columns: Sequence[Any]) -> tuple[Any, ...]:
         """Apply ``work`` to the rows that have no Failure; pass failures on; keep length and order.
 
@@ -123,9 +134,21 @@ class Retriever(Station):
         """Rank the passages for each query; ``turns[i]`` is the turn that ``queries[i]`` belongs to."""
         raise NotImplementedError
 
+    def search_rewritten(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
+    ) -> Sequence[Ranking]:
+        """``search`` for members that look at the rewritten question too: ``rewrites[i]`` has ``queries[i]``."""
+        return self.search(turns, queries)
+
     def retrieve_batch(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> Sequence[Ranking]:
-        pairs = [(turn, query) for turn, rewrite in zip(turns, rewrites, strict=True) for query in rewrite.queries]
-        found = iter(self.search([turn for turn, _ in pairs], [query for _, query in pairs]))
+        rows = [
+            (turn, rewrite, query) for turn, rewrite in zip(turns, rewrites, strict=True) for query in rewrite.queries
+        ]
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+        found = iter(self.search_rewritten(*columns))
         rankings = []
         for rewrite in rewrites:
             parts = [(query.weight, next(found)) for query in rewrite.queries]

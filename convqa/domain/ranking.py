@@ -45,17 +45,23 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """``text`` is the self-contained question (run.json's Model_rewrite); ``queries`` are what is searched."""
+    """``text`` is the self-contained question (run.json's Model_rewrite); ``queries`` are what is searched.
+
+    ``notes`` are what a run's summary counts: why a model's text was not taken, or that the question needed none.
+    """
 
     text: str
     queries: tuple[Query, ...]
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {"text": self.text, "queries": [query.to_json() for query in self.queries]}
+        data = {"text": self.text, "queries": [query.to_json() for query in self.queries]}
+        return {**data, "notes": list(self.notes)} if self.notes else data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rewrite:
-        return cls(data["text"], tuple(Query.from_json(query) for query in data["queries"]))
+        queries = tuple(Query.from_json(query) for query in data["queries"])
+        return cls(data["text"], queries, tuple(data.get("notes", ())))
 
 
 class NotFinite(ValueError):

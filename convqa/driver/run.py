@@ -84,7 +84,7 @@ def run(
             run_file = task.write(tally.passing(journal.responses(order)), output, pipeline.stages)
             summary = Summary(
                 run_file, len(conversations), tally.turns, resumed, journal.given, journal.own, tally.unanswered,
-                tuple(tally.failures), time.perf_counter() - start, tally.timings,
+                tuple(tally.failures), time.perf_counter() - start, tally.timings, tally.notes,
             )  # fmt: skip
             folder.finish(summary.to_json())
         finally:

@@ -25,6 +25,8 @@ class Summary:
     failures: tuple[tuple[TurnId, Failure], ...]
     seconds: float
     timings: Mapping[str, float]
+    notes: Mapping[str, int]
+    """What rewriters noted, and how often: why a model's text was not taken, how many questions needed none."""
 
     def to_json(self) -> dict[str, Any]:
         """As run.meta.json has it."""
@@ -38,6 +40,7 @@ class Summary:
                 "exchanges_given": self.given,
                 "exchanges_own": self.own,
             },
+            "notes": dict(sorted(self.notes.items())),
             "timings": {name: round(seconds, 6) for name, seconds in sorted(self.timings.items())},
             "seconds": round(self.seconds, 3),
             "failures": [{"turn": id.to_json(), "failure": failure.to_json()} for id, failure in self.failures],
@@ -52,12 +55,14 @@ class Tally:
     unanswered: int = 0
     failures: list[tuple[TurnId, Failure]] = field(default_factory=list)
     timings: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
 
     def passing(self, responses: Iterable[Response]) -> Iterator[Response]:
         """The same responses."""
         for response in responses:
             self.turns += 1
             self.timings.update(response.timings)
+            self.notes.update(response.rewrite.notes if response.rewrite else ())
             if response.error is not None:
                 self.failures.append((response.id, response.error))
             elif response.answer is not None and response.answer.kind == "none":

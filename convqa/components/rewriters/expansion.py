@@ -11,6 +11,7 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
+from convqa.components.rewriting.words import placed
 from convqa.domain import Exchange, Query, Rewrite, Turn, open_question
 from convqa.text.analysis import analyzer
 from convqa.text.idf import idf
@@ -113,7 +114,7 @@ def _scored(text: str, language: str) -> Iterator[tuple[Word, bool]]:
     """The content words of a text, and whether each looks like a name: capitalised, but not to begin a sentence."""
     analysis = analyzer(language)
     starts = {start for start, _ in sentences(text, language)}
-    for word, start in _placed(text, language):
+    for word, start in placed(text, language):
         # A word of one letter or sign says nothing by itself.
         if len(word) > 1 and not _says_nothing(word, analysis.long_stopwords):
             written = text[start : start + len(word)]
@@ -125,14 +126,3 @@ def _says_nothing(word: str, stopwords: frozenset[str]) -> bool:
     """Stop words, their contractions (I'm, don't, with either apostrophe) and words of the conversation itself."""
     plain = word.replace("\u2019", "'")
     return plain.partition("'")[0] in stopwords or plain.endswith("n't") or plain in _TALK
-
-
-def _placed(text: str, language: str) -> Iterator[tuple[str, int]]:
-    """Each word of the analysis with the offset where it is written in the text."""
-    # The dotted capital I is the one character whose lower case in Python is longer than itself.
-    lowered = text.replace("\u0130", "i").lower()
-    start = 0
-    for word in analyzer(language).words(text):
-        start = lowered.index(word, start)
-        yield word, start
-        start += len(word)

@@ -1,0 +1,41 @@
+"""The question with what it left out put in: a trained model points at the words of the history that belong there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from haystack import component
+from pydantic import ConfigDict, validate_call
+
+from convqa.components.encoding import ModelOptions
+from convqa.components.rewriting.resolving import Probability, Resolving, Weight
+from convqa.models import Resolution
+
+
+@component
+class Edit(Resolving):
+    """Write the self-contained question by pointing: for each place of the question a phrase of the history, or none.
+
+    A tag-and-point model (after Jin et al., "Hierarchical Context Tagging for Utterance Rewriting", AAAI 2022): it can
+    say nothing that was not said. What is searched is the question with weighted terms, as by ``terms``.
+
+    :param model: a resolver: the one that ships, or a folder. :param weight: what a certain term counts, where a word
+        of the question counts 1. :param least: probability from which on a term is searched.
+    :param sure: probability from which on an edit is made.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        model: str = "resolver",
+        weight: Weight = 0.6,
+        least: Probability = 0.1,
+        sure: Probability = 0.4,
+        options: ModelOptions | None = None,
+    ) -> None:
+        # Under the two decorators, super() without arguments does not find its class.
+        Resolving.__init__(self, model, weight, least, options)
+        self.sure = sure
+
+    def _text(self, question: str, resolution: Resolution, terms: Sequence[tuple[str, float]]) -> str:
+        return resolution.text(self.sure)

@@ -1,0 +1,82 @@
+"""Several rewriters on one turn: their queries are searched side by side, and the question with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from haystack import component
+from haystack.core.serialization import component_to_dict, default_to_dict
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Rewriter
+from convqa.components.rewriting.nested import nested
+from convqa.components.rewriting.queries import unchanged
+from convqa.domain import Query, Rewrite, Turn, open_question
+from convqa.errors import InputError
+
+
+@component
+class Fused(Rewriter):
+    """Search what several rewriters make of a turn; the retriever fuses their rankings by reciprocal rank.
+
+    The question itself is among the queries, so that a rewriter that goes astray cannot lose what the user said. A
+    query that several make is searched once, with the sum of their weights. The text is the first rewriter's.
+
+    :param rewriters: one or more: names, or ``{type: ..., init_parameters: {...}}``.
+    :param weights: what each one's queries count, in the same order; None = 1 each.
+    :param question: what the question counts as a query of its own; 0 leaves it out.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        rewriters: Annotated[list[Any], Field(min_length=1)],
+        weights: list[Annotated[float, Field(gt=0, le=10)]] | None = None,
+        question: Annotated[float, Field(ge=0, le=10)] = 1.0,
+    ) -> None:
+        self.rewriters = [nested(value, f"rewriters[{place}]") for place, value in enumerate(rewriters)]
+        if weights is not None and len(weights) != len(rewriters):
+            raise InputError(f"weights: found {len(weights)}; wanted: one for each of the {len(rewriters)} rewriters.")
+        self.weights = weights
+        self.question = question
+
+    def to_dict(self) -> dict[str, Any]:
+        described = [component_to_dict(rewriter, "rewriters") for rewriter in self.rewriters]
+        return default_to_dict(self, rewriters=described, weights=self.weights, question=self.question)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Fused:
+        return cls(**data.get("init_parameters", {}))
+
+    def warm_up(self) -> None:
+        for rewriter in self.rewriters:
+            rewriter.warm_up()
+
+    def identity(self) -> Mapping[str, str]:
+        return {
+            f"{place}.{name}": checksum
+            for place, rewriter in enumerate(self.rewriters)
+            for name, checksum in rewriter.identity().items()
+        }
+
+    def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
+        later = [turn for turn in turns if turn.history]
+        parts = zip(*(rewriter.rewrite_batch(later) for rewriter in self.rewriters), strict=True)
+        return [
+            self._together(open_question(turn), next(parts)) if turn.history else unchanged(open_question(turn))
+            for turn in turns
+        ]
+
+    def _together(self, question: str, parts: Sequence[Rewrite]) -> Rewrite:
+        weights = self.weights or [1.0] * len(parts)
+        weighted = [(Query(question), self.question)] if self.question else []
+        weighted += [(query, weight) for part, weight in zip(parts, weights, strict=True) for query in part.queries]
+        counts: dict[tuple[str, tuple[tuple[str, float], ...]], float] = {}
+        for query, weight in weighted:
+            same = (query.text, query.terms)
+            counts[same] = counts.get(same, 0.0) + weight * query.weight
+        # The weight of a query that stands alone says nothing.
+        alone = len(counts) == 1
+        queries = tuple(Query(*same, 1.0 if alone else weight) for same, weight in counts.items())
+        return Rewrite(parts[0].text, queries, tuple(note for part in parts for note in part.notes))

@@ -1,0 +1,56 @@
+"""Another rewriter, asked only where a question needs the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from haystack import component
+from haystack.core.serialization import component_to_dict, default_to_dict
+from pydantic import ConfigDict, validate_call
+
+from convqa.components.base import Rewriter
+from convqa.components.rewriting.follow_up import follows_up
+from convqa.components.rewriting.nested import nested
+from convqa.components.rewriting.queries import unchanged
+from convqa.domain import Rewrite, Turn, open_question
+
+KEPT = "gated: the question needs no history"
+
+
+@component
+class Gated(Rewriter):
+    """Leave a question alone that can be understood by itself, so that no rewriter leads it astray.
+
+    What counts as a sign that it cannot: ``convqa.components.rewriting.follow_up``. Questions that are left alone are
+    counted in the run's summary.
+
+    :param rewriter: the rewriter that is asked for all others: its name, or ``{type: ..., init_parameters: {...}}``.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(self, rewriter: Any) -> None:
+        self.rewriter = nested(rewriter, "rewriter")
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, rewriter=component_to_dict(self.rewriter, "rewriter"))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Gated:
+        return cls(**data.get("init_parameters", {}))
+
+    def warm_up(self) -> None:
+        self.rewriter.warm_up()
+
+    def identity(self) -> Mapping[str, str]:
+        return self.rewriter.identity()
+
+    def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
+        needed = [turn for turn in turns if turn.history and follows_up(open_question(turn), turn.language)]
+        made = iter(self.rewriter.rewrite_batch(needed))
+        asked = {id(turn) for turn in needed}
+        return [next(made) if id(turn) in asked else _kept(turn) for turn in turns]
+
+
+def _kept(turn: Turn) -> Rewrite:
+    return unchanged(open_question(turn), *([KEPT] if turn.history else []))

@@ -1,0 +1,136 @@
+"""A generator of our own or of others, fine-tuned to write the self-contained question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Rewriter
+from convqa.components.encoding import ModelOptions
+from convqa.components.rewriting.checks import first_line, from_json
+from convqa.components.rewriting.prompts import of_format
+from convqa.components.rewriting.queries import Search, settled, unchanged
+from convqa.components.rewriting.said import Said, fitted, said_before
+from convqa.domain import Rewrite, Turn, open_question
+from convqa.models import Generator, Options, Written, load_generator
+
+
+@component
+class Generate(Rewriter):
+    """Let a sequence-to-sequence or causal model write the question; needs the extra ``models``.
+
+    Where its text fails the checks of ``convqa.components.rewriting.checks`` (empty, unfinished, a loop, an answer, too
+    long, astray), the turn keeps its question, and the reason is counted in the run's summary. Of a history that does
+    not fit, the first question and the latest exchanges are shown.
+
+    :param model: a folder, or a Hugging Face name such as ``castorini/t5-base-canard``.
+    :param format: how history and question are shown: "canard-t5", "chat", "plain", a template of your own with
+        ``{history}`` and ``{question}``, or "auto": what the model's convqa.json says, else "chat" for a model with a
+        chat template, "canard-t5" for other encoder-decoders, "plain" for the rest.
+    :param answers: of how many of the latest exchanges the answers are shown; None = all, and none with "canard-t5".
+    :param rewrites: show earlier questions as they were rewritten, where they were.
+    :param search: "terms" = new words of the text are weighted terms of the question; "text" = the text is a second
+        query.
+    :param weight: what a term, or the second query, counts, where the question counts 1.
+    :param longest_input: tokens. :param most_tokens: tokens that are written at most. :param beams: 1 = greedy.
+    :param seconds: time for one batch, after which what is not finished counts as such.
+    :param batch_size: questions at a time. :param options: ``device`` and ``precision`` of the model.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        model: str,
+        format: str = "auto",
+        answers: Annotated[int, Field(ge=0)] | None = None,
+        rewrites: bool = False,
+        search: Search = "terms",
+        weight: Annotated[float, Field(gt=0, le=10)] = 0.5,
+        longest_input: Annotated[int, Field(ge=32)] = 512,
+        most_tokens: Annotated[int, Field(ge=1)] = 64,
+        beams: Annotated[int, Field(ge=1)] = 1,
+        seconds: Annotated[float, Field(gt=0)] = 120.0,
+        batch_size: Annotated[int, Field(ge=1)] = 16,
+        options: ModelOptions | None = None,
+    ) -> None:
+        if format != "auto":
+            of_format(format)
+        self.model = model
+        self.format = format
+        self.answers = answers
+        self.rewrites = rewrites
+        self.search = search
+        self.weight = weight
+        self.longest_input = longest_input
+        self.most_tokens = most_tokens
+        self.beams = beams
+        self.seconds = seconds
+        self.batch_size = batch_size
+        self.options = options
+        self._generator: Generator | None = None
+
+    def warm_up(self) -> None:
+        """Load the model, once per process."""
+        if self._generator is None:
+            self._generator = load_generator(self.model, Options(**(self.options or {})))
+
+    def identity(self) -> Mapping[str, str]:
+        return {"generator": self._loaded().checksum}
+
+    def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
+        rewrites = [unchanged(open_question(turn)) for turn in turns]
+        asked = [
+            (place, said)
+            for place, turn in enumerate(turns)
+            if rewrites[place].text.strip() and (said := said_before(turn, self.rewrites))
+        ]
+        if not asked:
+            return rewrites
+        generator = self._loaded()
+        name = _format_of(generator) if self.format == "auto" else self.format
+        shape = of_format(name)
+        shown = self._shown([(said, rewrites[place].text) for place, said in asked], name, generator)
+        prompts = [shape(said, rewrites[place].text) for (place, _), said in zip(asked, shown, strict=True)]
+        written = generator.write(
+            prompts, self.most_tokens, self.beams, self.longest_input, self.batch_size, self.seconds, name == "chat"
+        )
+        for (place, said), made in zip(asked, written, strict=True):
+            rewrites[place] = self._settled(made, rewrites[place].text, said, turns[place].language)
+        return rewrites
+
+    def _settled(self, made: Written, question: str, said: Sequence[Said], language: str) -> Rewrite:
+        found = from_json(made.text)
+        text = first_line(made.text) if found is None else found
+        # A causal model that goes on with a line of its own has finished the one that was asked for.
+        doubt = "" if made.finished or "\n" in made.text.strip() else "unfinished"
+        return settled(text, doubt, question, said, language, self.search, self.weight, "generate")
+
+    def _shown(self, asked: Sequence[tuple[list[Said], str]], name: str, generator: Generator) -> list[list[Said]]:
+        """For each history and question the exchanges that are shown."""
+        most = (0 if name == "canard-t5" else None) if self.answers is None else self.answers
+        room = self.longest_input - generator.lengths([of_format(name)([], "")])[0]
+        return [fitted(_with_answers(said, most), question, room, generator.lengths) for said, question in asked]
+
+    def _loaded(self) -> Generator:
+        self.warm_up()
+        assert self._generator is not None
+        return self._generator
+
+
+def _format_of(generator: Generator) -> str:
+    named = generator.settings.get("format")
+    if isinstance(named, str):
+        return named
+    if generator.has_chat_template:
+        return "chat"
+    return "canard-t5" if generator.kind == "seq2seq" else "plain"
+
+
+def _with_answers(said: Sequence[Said], most: int | None) -> list[Said]:
+    """The exchanges, with the answers of the latest ``most`` only."""
+    first = 0 if most is None else len(said) - most
+    shown = [exchange if place >= first else Said(exchange.question, "") for place, exchange in enumerate(said)]
+    return [exchange for exchange in shown if any(exchange)]

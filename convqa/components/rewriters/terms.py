@@ -1,0 +1,41 @@
+"""The words of the history that the question needs, chosen by a trained model, as weighted query terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from haystack import component
+from pydantic import ConfigDict, validate_call
+
+from convqa.components.encoding import ModelOptions
+from convqa.components.rewriting.resolving import Probability, Resolving, Weight
+from convqa.models import Resolution
+
+
+@component
+class Terms(Resolving):
+    """Add the history's words to the question, each with ``weight`` x the probability that the question needs it.
+
+    After QuReTeC (Voskarides et al., "Query Resolution for Conversational Search with Limited Supervision", SIGIR
+    2020), whose terms are added unweighted. The text is the question followed by the likely terms.
+
+    :param model: a resolver: the one that ships, or a folder. :param weight: what a certain term counts, where a word
+        of the question counts 1. :param least: probability from which on a term is searched.
+    :param likely: probability from which on a term stands in the text.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        model: str = "resolver",
+        weight: Weight = 0.6,
+        least: Probability = 0.1,
+        likely: Probability = 0.5,
+        options: ModelOptions | None = None,
+    ) -> None:
+        # Under the two decorators, super() without arguments does not find its class.
+        Resolving.__init__(self, model, weight, least, options)
+        self.likely = likely
+
+    def _text(self, question: str, resolution: Resolution, terms: Sequence[tuple[str, float]]) -> str:
+        return " ".join([question.rstrip(), *(term for term, probability in terms if probability >= self.likely)])

@@ -1,0 +1,1 @@
+"""What rewriters share that have a text written: what was said before, how it is shown, what is made of the text."""

@@ -1,0 +1,90 @@
+"""What was said before a question, as a model is shown it: short enough, in order, and never without its topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+
+from convqa.domain import Exchange, Turn
+from convqa.models.resolver_input import Said
+
+__all__ = ["Said", "fitted", "said_before"]
+
+REACH = 50
+"""Exchanges that are looked at, beside the first one."""
+
+LONGEST = 600
+"""Characters of one utterance that are shown; an answer's beginning says what it is about."""
+
+
+_AROUND = 8
+"""Tokens that a format puts around an exchange, at most."""
+
+
+def said_before(turn: Turn, rewrites: bool = False) -> list[Said]:
+    """The exchanges before a turn's open question, oldest first: the first one and the latest 50 that are not empty.
+
+    Where the system asked back, what it asked and what the user replied come last, and the open question, which is the
+    one to be rewritten, is not among them.
+
+    :param rewrites: earlier questions as they were rewritten, where they were.
+
+    >>> from convqa.domain import TurnId
+    >>> asked = Exchange("Can I apply?", "Are you over 60?", status="asked")
+    >>> [tuple(said) for said in said_before(Turn(TurnId(1, 3), "Yes", (Exchange("Hi", "Hello."), asked)))]
+    [('Hi', 'Hello.'), ('', 'Are you over 60?'), ('Yes', '')]
+    """
+    # Of ten thousand exchanges only these are touched; an empty one is made up for by none before them.
+    history = turn.history if len(turn.history) <= REACH + 1 else (turn.history[0], *turn.history[-REACH:])
+    closed = len(history)
+    while closed and history[closed - 1].status == "asked":
+        closed -= 1
+    pairs = [Said(_question(exchange, rewrites), exchange.answer) for exchange in history[:closed]]
+    asked = history[closed:]
+    if asked:
+        replies = ["", *(exchange.question for exchange in asked[1:]), turn.question]
+        answers = [exchange.answer for exchange in asked]
+        pairs += [Said(*pair) for pair in zip_longest(replies, answers, fillvalue="")]
+    shown = [Said(_short(question), _short(answer)) for question, answer in pairs]
+    return [exchange for exchange in shown if any(exchange)]
+
+
+def fitted(
+    said: Sequence[Said], question: str, room: int, lengths: Callable[[Sequence[str]], Sequence[int]]
+) -> list[Said]:
+    """The exchanges that fit into a model's room beside the question: the first question, and the latest ones.
+
+    What is left out is in the middle, as the first question names the topic and the latest ones what is spoken of now.
+
+    :param room: tokens that all together may take.
+    :param lengths: how many tokens each of some texts takes.
+    """
+    if not said:
+        return []
+    first, *later = said
+    texts = [f"{exchange.question} {exchange.answer}" for exchange in later]
+    beside = [f"{first.question} {question}", f"{first.question} {first.answer} {question}"]
+    alone, whole, *costs = (length + _AROUND for length in lengths([*beside, *texts]))
+    left = room - alone
+    kept: list[Said] = []
+    for exchange, cost in zip(reversed(later), reversed(costs), strict=True):
+        if cost > left:
+            break
+        left -= cost
+        kept.append(exchange)
+    if len(kept) == len(later) and whole - alone <= left:
+        return list(said)
+    return [*([Said(first.question, "")] if first.question else []), *reversed(kept)]
+
+
+def _question(exchange: Exchange, rewrites: bool) -> str:
+    return (rewrites and exchange.rewrite) or exchange.question
+
+
+def _short(text: str) -> str:
+    """A text on one line, cut between words where it is too long."""
+    line = " ".join(text[: 4 * LONGEST].split())
+    if len(line) <= LONGEST:
+        return line
+    cut = line.rfind(" ", LONGEST // 2, LONGEST + 1)
+    return line[: cut if cut > 0 else LONGEST]
