@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -20,15 +21,19 @@ DATA = ROOT.parent / "shared" / "data"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 
-def _services() -> ModuleType:
-    """tests/services/elasticsearch_server.py: tests are no package, so it is loaded from its file."""
-    name = "convqa_test_services"
+def _service(file: str) -> ModuleType:
+    """A file of tests/services: tests are no package, so it is loaded from its file."""
+    name = f"convqa_test_{file}"
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, ROOT / "tests" / "services" / "elasticsearch_server.py")
+        spec = importlib.util.spec_from_file_location(name, ROOT / "tests" / "services" / f"{file}.py")
         assert spec is not None and spec.loader is not None
         sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])
     return sys.modules[name]
+
+
+def _services() -> ModuleType:
+    return _service("elasticsearch_server")
 
 
 def _server(**options: Any) -> Iterator[Any]:
@@ -99,6 +104,67 @@ def anserini_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pa
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real cross-encoder of random weights and some words, as a folder that transformers wrote."""
+    pytest.importorskip("torch")
+    transformers, tokenizers = pytest.importorskip("transformers"), pytest.importorskip("tokenizers")
+    folder = tmp_path_factory.mktemp("cross-encoder")
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "only", "goethe", ".", "faust", "and", "again", "wrote", "?"]
+    words = {name: number for number, name in enumerate(names)}
+    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
+    plain.normalizer = tokenizers.normalizers.Lowercase()
+    plain.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    plain.post_processor = tokenizers.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=plain, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        model_max_length=64,
+    ).save_pretrained(folder)  # fmt: skip
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=64, num_labels=1,
+    )  # fmt: skip
+    transformers.set_seed(3)
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def openai_server() -> Iterator[Callable[..., Any]]:
+    """Starts servers that speak OpenAI's chat completions and reply by a script (tests/services)."""
+    with contextlib.ExitStack() as stack:
+        yield lambda reply: stack.enter_context(_service("openai_server").serving(reply))
+
+
+@pytest.fixture(scope="session")
+def make_generator() -> Callable[..., Any]:
+    """Makes a real generator with random weights and saves it in a folder (tests/services/tiny_generators.py)."""
+    from convqa.errors import InputError
+    from convqa.models.torch_runtime import import_torch
+
+    try:
+        import_torch()  # as convqa does it: threads that spin would make a busy machine slow
+    except InputError as error:
+        pytest.skip(str(error))
+    return _service("tiny_generators").make
+
+
+@pytest.fixture(scope="session")
+def tiny_generator(
+    make_generator: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], str]:
+    """The folder of a generator of a few thousand weights: "t5", "bart", "gpt2" or "llama"."""
+    folders: dict[str, str] = {}
+
+    def made(kind: str) -> str:
+        if kind not in folders:
+            folders[kind] = str(tmp_path_factory.mktemp(kind))
+            make_generator(kind, Path(folders[kind]))
+        return folders[kind]
+
+    return made
 
 
 @pytest.fixture(autouse=True)

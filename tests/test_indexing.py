@@ -210,6 +210,19 @@ def test_a_file_may_be_given_as_collection(file, tmp_path):
         collection_of(str(tmp_path / "gone.jsonl"))
 
 
+def test_a_cached_collection_has_vectors_where_the_pipeline_wants_them(file):
+    path = file(LINES, "input/passages.jsonl")
+    plain = collection_for(NoPassages(), path.parent, None)
+    url = collection_for(NoPassages(), path.parent, None, encoder="encoder")
+    assert url != plain and (open_store(plain).info().vectors, open_store(url).info().vectors) == (0, 2)
+    done = []
+    again = collection_of(str(path), progress=lambda *counts: done.append(counts), encoder="encoder")
+    assert (again, done) == (url, [])
+    # What was not made for the cache is left as it is.
+    assert collection_for(NoPassages(), path.parent, plain, encoder="encoder") == plain
+    assert open_store(plain).info().vectors == 0
+
+
 def test_a_cached_collection_that_is_damaged_is_built_again(file, caplog):
     path = file(LINES, "mine.jsonl")
     url = collection_of(str(path))

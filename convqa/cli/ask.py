@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import Collection, PipelineName, Settings
+from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings
 from convqa.errors import WorkError
 
 AROUND = 80
@@ -23,6 +23,7 @@ def ask(
     pipeline: PipelineName = "default",
     collection: Collection = None,
     settings: Settings = None,
+    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
 ) -> None:
     """Answer one question from a collection, with numbered citations and the passages that they point to."""
     from convqa.pipeline.compose import parse_settings

@@ -118,7 +118,7 @@ def delete_collection(collection: Collection, yes: Yes = False, json: Json = Fal
 
 
 def _everywhere() -> dict[str, list[_Entry]]:
-    from convqa.indexing.find import cache_folder
+    from convqa.places import cache_folder
     from convqa.stores.address import address, shipped_names
 
     cache = cache_folder() / "collections"

@@ -2,62 +2,152 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import K1, B, Replicas, given
+from convqa.cli.options import K1, AllowDownload, B, Replicas, given
 from convqa.cli.progress import Progress
 from convqa.errors import InputError
+
+if TYPE_CHECKING:
+    from convqa.models import TextEncoder
+    from convqa.stores.base import Info, VectorOptions
+
+
+Target = Annotated[
+    str,
+    typer.Option(
+        "--collection",
+        help="The collection to make: a folder, elasticsearch://HOST:PORT/INDEX, a YAML file of configs/collections, "
+        "or the name of a shipped one.",
+        show_default=False,
+    ),
+]
+Sources = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="SOURCES",
+        help="JSONL files, plain or gzip, or folders. None: only --vectors, to a collection that is there.",
+        show_default=False,
+    ),
+]
+Language = Annotated[
+    str | None,
+    typer.Option(help="Language of the passages, en or de; en, or that of the collection added to, if not named."),
+]
+Shards = Annotated[int | None, typer.Option(min=1, help="Parts of a new index on a server.", show_default=False)]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="Requests at once while a new index is filled.", show_default=False)
+]
+Vectors = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ENCODER",
+        help="Give every passage a vector too: encoder (ships with convqa), a folder or a Hugging Face name.",
+        show_default=False,
+    ),
+]
+Precision = Annotated[
+    str | None, typer.Option(help="Of vectors: float32 (if not named), float16, int8 or bit.", show_default=False)
+]
+VectorIndex = Annotated[
+    str | None, typer.Option(help="Of vectors: exact, hnsw or auto, the engine's choice.", show_default=False)
+]
 
 
 @command
 def index(
-    sources: Annotated[
-        list[Path], typer.Argument(metavar="SOURCES...", help="JSONL files, plain or gzip, or folders.")
-    ],
-    collection: Annotated[
-        str,
-        typer.Option(
-            help="The collection to make: a folder, elasticsearch://HOST:PORT/INDEX, a YAML file of "
-            "configs/collections, or the name of a shipped one.",
-            show_default=False,
-        ),
-    ],
+    collection: Target,
+    sources: Sources = None,
     add: Annotated[bool, typer.Option("--add", help="Add to a collection; one that is not there is made.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Make a collection that exists anew.")] = False,
-    language: Annotated[
-        str | None,
-        typer.Option(help="Language of the passages, en or de; en, or that of the collection added to, if not named."),
-    ] = None,
+    language: Language = None,
     k1: K1 = None,
     b: B = None,
-    shards: Annotated[
-        int | None, typer.Option(min=1, help="Parts of a new index on a server.", show_default=False)
-    ] = None,
+    shards: Shards = None,
     replicas: Replicas = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Requests at once while a new index is filled.", show_default=False)
-    ] = None,
+    threads: Threads = None,
+    vectors: Vectors = None,
+    precision: Precision = None,
+    vector_index: VectorIndex = None,
+    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> None:
     """Index passages: a JSON object a line with id, text (or contents) and, if there, title, url and meta.
 
     A load into Elasticsearch that was interrupted or killed goes on when the same command is given again, from the last
     20,000 passages that were noted as done; in a folder it begins anew. Nothing is visible before all is there.
+    Vectors come after the passages, and those that were done stay: without SOURCES, --vectors goes on with the others.
     """
     from convqa.indexing import index as build
-    from convqa.stores.url import redact
 
     if add and replace:
         raise InputError("--add and --replace exclude each other.")
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
-    with Progress("indexing", "passages", quiet) as shown:
-        info = build(
-            sources, collection, add=add, replace=replace, language=language, settings=settings, progress=shown
-        )
+    load = _vector_load(vectors, precision, vector_index)
+    if load is not None and not replace:
+        load.check(collection)
+    if sources:
+        with Progress("indexing", "passages", quiet) as shown:
+            info = build(
+                sources, collection, add=add, replace=replace, language=language, settings=settings, progress=shown
+            )
+    elif load is None or replace or language or settings:
+        raise InputError("SOURCES is missing: only --vectors, to a collection that is there, goes without.")
+    if load is not None:
+        with Progress("encoding", "passages", quiet) as shown:
+            info = load.add(collection, shown)
     if not quiet:
-        where = f"{redact(collection)} ({info.engine}, {info.language})"
-        typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")
+        _print(info, collection)
+
+
+@dataclass(frozen=True, slots=True)
+class _VectorLoad:
+    """Which vectors are wanted; the encoder is loaded before any passage is indexed."""
+
+    model: TextEncoder
+    options: VectorOptions | None
+
+    def check(self, collection: str) -> None:
+        from convqa.indexing.vectors import refuse_vectors
+
+        refuse_vectors(collection, self.model)
+
+    def add(self, collection: str, progress: Progress) -> Info:
+        from convqa.indexing import add_vectors
+
+        return add_vectors(collection, self.model, self.options, progress)
+
+
+def _vector_load(name: str | None, precision: str | None, index: str | None) -> _VectorLoad | None:
+    """:raises InputError: for an encoder or option that is not known."""
+    for option, value, known in (
+        ("--precision", precision, ("float32", "float16", "int8", "bit")),
+        ("--vector-index", index, ("auto", "exact", "hnsw")),
+    ):
+        if value is not None and name is None:
+            raise InputError(f"{option} {value}: is of vectors; give --vectors ENCODER too.")
+        if value is not None and value not in known:
+            raise InputError(f"{option}: found {value!r}; wanted: one of {', '.join(known)}.")
+    if name is None:
+        return None
+    from convqa.models import load_encoder
+    from convqa.stores.base import VectorOptions
+
+    options = given(precision=precision, index=index)
+    return _VectorLoad(load_encoder(name), VectorOptions(**options) if options else None)  # type: ignore[arg-type]
+
+
+def _print(info: Info, collection: str) -> None:
+    from convqa.stores.url import redact
+
+    where = f"{redact(collection)} ({info.engine}, {info.language})"
+    typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")
+    if info.encoder is not None:
+        lacking = info.count - info.vectors
+        rest = f"; {lacking} passages have none: give --vectors {info.encoder.name}" if lacking else ""
+        typer.echo(f"{info.vectors} vectors of {info.encoder.name} ({info.encoder.dimension} dimensions){rest}")

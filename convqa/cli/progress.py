@@ -17,7 +17,10 @@ LINE_SECONDS = 10.0
 
 
 class Progress:
-    """Call it with (done, total); total 0 means unknown. Prints to standard error, nothing for short work."""
+    """Call it with (done, total); total 0 means unknown. Prints to standard error, nothing for short work.
+
+    A third argument says more, such as a loss.
+    """
 
     def __init__(self, verb: str, unit: str, quiet: bool = False) -> None:
         self._verb = verb
@@ -27,6 +30,7 @@ class Progress:
         self._bar_task: TaskID | None = None
         self._start = self._last = time.monotonic()
         self._first: int | None = None
+        self._done = 0
 
     def __enter__(self) -> Self:
         return self
@@ -37,16 +41,18 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def __call__(self, done: int, total: int = 0) -> None:
+    def __call__(self, done: int, total: int = 0, note: str = "") -> None:
         if self._quiet:
             return
-        if self._first is None:
-            self._first = done
+        if self._first is None or done < self._done:
+            # The first call, or that of a second pass over the same passages.
+            self._first, self._start = done, time.monotonic()
+        self._done = done
         if sys.stderr.isatty():
-            self._draw(done, total)
+            self._draw(done, total, note)
         elif time.monotonic() - self._last >= LINE_SECONDS:
             self._last = time.monotonic()
-            typer.echo(self._line(done, total), err=True)
+            typer.echo(self._line(done, total) + (note and f", {note}"), err=True)
 
     def _line(self, done: int, total: int) -> str:
         rate = (done - (self._first or 0)) / max(time.monotonic() - self._start, 1e-9)
@@ -55,7 +61,7 @@ class Progress:
             text += f", {(total - done) / rate:.0f} s left"
         return text
 
-    def _draw(self, done: int, total: int) -> None:
+    def _draw(self, done: int, total: int, note: str) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
@@ -70,4 +76,6 @@ class Progress:
             self._bar.start()
         rate = (done - (self._first or 0)) / max(time.monotonic() - self._start, 1e-9)
         assert self._bar_task is not None
-        self._bar.update(self._bar_task, completed=done, total=total or None, rate=f"{rate:.0f} {self._unit}/s")
+        self._bar.update(
+            self._bar_task, completed=done, total=total or None, rate=f"{rate:.0f} {self._unit}/s {note}".strip()
+        )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import Collection, PipelineName, Settings, needed, one_of
+from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, needed, one_of
 from convqa.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def run(
         bool, typer.Option("--retry-errors", help="Answer failed turns, and the turns after them, once more.")
     ] = False,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a store that is away.")] = 120.0,
+    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> int:
     """Answer every turn of INPUT and write run.json and its records to OUTPUT.
@@ -61,9 +62,10 @@ def run(
     chosen = parse_settings(settings or [])
     url = None
     # Loaded before any passage is indexed, so that a mistake in the pipeline is said at once.
-    if load(name, None, chosen).needs_collection or collection is not None:
+    checked = load(name, None, chosen)
+    if checked.needs_collection or collection is not None:
         with Progress("indexing", "passages", quiet) as shown:
-            url = collection_for(found, source, collection, progress=shown)
+            url = collection_for(found, source, collection, progress=shown, encoder=checked.wanted_encoder)
     loaded = load(name, url, chosen)
     loaded.warm_up()
     # A run makes millions of small values that never form cycles; the collector's default looks at them all the time.
@@ -84,6 +86,8 @@ def _print(summary: Summary, target: Path) -> None:
         f"{summary.turns} turns of {summary.conversations} conversations{kept} in {summary.seconds:.1f} s"
         f"{rate}; {summary.unanswered} unanswered, {len(summary.failures)} failed."
     )
+    if summary.notes:
+        typer.echo("Rewriting: " + "; ".join(f"{note} {count}" for note, count in sorted(summary.notes.items())) + ".")
     typer.echo(f"Run: {summary.run_file}")
     typer.echo(f"Beside it in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")
 

@@ -156,16 +156,6 @@ def ranked(hits: Iterable[Hit], scored: bool) -> Ranking:
     return Ranking.of(once)
 
 
-def behind(ranking: Ranking, rest: Sequence[Hit]) -> Ranking:
-    """A ranking and, behind it and in their order, hits that are not in it."""
-    lowest = ranking.hits[-1].score if ranking.hits else 0.0
-    # One less than a large number is the same number in 32 bits.
-    step = max(1.0, abs(lowest) * 2**-20)
-    return Ranking(
-        (*ranking.hits, *(Hit(hit.id, lowest - step * place, hit.passage) for place, hit in enumerate(rest, 1)))
-    )
-
-
 def _with_full_names(parameters: Mapping[str, Any], place: str = "") -> dict[str, Any]:
     """Parameters whose records of classes name the module that defines it; Haystack's loader knows no other names.
 

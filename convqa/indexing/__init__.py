@@ -5,5 +5,6 @@ from __future__ import annotations
 from convqa.indexing.build import index
 from convqa.indexing.find import collection_for, collection_of
 from convqa.indexing.passages import read_passages
+from convqa.indexing.vectors import add_vectors
 
-__all__ = ["collection_for", "collection_of", "index", "read_passages"]
+__all__ = ["add_vectors", "collection_for", "collection_of", "index", "read_passages"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +15,9 @@ from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.indexing.build import Progress, build, reporting
 from convqa.indexing.passages import SUFFIXES, read_passages
+from convqa.indexing.vectors import add_vectors
+from convqa.models import load_encoder
+from convqa.places import cache_folder
 from convqa.stores import exists, is_collection, open_store
 from convqa.stores.url import redact
 from convqa.tasks.base import Task
@@ -31,15 +33,21 @@ _CACHE_FORMAT = 1
 
 
 def collection_for(
-    task: Task, input_path: Path, url: str | None, language: str = "en", progress: Progress | None = None
+    task: Task,
+    input_path: Path,
+    url: str | None,
+    language: str = "en",
+    progress: Progress | None = None,
+    encoder: str | None = None,
 ) -> str:
     """The URL of a run's collection, found or built: ``--collection``; in the input directory passages-index-anserini,
     a convqa index or passages.jsonl[.gz]; the task's own passages. The input directory is only read.
 
+    :param encoder: whose vectors the pipeline wants: a collection that is built here has them.
     :raises InputError: if there is none of these, saying what was looked for.
     """
     if url:
-        return collection_of(url, language, progress)
+        return collection_of(url, language, progress, encoder)
     folder = input_path if input_path.is_dir() else input_path.parent
     if (folder / ANSERINI).is_dir():
         return _anserini(folder / ANSERINI, language)
@@ -49,19 +57,20 @@ def collection_for(
         return str(found)
     for suffix in SUFFIXES:
         if (folder / f"passages{suffix}").is_file():
-            return collection_of(str(folder / f"passages{suffix}"), language, progress)
+            return collection_of(str(folder / f"passages{suffix}"), language, progress, encoder)
     passages = task.passages(input_path)
     if passages is not None:
-        return _cached(_digest_of(passages), lambda: task.passages(input_path) or (), language, progress)
+        return _cached(_digest_of(passages), lambda: task.passages(input_path) or (), language, progress, encoder)
     raise InputError(
         f"no collection for {input_path}: give --collection with a folder made by convqa index or a JSONL file of "
         f"passages. Looked in {folder} for {ANSERINI}, a convqa index, passages.jsonl and passages.jsonl.gz."
     )
 
 
-def collection_of(url: str, language: str = "en", progress: Progress | None = None) -> str:
+def collection_of(url: str, language: str = "en", progress: Progress | None = None, encoder: str | None = None) -> str:
     """The URL of a collection that is given by its URL or as a file of passages, which is indexed once into the cache.
 
+    :param encoder: whose vectors a collection in the cache is to have; any other is left as it is.
     :raises InputError: if there is no collection, or the passages have a mistake.
     """
     path = Path(url)
@@ -70,15 +79,9 @@ def collection_of(url: str, language: str = "en", progress: Progress | None = No
             raise InputError(
                 f"passages {redact(url)} do not exist. Wanted: a folder made by convqa index, or a JSONL file."
             )
-        return _cached(_digest_of_file(path), lambda: read_passages([path]), language, progress)
+        return _cached(_digest_of_file(path), lambda: read_passages([path]), language, progress, encoder)
     open_store(url)
     return url
-
-
-def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/convqa``, else ``~/.cache/convqa``."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "convqa"
 
 
 def _anserini(folder: Path, language: str) -> str:
@@ -103,15 +106,25 @@ def _collection_in(folder: Path) -> Path | None:
     return found[0] if found else None
 
 
-def _cached(digest: str, passages: Callable[[], Iterable[Passage]], language: str, progress: Progress | None) -> str:
+def _cached(
+    digest: str,
+    passages: Callable[[], Iterable[Passage]],
+    language: str,
+    progress: Progress | None,
+    encoder: str | None,
+) -> str:
     """The cached collection of passages, built unless it is there and whole. Safe for two processes at once."""
-    key = f"{_CACHE_FORMAT} {analyzer(language).name} {digest}"
+    model = None if encoder is None else load_encoder(encoder)
+    vectors = "" if model is None else f" {model.name} {model.checksum}"
+    key = f"{_CACHE_FORMAT} {analyzer(language).name} {digest}{vectors}"
     place = cache_folder() / "collections" / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{place}.lock"):
             if not _usable(place):
                 build(reporting(iter(passages()), progress), str(place), language)
+            if model is not None:
+                add_vectors(str(place), model, progress=progress)
     except OSError as error:
         raise WorkError(
             f"the cache {place.parent} cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a folder "

@@ -13,7 +13,7 @@ from haystack import Pipeline as Graph
 from haystack.core.errors import PipelineConnectError, PipelineError
 from haystack.core.serialization import component_to_dict
 
-from convqa.components.base import TIMINGS
+from convqa.components.base import TIMINGS, Station
 from convqa.domain import Answers, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
@@ -56,6 +56,20 @@ class Pipeline:
         """Whether a station of this pipeline cannot work without a collection."""
         made = (self._graph.get_component(name) for name in self.document.components)
         return any(getattr(component, "needs_collection", False) for component in made)
+
+    @property
+    def wanted_encoder(self) -> str | None:
+        """The encoder whose vectors the collection must have; None where no station needs any."""
+        made = (self._graph.get_component(name) for name in self.document.components)
+        wanted = (component.wanted_encoder() for component in made if isinstance(component, Station))
+        return next(filter(None, wanted), None)
+
+    @property
+    def models(self) -> dict[str, dict[str, str]]:
+        """By node, what identifies the models that it runs; nodes without models are left out."""
+        made = {name: self._graph.get_component(name) for name in self.document.components}
+        found = {name: dict(station.identity()) for name, station in made.items() if isinstance(station, Station)}
+        return {name: identity for name, identity in found.items() if identity}
 
     def warm_up(self) -> None:
         """Open the collection and load models, so that what is missing is said before the work starts."""

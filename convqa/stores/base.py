@@ -54,10 +54,11 @@ class Encoder:
     """Which model made vectors: vectors of two encoders cannot be compared.
 
     ``checksum`` names its weights, ``dimension`` the length of its vectors. Vectors are compared by inner product, so
-    an encoder for cosine similarity makes them of length 1.
+    an encoder for cosine similarity makes them of length 1. The same weights under another name (a folder moved) are
+    the same encoder.
     """
 
-    name: str
+    name: str = field(compare=False)
     checksum: str
     dimension: int
 
@@ -105,16 +106,22 @@ def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
 
     :raises InputError: naming both encoders, or for a store without vectors.
     """
+    if "vectors" not in info.capabilities:
+        raise InputError(
+            f"{store} has no vectors, and convqa, which only reads it, cannot add any. Use a sparse retriever (the "
+            "reranker encoder behind it encodes what it found), or index the passages with convqa index --vectors."
+        )
     if info.encoder is None:
         raise InputError(f"{store} has no vectors; add them with convqa index --vectors, or use a sparse retriever.")
     if info.encoder != encoder:
         raise InputError(
-            f"{store} has vectors of {_named(info.encoder)}; found a query of {_named(encoder)}. Use the encoder that "
+            f"{store} has vectors of {told(info.encoder)}; found a query of {told(encoder)}. Use the encoder that "
             "the collection was made with, or make its vectors anew."
         )
 
 
-def _named(encoder: Encoder) -> str:
+def told(encoder: Encoder) -> str:
+    """An encoder as messages name it."""
     return f"{encoder.name} ({encoder.dimension} dimensions, checksum {encoder.checksum[:12]})"
 
 
@@ -199,6 +206,10 @@ class WritableStore(Store, Protocol):
         :param options: of the first vectors (None: the defaults); later ones may leave them out.
         :raises InputError: for an id that is not there, another encoder or other options than the first.
         """
+        ...
+
+    def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        """The committed vectors of passages as they are kept, of shape (dimension,); None where there is none."""
         ...
 
     def without_vectors(self) -> Iterator[Passage]:

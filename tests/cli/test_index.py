@@ -107,3 +107,39 @@ def test_adding_changes_no_setting(call, tmp_path, server):
     assert code == 2 and "found k1, shards" in err and "collections set" in err
     assert open_store(place).info().count == 1
     assert call("index", more, "--collection", place, "--add")[1].startswith("2 passages")
+
+
+def test_vectors_come_with_the_passages_and_later(call, tmp_path):
+    source, more = passages(tmp_path / "a.jsonl", "a", "b"), passages(tmp_path / "b.jsonl", "c")
+    code, out, err = call(
+        "index", source, "--collection", tmp_path / "c", "--vectors", "encoder", "--precision", "int8"
+    )
+    assert (code, err) == (0, "") and "2 vectors of encoder (384 dimensions)\n" in out
+    out = call("index", more, "--collection", tmp_path / "c", "--add")[1]
+    assert "2 vectors of encoder (384 dimensions); 1 passages have none: give --vectors encoder" in out
+    code, out, err = call("index", "--collection", tmp_path / "c", "--vectors", "encoder")
+    assert (code, err) == (0, "") and "3 vectors of encoder (384 dimensions)\n" in out
+    store = open_store(str(tmp_path / "c"))
+    assert (store.info().vectors, list(store.without_vectors())) == (3, [])
+    out = call("index", source, "--collection", tmp_path / "c", "--replace", "--vectors", "encoder")[1]
+    assert out.startswith("2 passages") and "2 vectors" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--collection", "{folder}/c"], "SOURCES is missing"),
+        (["--collection", "{folder}/c", "--vectors", "encoder", "--replace"], "SOURCES is missing"),
+        (["--collection", "{folder}/none", "--vectors", "encoder"], "none"),
+        (["{source}", "--collection", "{folder}/d", "--precision", "int8"], "give --vectors"),
+        (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--precision", "int4"], "'int4'"),
+        (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--vector-index", "ivf"], "'ivf'"),
+        (["{source}", "--collection", "{folder}/d", "--vectors", "./nowhere"], "nowhere"),
+    ],
+)
+def test_mistakes_with_vectors(call, tmp_path, arguments, message):
+    source = passages(tmp_path / "a.jsonl", "a")
+    assert call("index", source, "--collection", tmp_path / "c")[0] == 0
+    code, _, err = call("index", *[argument.format(source=source, folder=tmp_path) for argument in arguments])
+    assert code == 2 and message in err and "Traceback" not in err
+    assert not (tmp_path / "d").exists()

@@ -63,6 +63,38 @@ def test_a_run_writes_its_folder(call, small, indexed, tmp_path):
     assert meta["versions"]["haystack-ai"] and meta["fingerprint"]["collection"]["count"] == 326
 
 
+@pytest.mark.parametrize("pipeline", ["dense", "hybrid"])
+def test_passages_of_the_input_get_vectors_where_the_pipeline_wants_them(call, small, tmp_path, pipeline):
+    texts = ["Marbury v. Madison was unanimous.", "John Marshall was Chief Justice.", "The court has nine members."]
+    lines = [json.dumps({"id": f"p{number}", "text": text}) for number, text in enumerate(texts)]
+    (small / "passages.jsonl").write_text("\n".join(lines))
+    code, out, err = call("run", small, tmp_path / "out", "--pipeline", pipeline, "--limit", 1)
+    assert (code, err) == (0, "") and "0 failed" in out
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert all(len(turn["Model_passages"]) == 3 for turn in run)
+    meta = json.loads((tmp_path / "out" / "run.meta.json").read_text())
+    made_with = meta["fingerprint"]["models"]["retriever"]["encoder"]
+    assert made_with.startswith(meta["fingerprint"]["collection"]["encoder"]["checksum"])
+
+
+def test_a_collection_without_vectors_is_left_as_it_is(call, small, indexed, tmp_path):
+    code, _, err = call("run", small, tmp_path / "out", "--pipeline", "hybrid", "--collection", indexed)
+    assert code == 2 and "has no vectors; add them with convqa index --vectors" in err
+
+
+def test_what_rewriters_note_is_counted_also_when_a_run_is_continued(call, small, indexed, tmp_path):
+    arguments = ["run", small, tmp_path / "out", "--collection", indexed, "--pipeline", "copy-bm25"]
+    arguments += ["--set", "rewriter.type=gated", "--set", "rewriter.rewriter=expansion"]
+    code, out, err = call(*arguments)
+    assert code == 0, err
+    notes = json.loads((tmp_path / "out" / "run.meta.json").read_text())["notes"]
+    ((note, count),) = notes.items()
+    assert note == "gated: the question needs no history" and 0 < count < 31
+    assert f"Rewriting: {note} {count}." in out
+    assert call(*arguments)[0] == 0
+    assert json.loads((tmp_path / "out" / "run.meta.json").read_text())["notes"] == notes
+
+
 def test_tiras_options_and_passages_in_the_input(call, whole, tmp_path):
     code, out, _ = call("run", "--input", whole, "--output", tmp_path / "out", "--limit", 2, "--quiet")
     assert (code, out) == (0, "")

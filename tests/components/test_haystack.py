@@ -8,7 +8,8 @@ from haystack.components.rankers import LostInTheMiddleRanker
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from convqa.components.haystack import behind, ranked, to_document, to_passage
+from convqa.components.haystack import ranked, to_document, to_passage
+from convqa.components.rankings import behind
 from convqa.components.readers.haystack import Haystack as Reader
 from convqa.components.rerankers.haystack import Haystack as Reranker
 from convqa.components.retrievers.haystack import Haystack as Retriever

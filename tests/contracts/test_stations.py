@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
 from functools import cache
 
 import pytest
 from haystack import Document, ExtractedAnswer, component
 from haystack import Pipeline as Graph
+from haystack.dataclasses import ChatMessage
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 from hypothesis import given
@@ -40,6 +42,8 @@ from convqa.domain import (
     Turns,
 )
 from convqa.errors import InputError
+from convqa.indexing import add_vectors
+from convqa.models import load_encoder
 from convqa.pipeline.load import load
 from convqa.stores import create_store
 
@@ -79,8 +83,19 @@ class Opening:
         return {"answers": [ExtractedAnswer(query, 0.5, document.content[:20], document) for document in documents]}
 
 
+@component
+class Chat:
+    """A chat generator of Haystack's kind: adds a name to whatever it is asked last."""
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict:
+        question = json.loads(messages[-1].text.rpartition("Last question: ")[2])
+        return {"replies": [ChatMessage.from_assistant(json.dumps({"question": f"{question} Weimar?"}))]}
+
+
 _STORE = {"type": "haystack.document_stores.in_memory.InMemoryDocumentStore", "init_parameters": {"index": "contract"}}
 WRAPPED = {
+    "rewriter": {"type": f"{__name__}.Chat"},
     "retriever": {
         "type": "haystack.components.retrievers.in_memory.InMemoryBM25Retriever",
         "init_parameters": {"document_store": _STORE},
@@ -97,14 +112,26 @@ def members():
     found = []
     for module in pkgutil.walk_packages(convqa.components.__path__, "convqa.components."):
         for _, cls in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
-            if cls.__module__ == module.name and module.name != "convqa.components.base":
+            if cls.__module__ == module.name and f"{cls.__module__}.{cls.__name__}" in component.registry:
                 found += [(station, cls) for station, base in STATIONS.items() if issubclass(cls, base)]
     return sorted(found, key=str)
 
 
+NEED_TORCH = (".generate", ".cross_encoder")
+
+
 def of_station(*stations):
-    chosen = [(station, cls) for station, cls in members() if not stations or station in stations]
-    return pytest.mark.parametrize(("station", "cls"), chosen, ids=[f"{s}-{cls.__module__[18:]}" for s, cls in chosen])
+    return pytest.mark.parametrize(
+        ("station", "cls"),
+        [
+            pytest.param(
+                station, cls, id=f"{station}-{cls.__module__[18:]}",
+                marks=[pytest.mark.models] if cls.__module__.endswith(NEED_TORCH) else [],
+            )
+            for station, cls in members()
+            if not stations or station in stations
+        ],
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +140,7 @@ def collection(tmp_path_factory):
     with create_store(url, "en") as store:
         store.add(PASSAGES)
         store.commit()
+    add_vectors(url, load_encoder("encoder"))
     documents = [Document(id=passage.id, content=passage.text) for passage in PASSAGES]
     InMemoryDocumentStore(index="contract").write_documents(documents, DuplicatePolicy.OVERWRITE)
     return url
@@ -134,8 +162,15 @@ def ready(member):
     return member
 
 
+def rewriting(cls, request):
+    """What rewriters need that has no default: a model, or others in them."""
+    if cls.__module__.endswith(".generate"):
+        return {"model": request.getfixturevalue("tiny_generator")("t5"), "most_tokens": 8}
+    return {"rewriter": "expansion", "rewriters": ["expansion", "concatenate"]} if cls.station == "rewriter" else {}
+
+
 @pytest.fixture
-def make(collection):
+def make(collection, request):
     """Make a member with its defaults, and with the least where it has no default."""
 
     def made(cls):
@@ -144,6 +179,9 @@ def make(collection):
             parameters = {"component": WRAPPED[cls.station]}
             return ready(cls.from_dict({"type": f"{cls.__module__}.{cls.__name__}", "init_parameters": parameters}))
         minimal = {"collection": collection, "inputs": ["one", "two"]}
+        if known.get("model") and cls.__module__.endswith(".cross_encoder"):
+            minimal["model"] = str(request.getfixturevalue("cross_encoder"))
+        minimal |= rewriting(cls, request)
         return ready(cls(**{name: value for name, value in minimal.items() if name in known}))
 
     return made
@@ -264,9 +302,11 @@ def test_it_survives_haystacks_yaml(station, cls, make):
 
 
 @of_station("rewriter", "retriever", "reader", "builder")
-def test_it_takes_the_place_of_any_other_in_a_shipped_pipeline(station, cls, collection):
-    settings = {f"{station}.type": f"{cls.__module__}.{cls.__name__}"}
-    if "component" in inspect.signature(cls.__init__).parameters:
+def test_it_takes_the_place_of_any_other_in_a_shipped_pipeline(station, cls, collection, request):
+    known = inspect.signature(cls.__init__).parameters
+    settings = {f"{station}.{name}": value for name, value in rewriting(cls, request).items() if name in known}
+    settings[f"{station}.type"] = f"{cls.__module__}.{cls.__name__}"
+    if "component" in known:
         settings[f"{station}.component"] = WRAPPED[station]
     pipeline = load("expansion-bm25", collection, settings)
     made = ready(pipeline).run(Turns(tuple(rows(6)["turns"])))
@@ -279,7 +319,7 @@ def test_it_takes_the_place_of_any_other_in_a_shipped_pipeline(station, cls, col
 def test_a_first_turn_is_left_as_it_is(station, cls, make):
     for question in QUESTIONS:
         (rewrite,) = make(cls).run(Turns((Turn(TurnId(1, 1), question),)))["rewrites"]
-        assert rewrite.text == question
+        assert rewrite == Rewrite(question, (Query(question),))
 
 
 wild = st.text(

@@ -536,5 +536,33 @@ def test_a_collection_without_vectors_refuses_to_be_asked_for_them(store):
         store.search_vectors(matrix(X), 5, ENCODER)
 
 
+def test_vectors_are_given_back_as_they_are_kept(semantic):
+    asked = [WEIRD_ID, "p2", "stop", "nobody", "p2", "\ud800"]
+    found = semantic.vectors(asked)
+    assert [None if row is None else (row.dtype, row.tolist()) for row in found] == [
+        ("float32", [-2.0, 0.0, 0.0, 0.5]),
+        ("float32", pytest.approx([0.6, 0.8, 0.0, 0.0], rel=1e-6)),
+        None,
+        None,
+        ("float32", pytest.approx([0.6, 0.8, 0.0, 0.0], rel=1e-6)),
+        None,
+    ]
+    assert semantic.vectors([]) == []
+
+
+def test_the_vector_that_is_given_back_is_the_last_one(semantic, url):
+    semantic.add_vectors(["p1"], matrix(Y), ENCODER)
+    semantic.delete(["p2"])
+    semantic.commit()
+    first, second = open_store(url).vectors(["p1", "p2"])
+    assert (first.tolist(), second) == (list(Y), None)
+
+
+def test_a_collection_without_vectors_gives_none_back(store):
+    if "vectors" not in store.info().capabilities:
+        pytest.skip("this engine keeps no vectors")
+    assert store.vectors(["p1", "nobody"]) == [None, None]
+
+
 def test_vectors_do_not_change_what_words_find(semantic):
     assert ids(semantic, "bridges of London") == ["p4", "p3", "p1"]

@@ -8,7 +8,8 @@ from haystack import component as haystack_component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Reranker
-from convqa.components.haystack import Wrapper, behind, ranked, to_document
+from convqa.components.haystack import Wrapper, ranked, to_document
+from convqa.components.rankings import behind
 from convqa.domain import Hit, Ranking, Rewrite, Turn
 
 

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, validate_call, with_config
 from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever
+from convqa.components.feedback import expand
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store
 from convqa.stores.base import Prf, SearchParams, Stopwords, Store
@@ -36,7 +37,8 @@ class BM25(Retriever):
     :param texts: how many top hits carry their passage for the stations behind.
     :param filter: meta field -> accepted values.
     :param prf: RM3 feedback: mix the query, with ``weight`` (.5), with the ``terms`` (10) best words of the first
-        ``passages`` (10); ``{}`` is feedback with these defaults. Only an Anserini index offers it.
+        ``passages`` (10); ``{}`` is feedback with these defaults. An Anserini index does it itself, elsewhere it is
+        that of :mod:`convqa.components.feedback`.
     """
 
     needs_collection = True
@@ -69,11 +71,15 @@ class BM25(Retriever):
         """Open the collection; a pipeline then searches what it found there, even if it is indexed anew meanwhile."""
         if self._store is None:
             store = open_store(self.collection)
-            store.check(self._params())
+            store.check(self._params(feedback=_feeds_back(store)))
             self._store = store
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
-        return self._opened().search(queries, self.top_k, self._params(), self.texts)
+        store = self._opened()
+        if self.prf is not None and not _feeds_back(store):
+            queries = self._fed_back(store, queries, Prf(**self.prf))
+            return store.search(queries, self.top_k, self._params(feedback=False), self.texts)
+        return store.search(queries, self.top_k, self._params(), self.texts)
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         return self._opened().fetch(ids)
@@ -83,9 +89,22 @@ class BM25(Retriever):
         assert self._store is not None
         return self._store
 
-    def _params(self) -> SearchParams:
+    def _fed_back(self, store: Store, queries: Sequence[Query], prf: Prf) -> list[Query]:
+        """The queries with the best words of what they find."""
+        first = store.search(queries, prf.passages, self._params(feedback=False), prf.passages)
+        language = store.info().language
+        return [
+            expand(query, ranking, prf, language, self.stopwords) for query, ranking in zip(queries, first, strict=True)
+        ]
+
+    def _params(self, feedback: bool = True) -> SearchParams:
         accepted: Mapping[str, tuple[MetaValue, ...]] | None = (
             None if self.filter is None else {name: tuple(values) for name, values in self.filter.items()}
         )
-        prf = None if self.prf is None else Prf(**self.prf)
+        prf = Prf(**self.prf) if feedback and self.prf is not None else None
         return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, prf, accepted)
+
+
+def _feeds_back(store: Store) -> bool:
+    """Whether a store has feedback of its own."""
+    return "prf" in store.info().capabilities

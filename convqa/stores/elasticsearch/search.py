@@ -16,6 +16,7 @@ from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.content import meta_term
 from convqa.stores.elasticsearch.msearch import Answer, Searches
 from convqa.stores.elasticsearch.passages import fetch
+from convqa.stores.elasticsearch.schema import document_id
 from convqa.stores.weights import check_weights
 from convqa.text.analysis import Analyzer, weigh
 
@@ -124,6 +125,34 @@ class Vectors:
 _CANDIDATES = 400
 _CANDIDATES_EACH = 4
 _OVERSAMPLE = {"int8": 2.0, "bit": 4.0}
+
+
+def vectors(searches: Searches, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+    """The vectors of passages, out of an index of vectors; None where there is none.
+
+    They are not in ``_source``, so that a script reads them: exactly, as 32-bit floats.
+    """
+    keys = [document_id(id) if is_text(id) else "" for id in ids]
+    distinct = sorted({key for key in keys if key})
+    bodies = [_vectors_body(distinct[start : start + _VECTORS]) for start in range(0, len(distinct), _VECTORS)]
+    answers = searches.ask(bodies, ("hits.hits._id", "hits.hits.fields"))
+    found = {
+        hit["_id"]: np.array(hit["fields"]["vector"][0], np.float32)
+        for answer in answers
+        for hit in answer.get("hits", {}).get("hits", ())
+    }
+    return [found.get(key) for key in keys]
+
+
+def _vectors_body(keys: Sequence[str]) -> bytes:
+    script = {"script": "doc['vector'].vectorValue"}
+    query = {"bool": {"filter": {"ids": {"values": list(keys)}}}}
+    body = {"size": len(keys), "_source": False, "track_total_hits": False, "script_fields": {"vector": script}}
+    return orjson.dumps({**body, "query": query})
+
+
+_VECTORS = 200
+"""Vectors of one search: 1 MB of an answer at 384 dimensions."""
 
 
 def inner_product(score: float) -> float:

@@ -19,7 +19,7 @@ from convqa.stores.elasticsearch.msearch import Searches
 from convqa.stores.elasticsearch.params import refuse
 from convqa.stores.elasticsearch.passages import fetch, passage, scan
 from convqa.stores.elasticsearch.schema import Record, vectors_of
-from convqa.stores.elasticsearch.search import Texts, Vectors, checked
+from convqa.stores.elasticsearch.search import Texts, Vectors, checked, vectors
 from convqa.stores.elasticsearch.state import State, look, opened
 from convqa.stores.elasticsearch.vectors import without_vectors
 from convqa.stores.elasticsearch.writer import Writer
@@ -95,6 +95,12 @@ class Elasticsearch(Writing):
         with self._reading(vectors=True) as state:
             assert state.vectors is not None
             return Vectors(self._searches, self._neighbours, state.vectors.options).search(rows, k, texts)
+
+    def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        if self.info().encoder is None:
+            return [None] * len(ids)
+        with self._reading(vectors=True):
+            return vectors(self._neighbours, ids)
 
     def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
         with self._reading():

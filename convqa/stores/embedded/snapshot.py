@@ -115,6 +115,17 @@ class Snapshot:
         for number in np.flatnonzero(~done).tolist():
             yield self._passage(number)
 
+    def vectors_of(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        """The vectors of live passages; None where there is none."""
+        if self.vectors is None:
+            return [None] * len(ids)
+        numbers = [self.number(id) for id in ids]
+        try:
+            found = self.vectors.of(np.array([-1 if number is None else number for number in numbers], np.int64))
+        except _GARBLED as error:
+            raise manifests.damaged(self._folder, error) from error
+        return found
+
     def _passage(self, number: int, id: str | None = None) -> Passage:
         """A passage; ``id``, where given, is what it must be."""
         try:

@@ -58,6 +58,9 @@ class Embedded(Writing):
         refuse_encoder(encoder, _info(state), place)
         return state.search_vectors(checked(matrix, None, encoder, f"queries of {place}"), k, texts)
 
+    def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        return self._state().vectors_of(ids)
+
     def without_vectors(self) -> Iterator[Passage]:
         return self._state().without_vectors()
 

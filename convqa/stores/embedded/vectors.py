@@ -14,6 +14,7 @@ vectors, and for one query about the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,28 @@ class Vectors:
         """The numbers of the passages that have vectors."""
         numbers: NDArray[Any] = np.delete(self._rows["number"], self._dead)
         return numbers
+
+    def of(self, numbers: NDArray[np.int64]) -> list[NDArray[np.float32] | None]:
+        """The vectors of passages by number, as they are stored; None where there is none.
+
+        :raises ValueError, IndexError: if a file is garbled.
+        """
+        known, rows = self._by_number
+        places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+        found = known[places] == numbers
+        values = self.values(rows[places[found]])
+        if not np.isfinite(values).all():
+            raise ValueError("a vector has components that are no numbers")
+        each = iter(values)
+        return [next(each) if there else None for there in found]
+
+    @cached_property
+    def _by_number(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Numbers of passages in rising order, and the row of each."""
+        rows = self.live
+        numbers = self._rows["number"][rows].astype(np.int64)
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], rows[order]
 
     def best(self, queries: NDArray[np.float32], k: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
         """For each query the passages that may be among its best ``k`` (all that tie with the k-th), and their scores.

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from convqa.components.retrievers.bm25 import BM25
 from convqa.domain import Passage, Query, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError
-from convqa.stores import create_store
-from convqa.stores.base import Prf
+from convqa.stores import create_store, open_store
+from convqa.stores.base import Prf, SearchParams
 
 
 @pytest.fixture
@@ -52,14 +52,25 @@ def test_wrong_parameters_are_refused():
         BM25(top_k="many")
 
 
-def test_feedback_is_validated_and_refused_by_a_store_that_has_none(collection):
+def test_feedback_is_validated():
     assert BM25(prf={})._params().prf == Prf(10, 10, 0.5)
     assert BM25(prf={"passages": 3, "weight": 0.8})._params().prf == Prf(3, 10, 0.8)
     for wrong in ({"passages": 0}, {"terms": "9"}, {"weight": 1.5}, {"documents": 3}):
         with pytest.raises(ValidationError, match=rf"prf\.{next(iter(wrong))}"):
             BM25(prf=wrong)
-    with pytest.raises(InputError, match="cannot search with prf"):
-        BM25(collection, prf={}).warm_up()
+
+
+def test_feedback_finds_what_the_first_passages_speak_of(collection):
+    store = open_store(collection)
+    store.add([Passage("j", "In Thuringia lies Jena, too.")])
+    store.commit()
+    assert [hit.id for hit in rank(collection, "Weimar").hits] == ["w"]
+    fed = rank(collection, "Weimar", prf={"passages": 1, "weight": 0.5})
+    assert [hit.id for hit in fed.hits] == ["w", "j"]
+    # The words of the one passage that is found share the half that feedback gets.
+    query = Query("Weimar", (("weimar", 1 / 3), ("lies", 1 / 3), ("thuringia", 1 / 3)))
+    (expected,) = store.search([query], 9, SearchParams(0.82, 0.68))
+    assert [hit.score for hit in fed.hits] == [hit.score for hit in expected.hits]
 
 
 def test_without_a_collection_warming_up_says_so():

@@ -1,0 +1,110 @@
+"""What the stations with vectors share: which texts of a turn are encoded, the mean of their vectors, the encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, ConfigDict, Field, with_config
+from typing_extensions import TypedDict
+
+from convqa.domain import Query, Rewrite
+from convqa.models import Options, TextEncoder, load_encoder
+from convqa.models.options import Device, Engine, Precision
+from convqa.stores.base import Encoder
+
+Matrix = NDArray[np.float32]
+Text = Literal["question", "expanded", "rewrite"]
+"""A text of a query: its own words; these and its history terms; the self-contained question of the rewrite."""
+
+
+@with_config(ConfigDict(strict=True, extra="forbid"))
+class ModelOptions(TypedDict, total=False):
+    """How a model is run; what is left out is as in :class:`convqa.models.Options`."""
+
+    device: Device
+    precision: Precision
+    engine: Engine
+
+
+def _distinct(texts: list[Text]) -> list[Text]:
+    if len(set(texts)) < len(texts):
+        raise ValueError(f"{texts} names a text twice")
+    return texts
+
+
+Texts = Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct)]
+"""Which texts of a query are encoded; its vector is the mean of theirs."""
+
+QUESTION_AND_EXPANDED: list[Text] = ["question", "expanded"]
+"""The mean that was best of those tried without a trained rewriter (docs/benchmarks.md)."""
+
+
+class QueryEncoder:
+    """Vectors of queries: the mean, at length 1, of the unit vectors of its different texts.
+
+    Texts that are equal count once: a turn without history has the plain question's vector. The model is loaded once
+    per process, at first need.
+
+    :param name: of an encoder: a shipped one, a folder or a Hugging Face name. :param texts: which are encoded.
+    """
+
+    def __init__(self, name: str, texts: Sequence[Text], options: ModelOptions | None = None) -> None:
+        self.name = name
+        self.texts = tuple(texts)
+        self._options = Options(**(options or {}))
+        self._model: TextEncoder | None = None
+
+    @property
+    def model(self) -> TextEncoder:
+        if self._model is None:
+            self._model = load_encoder(self.name, self._options)
+        return self._model
+
+    @property
+    def encoder(self) -> Encoder:
+        """The name under which stores keep vectors of it."""
+        return named(self.model)
+
+    def identity(self) -> Mapping[str, str]:
+        return {"encoder": self.model.identity}
+
+    def encode(self, rewrites: Sequence[Rewrite], queries: Sequence[Query]) -> tuple[NDArray[np.intp], Matrix]:
+        """The places of the queries that have a text at all, and their vectors; ``rewrites[i]`` has ``queries[i]``.
+
+        Each different text of a batch is encoded once.
+        """
+        texts = [self._texts_of(rewrite, query) for rewrite, query in zip(rewrites, queries, strict=True)]
+        places = np.flatnonzero([bool(found) for found in texts])
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
+        vectors = self.model.encode(list(numbers), role="query")
+        means = [vectors[[numbers[text] for text in texts[place]]].mean(axis=0) for place in places]
+        return places, unit(np.stack(means)) if means else vectors[:0]
+
+    def _texts_of(self, rewrite: Rewrite, query: Query) -> list[str]:
+        made = {"question": query.text.strip(), "expanded": expanded(query), "rewrite": rewrite.text.strip()}
+        return list(dict.fromkeys(made[name] for name in self.texts if made[name]))
+
+
+def named(model: TextEncoder) -> Encoder:
+    """An encoder as stores know it."""
+    return Encoder(model.name, model.checksum, model.dimension)
+
+
+def expanded(query: Query) -> str:
+    """A query in words: its text, then its terms, whatever they weigh.
+
+    >>> expanded(Query("Who wrote it?", (("Faust", 0.3), ("Weimar", 0.3))))
+    'Who wrote it? Faust Weimar'
+    """
+    return " ".join([query.text.strip(), *(term for term, weight in query.terms if weight > 0)]).strip()
+
+
+def unit(matrix: NDArray[Any]) -> Matrix:
+    """Rows at length 1; a row of zeros stays."""
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    rows: Matrix = (matrix / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return rows

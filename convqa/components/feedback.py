@@ -1,0 +1,100 @@
+"""Pseudo-relevance feedback: a query again, with what the first passages that it found have in common.
+
+Words: RM3 (Abdul-Jaleel et al., TREC 2004) as Anserini's Rm3Reranker computes it: each passage's ``terms`` most
+frequent tokens, as shares of their sum, weighted by the passage's score; of their sums the ``terms`` best, to a sum of
+1, mixed with the query's own weights. It reads texts, so that it serves every store. What differs: a word is too common
+to be a feedback term by convqa's own table of idf (more than a tenth of its texts have it), not by the collection's
+document frequencies, and stop words of the long list never are.
+
+Vectors: Rocchio's (weight x query + (1 - weight) x mean of the passages, at length 1), as in Li et al., "Pseudo
+Relevance Feedback with Deep Language Models and Dense Retrievers", TOIS 2023.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convqa.domain import Passage, Query, Ranking
+from convqa.stores.base import Prf, Stopwords
+from convqa.text.analysis import Analyzer, analyzer, weigh
+from convqa.text.cache import remembered
+from convqa.text.idf import idf
+from convqa.text.whole import whole_text
+
+_TOO_COMMON = math.log(10)
+_SHORTEST, _LONGEST = 2, 20
+_NUMBER_OR_WORD = re.compile(r"\w+")
+
+
+def expand(query: Query, found: Ranking, prf: Prf, language: str, stopwords: Stopwords = "default") -> Query:
+    """The query with feedback terms: its own words and weights stay, those terms are added in proportion.
+
+    :param found: the query's ranking, with the passages of its first ``prf.passages`` hits.
+    """
+    own = weigh(query, analyzer(language), stopwords)
+    model = relevance_model(found, prf, language)
+    if not own or not model or prf.weight == 1:
+        return query
+    if prf.weight == 0:
+        return Query("", tuple(model.items()), query.weight)
+    # weight x own / |own| + (1 - weight) x model, times |own| / weight: the same order, and the query's words keep 1.
+    share = (1 - prf.weight) / prf.weight * sum(own.values())
+    return Query(query.text, (*query.terms, *((word, share * part) for word, part in model.items())), query.weight)
+
+
+def relevance_model(found: Ranking, prf: Prf, language: str) -> Mapping[str, float]:
+    """Word -> probability, of the ``prf.terms`` best; a word stands for all that have its stem."""
+    weights: dict[str, float] = {}
+    written: dict[str, str] = {}
+    for hit in found.hits[: prf.passages]:
+        counts = {} if hit.passage is None else _most_frequent(hit.passage, prf.terms, language)
+        total = sum(count for count, _ in counts.values())
+        for token, (count, word) in counts.items():
+            weights[token] = weights.get(token, 0.0) + count / total * hit.score
+            written.setdefault(token, word)
+    best = sorted(weights, key=lambda token: (-weights[token], token))[: prf.terms]
+    whole = sum(weights[token] for token in best)
+    return {written[token]: weights[token] / whole for token in best} if whole > 0 else {}
+
+
+def rocchio(matrix: NDArray[Any], passages: Sequence[NDArray[Any]], weight: float) -> NDArray[Any]:
+    """Rows of queries, each mixed with the mean of its passages' vectors (which may be none); not yet at length 1."""
+    means = [vectors.mean(axis=0) if len(vectors) else row for row, vectors in zip(matrix, passages, strict=True)]
+    mixed: NDArray[Any] = weight * matrix + (1 - weight) * np.array(means).reshape(matrix.shape)
+    return mixed
+
+
+def _most_frequent(passage: Passage, most: int, language: str) -> dict[str, tuple[int, str]]:
+    """The ``most`` most frequent tokens of a passage, ties by token, with how often and as which word they occur."""
+    counted = _counted(whole_text(passage), language)
+    best = sorted(counted, key=lambda token: (-counted[token][0], token))[:most]
+    return {token: counted[token] for token in best}
+
+
+@remembered(4096)
+def _counted(text: str, language: str) -> Mapping[str, tuple[int, str]]:
+    """Token -> occurrences and a word that has it, for tokens that may be feedback terms."""
+    analysis = analyzer(language)
+    counted: dict[str, tuple[int, str]] = {}
+    for word, count in Counter(analysis.words(text)).items():
+        if _may_be_term(word, analysis, language):
+            for token in analysis.tokens(word):
+                before, first = counted.get(token, (0, word))
+                counted[token] = before + count, first
+    return counted
+
+
+def _may_be_term(word: str, analysis: Analyzer, language: str) -> bool:
+    return (
+        _SHORTEST <= len(word) <= _LONGEST
+        and word not in analysis.long_stopwords
+        and _NUMBER_OR_WORD.fullmatch(word) is not None
+        and idf(word, language) >= _TOO_COMMON
+    )

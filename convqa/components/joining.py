@@ -1,0 +1,70 @@
+"""What the joiners share: named inputs with weights, and passages for the first hits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, ConfigDict, Field, validate_call
+
+from convqa.components.base import with_passages
+from convqa.domain import Ranking
+from convqa.stores import open_store
+from convqa.stores.base import Store
+
+
+def _sockets(names: list[str]) -> list[str]:
+    wrong = [name for name in names if not name.isidentifier()]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is not a socket name: letters, digits and _ only, as in 'sparse'")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{names} names an input twice")
+    return names
+
+
+class Weighing:
+    """The other half of a joiner that fuses weighted rankings.
+
+    :param inputs: names of the ranking sockets, at least two, as in ``[sparse, dense]``.
+    :param weights: input -> weight; an input that is not named weighs 1.
+    :param top_k: passages in a ranking.
+    :param texts: how many of the first hits carry their passage; those that no input attached are fetched.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        inputs: Annotated[list[str], Field(min_length=2), AfterValidator(_sockets)],
+        weights: dict[str, Annotated[float, Field(gt=0)]] | None = None,
+        top_k: Annotated[int, Field(ge=1)] = 100,
+        texts: Annotated[int, Field(ge=0)] = 20,
+        collection: str | None = None,
+    ) -> None:
+        strangers = ", ".join(map(repr, sorted(set(weights or {}) - set(inputs))))
+        if strangers:
+            raise ValueError(f"weights names {strangers}, but its inputs are {inputs}")
+        self.inputs = inputs
+        self.weights = weights
+        self.top_k = top_k
+        self.texts = texts
+        self.collection = collection
+        self._store: Store | None = None
+        self._declare(inputs)
+
+    def _declare(self, inputs: Sequence[str]) -> None:
+        """See :class:`convqa.components.base.Joiner`."""
+        super()._declare(inputs)  # type: ignore[misc]
+
+    def _mixed(self, parts: Sequence[tuple[float, Ranking]]) -> Ranking:
+        """One ranking of weighted ones."""
+        raise NotImplementedError
+
+    def warm_up(self) -> None:
+        if self._store is None and self.collection is not None:
+            self._store = open_store(self.collection)
+
+    def join(self, rankings: Mapping[str, Ranking]) -> Ranking:
+        weights = self.weights or {}
+        parts = [(weights.get(name, 1.0), rankings[name]) for name in self.inputs]
+        fused = self._mixed(parts)
+        return fused if self._store is None else with_passages(fused, self.texts, self._store.fetch)

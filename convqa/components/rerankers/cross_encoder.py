@@ -1,0 +1,86 @@
+"""The first hits in the order of a model that reads question and passage together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Reranker
+from convqa.components.encoding import ModelOptions
+from convqa.components.reranking import Reordering
+from convqa.domain import Ranking, Rewrite, Turn
+from convqa.models import Options, PairScorer, load_pair_scorer
+from convqa.text.whole import whole_text
+
+
+@component
+class CrossEncoder(Reordering, Reranker):
+    """Reorder by a cross-encoder's score of (rewritten question, passage). Needs the extra ``models``.
+
+    Slow: a model of six layers scores some hundred passages a second on two cores. A ranking for a question without
+    words stays as it is, and a hit whose passage is not known stays behind the others.
+
+    :param model: a folder or a Hugging Face name, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
+    :param depth: how many of the first hits are reordered; the others stay behind them.
+    :param top_k: passages in a ranking; None = as many as there were.
+    :param weight: of the model's score; below 1, (1 - weight) x the old score is added, both brought to 0 to 1 first.
+    :param texts: how many top hits carry their passage for the stations behind.
+    :param options: ``device``, ``precision`` and ``engine`` of the model.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        model: Annotated[str, Field(min_length=1)],
+        collection: str | None = None,
+        depth: Annotated[int, Field(ge=1)] = 100,
+        top_k: Annotated[int, Field(ge=1)] | None = None,
+        weight: Annotated[float, Field(gt=0, le=1)] = 1.0,
+        texts: Annotated[int, Field(ge=0)] = 20,
+        options: ModelOptions | None = None,
+    ) -> None:
+        self.model = model
+        self.collection = collection
+        self.depth = depth
+        self.top_k = top_k
+        self.weight = weight
+        self.texts = texts
+        self.options = options
+        self._scorer: PairScorer | None = None
+
+    def warm_up(self) -> None:
+        self._open()
+        self._loaded()
+
+    def identity(self) -> Mapping[str, str]:
+        return {"cross-encoder": self._loaded().identity}
+
+    def rerank_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+    ) -> Sequence[Ranking]:
+        self.warm_up()
+        pairs = [_pairs(*row) for row in zip(rewrites, self._heads(rankings), strict=True)]
+        distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values()))
+        found = dict(zip(distinct, map(float, self._loaded().score(distinct)), strict=True)) if distinct else {}
+        ordered = [
+            self._reordered(ranking, {id: found[pair] for id, pair in some.items()}, self.weight)
+            for ranking, some in zip(rankings, pairs, strict=True)
+        ]
+        return self._with_texts(ordered)
+
+    def _loaded(self) -> PairScorer:
+        if self._scorer is None:
+            self._scorer = load_pair_scorer(self.model, Options(**(self.options or {})))
+        return self._scorer
+
+
+def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:
+    """Hit -> what the model reads, for hits whose passages are known."""
+    question = rewrite.text.strip()
+    return {hit.id: (question, whole_text(hit.passage)) for hit in head.hits if question and hit.passage is not None}

@@ -1,0 +1,114 @@
+"""The first hits in the order of the cosine between the query's vector and theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, cast
+
+import numpy as np
+from haystack import component
+from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Reranker
+from convqa.components.encoding import QUESTION_AND_EXPANDED, ModelOptions, QueryEncoder, Texts
+from convqa.components.reranking import Reordering
+from convqa.domain import Ranking, Rewrite, Turn
+from convqa.stores.base import WritableStore
+from convqa.text.whole import whole_text
+
+
+@component
+class Encoder(Reordering, Reranker):
+    """Reorder by vectors, at the cost of one query vector where the collection has those of the encoder.
+
+    Where it has none, or another's, the passages are encoded, each once per batch. A hit without a vector, or whose
+    passage is not known, stays behind the others. A rewrite with several queries counts each by its weight.
+
+    :param depth: how many of the first hits are reordered; the others stay behind them.
+    :param top_k: passages in a ranking; None = as many as there were.
+    :param encoder, vectors, options: as of the retriever ``dense``.
+    :param weight: of the cosine; below 1, (1 - weight) x the old score is added, both brought to 0 to 1 first.
+    :param texts: how many top hits carry their passage for the stations behind.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        collection: str | None = None,
+        depth: Annotated[int, Field(ge=1)] = 100,
+        top_k: Annotated[int, Field(ge=1)] | None = None,
+        encoder: Annotated[str, Field(min_length=1)] = "encoder",
+        vectors: Texts = QUESTION_AND_EXPANDED,
+        weight: Annotated[float, Field(gt=0, le=1)] = 1.0,
+        texts: Annotated[int, Field(ge=0)] = 20,
+        options: ModelOptions | None = None,
+    ) -> None:
+        self.collection = collection
+        self.depth = depth
+        self.top_k = top_k
+        self.encoder = encoder
+        self.vectors = vectors
+        self.weight = weight
+        self.texts = texts
+        self.options = options
+        self._queries = QueryEncoder(encoder, vectors, options)
+
+    def warm_up(self) -> None:
+        self._open()
+        _ = self._queries.model
+
+    def identity(self) -> Mapping[str, str]:
+        return self._queries.identity()
+
+    def rerank_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+    ) -> Sequence[Ranking]:
+        self.warm_up()
+        asked = self._query_vectors(rewrites)
+        known = self._passage_vectors(rankings)
+        ordered = [
+            self._reordered(ranking, {} if vector is None else _cosines(ids, vector, known), self.weight)
+            for ranking, ids, vector in zip(rankings, self._first_ids(rankings), asked, strict=True)
+        ]
+        return self._with_texts(ordered)
+
+    def _query_vectors(self, rewrites: Sequence[Rewrite]) -> list[NDArray[Any] | None]:
+        """For each rewrite the weighted sum of its queries' vectors; None where none has a word."""
+        owners = [place for place, rewrite in enumerate(rewrites) for _ in rewrite.queries]
+        queries = [query for rewrite in rewrites for query in rewrite.queries]
+        places, matrix = self._queries.encode([rewrites[owner] for owner in owners], queries)
+        summed: list[NDArray[Any] | None] = [None] * len(rewrites)
+        for place, vector in zip(places, matrix, strict=True):
+            before = summed[owners[place]]
+            part = queries[place].weight * vector
+            summed[owners[place]] = part if before is None else before + part
+        return summed
+
+    def _first_ids(self, rankings: Sequence[Ranking]) -> list[list[str]]:
+        return [[hit.id for hit in ranking.hits[: self.depth]] for ranking in rankings]
+
+    def _passage_vectors(self, rankings: Sequence[Ranking]) -> Mapping[str, NDArray[Any]]:
+        """Id -> vector of the first passages: as the collection has them, else made now."""
+        if self._store is None or self._store.info().encoder != self._queries.encoder:
+            return self._encoded(self._heads(rankings))
+        # A store with vectors is one that convqa writes.
+        store = cast(WritableStore, self._store)
+        ids = list(dict.fromkeys(id for some in self._first_ids(rankings) for id in some))
+        return {id: found for id, found in zip(ids, store.vectors(ids), strict=True) if found is not None}
+
+    def _encoded(self, heads: Sequence[Ranking]) -> Mapping[str, NDArray[Any]]:
+        passages = {hit.id: hit.passage for head in heads for hit in head.hits if hit.passage is not None}
+        if not passages:
+            return {}
+        vectors = self._queries.model.encode([whole_text(passage) for passage in passages.values()], role="passage")
+        return dict(zip(passages, vectors, strict=True))
+
+
+def _cosines(ids: Sequence[str], vector: NDArray[Any], known: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+    """Id -> cosine, for passages that have a vector."""
+    length = float(np.linalg.norm(vector)) or 1.0
+    return {id: float(known[id] @ vector) / length for id in ids if id in known}

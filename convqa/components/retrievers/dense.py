@@ -1,0 +1,127 @@
+"""Nearest passages to the vector of a query, over a collection that has vectors of the same encoder."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Annotated, cast
+
+import numpy as np
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call, with_config
+from typing_extensions import TypedDict
+
+from convqa.components.base import Retriever
+from convqa.components.encoding import QUESTION_AND_EXPANDED, Matrix, ModelOptions, QueryEncoder, Texts, unit
+from convqa.components.feedback import rocchio
+from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
+from convqa.stores import open_store
+from convqa.stores.base import Store, WritableStore, refuse_encoder
+from convqa.stores.url import redact
+
+logger = logging.getLogger(__name__)
+
+
+@with_config(ConfigDict(strict=True, extra="forbid"))
+class VectorFeedback(TypedDict, total=False):
+    """Feedback of vectors; what is left out is 3 ``passages`` and a ``weight`` of .5 for the query itself."""
+
+    passages: Annotated[int, Field(ge=1)]
+    weight: Annotated[float, Field(ge=0, le=1)]
+
+
+@component
+class Dense(Retriever):
+    """Rank passages by the inner product of their vectors with that of the query (cosine, as all have length 1).
+
+    A query's vector is the mean of those of the texts that ``vectors`` names, at length 1: ``question`` (the query's
+    words), ``expanded`` (these and its history terms), ``rewrite`` (the rewritten question). A query without words
+    finds nothing. There is no ``filter``: vectors are searched without the meta fields of their passages. The
+    collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
+
+    :param top_k: passages in a ranking. :param encoder: a shipped one, a folder or a Hugging Face name.
+    :param vectors: which texts of a query are encoded.
+    :param prf: vector feedback: search again with weight (.5) x query + (1 - weight) x mean of the first
+        ``passages`` (3) passages; ``{}`` is feedback with these defaults.
+    :param texts: how many top hits carry their passage for the stations behind.
+    :param options: ``device``, ``precision`` and ``engine`` of the encoder.
+    """
+
+    needs_collection = True
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        collection: str | None = None,
+        top_k: Annotated[int, Field(ge=1)] = 100,
+        encoder: Annotated[str, Field(min_length=1)] = "encoder",
+        vectors: Texts = QUESTION_AND_EXPANDED,
+        prf: VectorFeedback | None = None,
+        texts: Annotated[int, Field(ge=0)] = 20,
+        options: ModelOptions | None = None,
+    ) -> None:
+        self.collection = collection
+        self.top_k = top_k
+        self.encoder = encoder
+        self.vectors = vectors
+        self.prf = prf
+        self.texts = texts
+        self.options = options
+        self._queries = QueryEncoder(encoder, vectors, options)
+        self._store: Store | None = None
+
+    def warm_up(self) -> None:
+        """Open the collection and load the encoder.
+
+        :raises InputError: if the collection has no vectors, or those of another encoder.
+        """
+        if self._store is None:
+            store = open_store(self.collection)
+            info, place = store.info(), f"collection {redact(str(self.collection))}"
+            refuse_encoder(self._queries.encoder, info, place)
+            if info.vectors < info.count:
+                logger.warning(
+                    "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "
+                    "--collection URL --vectors %s adds them",
+                    place, info.vectors, info.count, self.encoder,
+                )  # fmt: skip
+            self._store = store
+
+    def wanted_encoder(self) -> str | None:
+        return self.encoder
+
+    def identity(self) -> Mapping[str, str]:
+        return self._queries.identity()
+
+    def search_rewritten(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
+    ) -> Sequence[Ranking]:
+        self.warm_up()
+        places, matrix = self._queries.encode(rewrites, queries)
+        if self.prf is not None and len(places):
+            matrix = self._fed_back(matrix, self.prf)
+        rankings = [Ranking()] * len(queries)
+        found = self._near(matrix, self.top_k, self.texts) if len(places) else []
+        for place, ranking in zip(places, found, strict=True):
+            rankings[place] = ranking
+        return rankings
+
+    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
+        self.warm_up()
+        assert self._store is not None
+        return self._store.fetch(ids)
+
+    def _near(self, matrix: Matrix, k: int, texts: int) -> list[Ranking]:
+        assert self._store is not None
+        return self._store.search_vectors(matrix, k, self._queries.encoder, texts)
+
+    def _fed_back(self, matrix: Matrix, prf: VectorFeedback) -> Matrix:
+        first = self._near(matrix, prf.get("passages", 3), 0)
+        # A store with vectors is one that convqa writes.
+        ids = list(dict.fromkeys(hit.id for ranking in first for hit in ranking.hits))
+        vectors = dict(zip(ids, cast(WritableStore, self._store).vectors(ids), strict=True))
+        given = [np.array([vectors[hit.id] for hit in ranking.hits], np.float32) for ranking in first]
+        return unit(rocchio(matrix, given, prf.get("weight", 0.5)))

@@ -1,0 +1,129 @@
+"""Words and vectors together: BM25's ranking and that of the query's vector, made one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call, with_config
+from typing_extensions import TypedDict
+
+from convqa.components.base import Retriever
+from convqa.components.encoding import QUESTION_AND_EXPANDED, ModelOptions, Texts
+from convqa.components.rankings import FUSIONS, attach
+from convqa.components.retrievers.bm25 import BM25, Feedback
+from convqa.components.retrievers.dense import Dense, VectorFeedback
+from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
+from convqa.stores.base import Stopwords
+from convqa.text.bm25 import K1, B
+
+
+@with_config(ConfigDict(strict=True, extra="forbid"))
+class Weights(TypedDict, total=False):
+    """What each ranking counts; 1 where it is not named."""
+
+    sparse: Annotated[float, Field(gt=0)]
+    dense: Annotated[float, Field(gt=0)]
+
+
+@with_config(ConfigDict(strict=True, extra="forbid"))
+class Depths(TypedDict, total=False):
+    """How many passages each ranking gives; ``top_k`` where it is not named."""
+
+    sparse: Annotated[int, Field(ge=1)]
+    dense: Annotated[int, Field(ge=1)]
+
+
+@with_config(ConfigDict(strict=True, extra="forbid"))
+class BothFeedbacks(TypedDict, total=False):
+    """Feedback of either ranking, as its own retriever takes it."""
+
+    sparse: Feedback
+    dense: VectorFeedback
+
+
+@component
+class Hybrid(Retriever):
+    """Fuse two rankings of each query: ``sparse``, by BM25, and ``dense``, by vector.
+
+    The same as the retrievers ``bm25`` and ``dense`` with a joiner behind them, in one node, so that it can take the
+    place of any retriever. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
+
+    :param top_k: passages in a ranking.
+    :param fusion: ``rrf``: sum of weight / (60 + rank); ``interpolation``: sum of weight x score, each ranking's
+        scores brought to 0 to 1 first.
+    :param weights: of the rankings, as in ``{sparse: 1.0, dense: 1.0}``. :param depth: passages of each.
+    :param encoder, vectors: as of ``dense``. :param k1, b, title_weight: as of ``bm25``.
+    :param stopwords: as of ``bm25``, but that the long list is the default.
+    :param prf: feedback of each ranking: ``{sparse: {...}, dense: {...}}`` as of ``bm25`` and ``dense``.
+    :param texts: how many top hits carry their passage for the stations behind.
+    :param options: ``device``, ``precision`` and ``engine`` of the encoder.
+    """
+
+    needs_collection = True
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        collection: str | None = None,
+        top_k: Annotated[int, Field(ge=1)] = 100,
+        fusion: Literal["rrf", "interpolation"] = "rrf",
+        weights: Weights | None = None,
+        depth: Depths | None = None,
+        encoder: Annotated[str, Field(min_length=1)] = "encoder",
+        vectors: Texts = QUESTION_AND_EXPANDED,
+        k1: Annotated[float, Field(ge=0)] | None = K1,
+        b: Annotated[float, Field(ge=0, le=1)] | None = B,
+        title_weight: Annotated[float, Field(ge=0)] | None = None,
+        stopwords: Stopwords = "long",
+        prf: BothFeedbacks | None = None,
+        texts: Annotated[int, Field(ge=0)] = 20,
+        options: ModelOptions | None = None,
+    ) -> None:
+        self.collection = collection
+        self.top_k = top_k
+        self.fusion = fusion
+        self.weights = weights
+        self.depth = depth
+        self.encoder = encoder
+        self.vectors = vectors
+        self.k1 = k1
+        self.b = b
+        self.title_weight = title_weight
+        self.stopwords = stopwords
+        self.prf = prf
+        self.texts = texts
+        self.options = options
+        depths, feedback = depth or {}, prf or {}
+        self._sparse = BM25(
+            collection, depths.get("sparse", top_k), k1, b, title_weight, stopwords, texts=0, prf=feedback.get("sparse")
+        )
+        self._dense = Dense(
+            collection, depths.get("dense", top_k), encoder, vectors, feedback.get("dense"), texts=0, options=options
+        )
+
+    def warm_up(self) -> None:
+        self._dense.warm_up()
+        self._sparse.warm_up()
+
+    def wanted_encoder(self) -> str | None:
+        return self.encoder
+
+    def identity(self) -> Mapping[str, str]:
+        return self._dense.identity()
+
+    def search_rewritten(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
+    ) -> Sequence[Ranking]:
+        weights, fuse = self.weights or {}, FUSIONS[self.fusion]
+        sparse = self._sparse.search(turns, queries)
+        dense = self._dense.search_rewritten(turns, rewrites, queries)
+        fused = [
+            fuse([(weights.get("sparse", 1.0), one), (weights.get("dense", 1.0), two)], self.top_k)
+            for one, two in zip(sparse, dense, strict=True)
+        ]
+        return attach(fused, self.texts, self.fetch)
+
+    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
+        return self._sparse.fetch(ids)

@@ -1,0 +1,87 @@
+"""Vectors into a collection: each passage that has none is encoded, in commits, so that a load that ended goes on."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from convqa.components.encoding import named
+from convqa.domain import Passage
+from convqa.errors import InputError
+from convqa.indexing.build import Progress
+from convqa.models import TextEncoder
+from convqa.stores import exists, open_store
+from convqa.stores.base import Info, VectorOptions, WritableStore, told
+from convqa.stores.url import redact
+from convqa.text.whole import whole_text
+
+_AT_ONCE = 256
+"""Passages that are encoded together, sorted by length."""
+
+_COMMIT = 20 * _AT_ONCE
+"""Passages of a commit: what a load that is killed may lose, less than a minute's work on two cores."""
+
+
+def add_vectors(
+    url: str, model: TextEncoder, options: VectorOptions | None = None, progress: Progress | None = None
+) -> Info:
+    """Give every passage of a collection that has no vector its own, of title and text together.
+
+    What was committed stays when the work ends early, and the same call goes on from there.
+
+    :param options: how the first vectors are kept (None: the defaults); later ones may leave them out.
+    :raises InputError: for a collection that keeps no vectors, or has those of another encoder, or others options.
+    """
+    store = _writable(url, model)
+    try:
+        if options is not None and store.info().encoder is not None:
+            # Says at once what options the collection refuses.
+            _add(store, [], model, options)
+        _fill(store, model, options, progress)
+    except BaseException:
+        # What was not committed is dropped.
+        store.close()
+        raise
+    return store.info()
+
+
+def refuse_vectors(url: str, model: TextEncoder) -> None:
+    """Raise unless the collection at a URL, if there is one, can take vectors of this encoder.
+
+    :raises InputError: for an engine without vectors, or vectors of another encoder.
+    """
+    if exists(url):
+        _writable(url, model)
+
+
+def _fill(store: WritableStore, model: TextEncoder, options: VectorOptions | None, progress: Progress | None) -> None:
+    info = store.info()
+    done = waiting = 0
+    missing = store.without_vectors()
+    while some := list(islice(missing, _AT_ONCE)):
+        _add(store, some, model, options)
+        done, waiting = done + len(some), waiting + len(some)
+        if waiting >= _COMMIT:
+            store.commit()
+            waiting = 0
+        if progress is not None:
+            progress(done, info.count - info.vectors)
+    store.commit()
+
+
+def _writable(url: str, model: TextEncoder) -> WritableStore:
+    store, place = open_store(url), f"collection {redact(url)}"
+    info = store.info()
+    if not isinstance(store, WritableStore) or not {"write", "vectors"} <= info.capabilities:
+        raise InputError(f"{place} ({info.engine}) cannot be given vectors: convqa did not make it, or only reads it.")
+    if info.encoder not in {None, named(model)}:
+        raise InputError(
+            f"{place} has vectors of {told(info.encoder)}; found the encoder {told(named(model))}. Give the "
+            "collection's own, or index the passages anew with --replace."
+        )
+    return store
+
+
+def _add(store: WritableStore, passages: list[Passage], model: TextEncoder, options: VectorOptions | None) -> None:
+    texts = [whole_text(passage) for passage in passages]
+    matrix = model.encode(texts, role="passage")
+    store.add_vectors([passage.id for passage in passages], matrix, named(model), options)

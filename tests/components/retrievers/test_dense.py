@@ -1,0 +1,131 @@
+"""Nearest passages over a real collection on disk, by the encoder that ships."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from convqa.components.encoding import named, unit
+from convqa.components.retrievers.dense import Dense
+from convqa.domain import Passage, Query, Rewrite, Rewrites, Turn, TurnId, Turns
+from convqa.errors import InputError
+from convqa.indexing import add_vectors
+from convqa.models import load_encoder
+from convqa.stores import create_store, open_store
+
+PASSAGES = [
+    Passage("g", "Goethe wrote the play Faust.", title="Goethe"),
+    Passage("s", "Schiller wrote The Robbers, a drama."),
+    Passage("w", "Weimar is a town in Thuringia."),
+    Passage("z", "Zebras are striped animals of Africa."),
+]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    url = str(tmp_path_factory.mktemp("dense") / "collection")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+    add_vectors(url, load_encoder("encoder"))
+    return url
+
+
+def rank(collection, *queries, rewrite="", **options):
+    turns = Turns((Turn(TurnId(1, 1), "q"),))
+    (ranking,) = Dense(collection, **options).run(turns, Rewrites((Rewrite(rewrite, queries),)))["rankings"]
+    return ranking
+
+
+def scores(ranking):
+    return {hit.id: hit.score for hit in ranking.hits}
+
+
+def test_scores_are_cosines_with_title_and_text(collection):
+    ranking = rank(collection, Query("Which animals have stripes?"))
+    model = load_encoder("encoder")
+    asked = model.encode(["Which animals have stripes?"], role="query")[0]
+    texts = ["Goethe\nGoethe wrote the play Faust.", *(passage.text for passage in PASSAGES[1:])]
+    expected = dict(zip("gswz", (model.encode(texts, role="passage") @ asked).tolist(), strict=True))
+    assert ranking.hits[0].id == "z"
+    assert scores(ranking) == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_texts_that_are_named_are_encoded(collection):
+    query = Query("Who wrote it?", (("zebras", 0.3), ("Africa", 0.3)))
+    assert rank(collection, query, vectors=["question"]).hits[0].id in {"g", "s"}
+    assert rank(collection, query, vectors=["expanded"]).hits[0].id == "z"
+    assert rank(collection, query, rewrite="Which town is in Thuringia?", vectors=["rewrite"]).hits[0].id == "w"
+
+
+def test_parameters(collection):
+    ranking = rank(collection, Query("zebras"), top_k=2, texts=1)
+    assert [hit.passage is None for hit in ranking.hits] == [False, True]
+    assert rank(collection, Query("")).hits == ()
+
+
+def test_several_queries_are_fused_by_their_weights(collection):
+    ranking = rank(collection, Query("zebras"), Query("Weimar", weight=2.0), texts=1)
+    assert ranking.hits[0].id == "w" and ranking.hits[0].passage == PASSAGES[2]
+
+
+def test_feedback_mixes_the_query_with_the_vectors_that_it_found(collection):
+    query = Query("Who wrote plays?")
+    plain = rank(collection, query, vectors=["question"])
+    fed = rank(collection, query, vectors=["question"], prf={"passages": 2, "weight": 0.6})
+    model = load_encoder("encoder")
+    first = np.array(open_store(collection).vectors([hit.id for hit in plain.hits[:2]]))
+    asked = unit((0.6 * model.encode([query.text], role="query") + 0.4 * first.mean(axis=0)).astype(np.float32))
+    (expected,) = open_store(collection).search_vectors(asked, 4, named(model))
+    assert scores(fed) == pytest.approx(scores(expected), abs=1e-4) != pytest.approx(scores(plain), abs=1e-3)
+
+
+def test_another_encoders_collection_and_one_without_vectors_are_refused(tmp_path):
+    url = str(tmp_path / "c")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+    with pytest.raises(InputError, match="has no vectors; add them with convqa index --vectors"):
+        Dense(url).warm_up()
+    model = load_encoder("encoder")
+    other = type(named(model))("another", "f" * 64, 3)
+    writable = open_store(url)
+    writable.add_vectors(["g"], np.eye(1, 3, dtype=np.float32), other)
+    writable.commit()
+    with pytest.raises(InputError, match="has vectors of another"):
+        Dense(url).warm_up()
+
+
+def test_a_collection_with_some_vectors_only_is_told(tmp_path, caplog):
+    url = str(tmp_path / "c")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES[:2])
+    add_vectors(url, load_encoder("encoder"))
+    writable = open_store(url)
+    writable.add(PASSAGES[2:])
+    writable.commit()
+    with caplog.at_level(logging.WARNING, "convqa"):
+        Dense(url).warm_up()
+    assert "vectors of 2 of its 4 passages" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vectors": []}, "at least 1 item"),
+        ({"vectors": ["answer"]}, "vectors"),
+        ({"vectors": ["question", "question"]}, "names a text twice"),
+        ({"prf": {"terms": 3}}, "prf.terms"),
+        ({"options": {"device": "tpu"}}, "options.device"),
+        ({"encoder": ""}, "encoder"),
+    ],
+)
+def test_wrong_parameters_are_refused(options, message):
+    with pytest.raises(ValidationError, match=message):
+        Dense(**options)
+
+
+def test_without_a_collection_warming_up_says_so():
+    with pytest.raises(InputError, match="no collection is given"):
+        Dense().warm_up()

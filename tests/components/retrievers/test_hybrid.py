@@ -1,0 +1,89 @@
+"""Two rankings made one: the same as the two retrievers by themselves with a joiner behind them."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from convqa.components.joiners.interpolation import Interpolation
+from convqa.components.joiners.rrf import RRF
+from convqa.components.retrievers.bm25 import BM25
+from convqa.components.retrievers.dense import Dense
+from convqa.components.retrievers.hybrid import Hybrid
+from convqa.domain import Passage, Query, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
+from convqa.indexing import add_vectors
+from convqa.models import load_encoder
+from convqa.stores import create_store
+
+PASSAGES = [
+    Passage("g", "Goethe wrote the play Faust.", title="Goethe"),
+    Passage("s", "Schiller wrote The Robbers, a drama."),
+    Passage("w", "Weimar is a town in Thuringia."),
+    Passage("z", "Zebras are striped animals of Africa."),
+]
+TURNS = Turns((Turn(TurnId(1, 1), "q"), Turn(TurnId(1, 2), "q")))
+REWRITES = Rewrites(
+    (
+        Rewrite("Who wrote Faust?", (Query("Who wrote it?", (("Faust", 0.3),)),)),
+        Rewrite("", (Query("animals with stripes"),)),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    url = str(tmp_path_factory.mktemp("hybrid") / "collection")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+    add_vectors(url, load_encoder("encoder"))
+    return url
+
+
+def rank(retriever):
+    return retriever.run(TURNS, REWRITES)["rankings"].items
+
+
+@pytest.mark.parametrize(("fusion", "joiner"), [("rrf", RRF), ("interpolation", Interpolation)])
+def test_it_is_the_two_retrievers_and_a_joiner(collection, fusion, joiner):
+    weights = {"sparse": 0.4, "dense": 2.0}
+    one, two = rank(BM25(collection, top_k=3, stopwords="long")), rank(Dense(collection, top_k=2))
+    made = joiner(inputs=["sparse", "dense"], weights=weights, texts=2, collection=collection, top_k=3)
+    made.warm_up()
+    expected = made.run(sparse=Rankings(one), dense=Rankings(two))["rankings"].items
+    hybrid = Hybrid(collection, top_k=3, fusion=fusion, weights=weights, depth={"sparse": 3, "dense": 2}, texts=2)
+    for ours, theirs in zip(rank(hybrid), expected, strict=True):
+        assert [(hit.id, hit.score) for hit in ours.hits] == [(hit.id, hit.score) for hit in theirs.hits]
+        assert [hit.passage is not None for hit in ours.hits] == [True, True, False][: len(ours.hits)]
+
+
+def test_defaults_weigh_both_alike_and_drop_the_long_list_of_stop_words(collection):
+    first, second = rank(Hybrid(collection))
+    assert first.hits[0].id == "g" and first.hits[0].score == pytest.approx(2 / 61)
+    assert second.hits[0].id == "z"
+    assert rank(Hybrid(collection, vectors=["question"], depth={"dense": 1}))[1].hits[0].passage == PASSAGES[3]
+
+
+def test_feedback_reaches_either_ranking(collection):
+    one, two = {"passages": 1, "terms": 5}, {"passages": 1, "weight": 0.2}
+    hybrid = Hybrid(collection, stopwords="default", prf={"sparse": one, "dense": two})
+    expected = RRF(inputs=["sparse", "dense"]).run(
+        sparse=Rankings(rank(BM25(collection, prf=one))), dense=Rankings(rank(Dense(collection, prf=two)))
+    )["rankings"]
+    assert [[hit.id for hit in ranking.hits] for ranking in rank(hybrid)] == [
+        [hit.id for hit in ranking.hits] for ranking in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": {"lexical": 1.0}}, "weights.lexical"),
+        ({"weights": {"dense": 0.0}}, "weights.dense"),
+        ({"depth": {"dense": 0}}, "depth.dense"),
+        ({"fusion": "sum"}, "fusion"),
+        ({"prf": {"sparse": {"passages": 0}}}, "prf.sparse.passages"),
+    ],
+)
+def test_wrong_parameters_are_refused(options, message):
+    with pytest.raises(ValidationError, match=message):
+        Hybrid(**options)

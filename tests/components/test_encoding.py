@@ -1,0 +1,72 @@
+"""Which texts of a query are encoded, and the mean of their vectors, with the encoder that ships."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from convqa.components.encoding import QueryEncoder
+from convqa.domain import Query, Rewrite
+from convqa.models import load_encoder
+
+QUESTION, TERMS = "Who wrote it?", (("Faust", 0.3), ("Weimar", 0.3))
+
+
+def encode(texts, *rows):
+    places, matrix = QueryEncoder("encoder", texts).encode(*zip(*rows, strict=True))
+    return places.tolist(), matrix
+
+
+def vectors(*texts):
+    return load_encoder("encoder").encode(texts, role="query")
+
+
+def mean(*texts):
+    summed = vectors(*texts).sum(axis=0)
+    return summed / np.linalg.norm(summed)
+
+
+@pytest.mark.parametrize(
+    ("texts", "encoded"),
+    [
+        (["question"], [QUESTION]),
+        (["question", "expanded"], [QUESTION, "Who wrote it? Faust Weimar"]),
+        (["rewrite", "expanded"], ["Who wrote Faust?", "Who wrote it? Faust Weimar"]),
+    ],
+)
+def test_a_vector_is_the_mean_of_those_of_its_texts(texts, encoded):
+    places, matrix = encode(texts, (Rewrite("Who wrote Faust?", ()), Query(QUESTION, TERMS)))
+    assert places == [0]
+    assert matrix[0] == pytest.approx(mean(*encoded), abs=1e-6)
+
+
+def test_without_history_it_is_the_plain_questions():
+    _, matrix = encode(["question", "expanded", "rewrite"], (Rewrite(QUESTION, ()), Query(QUESTION)))
+    assert matrix[0] == pytest.approx(vectors(QUESTION)[0], abs=1e-6)
+
+
+def test_queries_without_words_have_no_vector():
+    rows = [(Rewrite("", ()), Query(" ")), (Rewrite("x", ()), Query("", (("Faust", 0.3),)))]
+    places, matrix = encode(["question", "expanded"], *rows)
+    assert places == [1] and matrix[0] == pytest.approx(vectors("Faust")[0], abs=1e-6)
+    places, matrix = encode(["question"], *rows)
+    assert places == [] and len(matrix) == 0
+
+
+def test_each_text_of_a_batch_is_encoded_once(monkeypatch):
+    encoder = QueryEncoder("encoder", ["question", "expanded"])
+    asked = []
+    encode = type(encoder.model).encode
+
+    def counting(self, texts, **role):
+        asked.extend(texts)
+        return encode(self, texts, **role)
+
+    monkeypatch.setattr(type(encoder.model), "encode", counting)
+    queries = [Query(QUESTION), Query(QUESTION, TERMS), Query(QUESTION)]
+    encoder.encode([Rewrite(QUESTION, ())] * 3, queries)
+    assert asked == [QUESTION, "Who wrote it? Faust Weimar"]
+
+
+def test_the_model_is_in_a_runs_fingerprint():
+    assert QueryEncoder("encoder", ["question"]).identity() == {"encoder": load_encoder("encoder").identity}

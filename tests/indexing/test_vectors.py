@@ -1,0 +1,83 @@
+"""Vectors into a collection: what is encoded, in which commits, and how a load that ended early goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.domain import Passage
+from convqa.errors import InputError
+from convqa.indexing import add_vectors, vectors
+from convqa.models import load_encoder
+from convqa.stores import create_store, open_store
+from convqa.stores.base import VectorOptions
+
+PASSAGES = [
+    Passage(f"p{number}", f"The text of number {number}.", "" if number % 2 else "Title") for number in range(9)
+]
+
+
+@pytest.fixture
+def collection(tmp_path):
+    url = str(tmp_path / "c")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+    return url
+
+
+@pytest.fixture
+def model():
+    return load_encoder("encoder")
+
+
+def test_every_passage_gets_the_vector_of_title_and_text(collection, model):
+    seen = []
+    info = add_vectors(collection, model, progress=lambda done, total=0: seen.append((done, total)))
+    assert (info.vectors, info.encoder.name, info.encoder.checksum) == (9, model.name, model.checksum)
+    assert seen == [(9, 9)]
+    texts = ["Title\nThe text of number 0.", "The text of number 1."]
+    for found, expected in zip(open_store(collection).vectors(["p0", "p1"]), model.encode(texts), strict=True):
+        assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_load_that_ended_goes_on_from_its_last_commit(collection, model, monkeypatch):
+    monkeypatch.setattr(vectors, "_AT_ONCE", 2)
+    monkeypatch.setattr(vectors, "_COMMIT", 4)
+
+    def stop(done, total=0):
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        add_vectors(collection, model, progress=stop)
+    assert [passage.id for passage in open_store(collection).without_vectors()] == ["p4", "p5", "p6", "p7", "p8"]
+    seen = []
+    assert add_vectors(collection, model, progress=lambda done, total=0: seen.append((done, total))).vectors == 9
+    assert seen == [(2, 5), (4, 5), (5, 5)]
+
+
+def test_nothing_to_do_and_new_passages(collection, model):
+    before = add_vectors(collection, model, VectorOptions("int8"))
+    assert add_vectors(collection, model) == before
+    store = open_store(collection)
+    store.add([Passage("more", "Another text.")])
+    store.commit()
+    assert add_vectors(collection, model).vectors == 10
+
+
+def test_other_options_are_refused_though_nothing_is_missing(collection, model):
+    add_vectors(collection, model, VectorOptions("int8"))
+    with pytest.raises(InputError, match="int8"):
+        add_vectors(collection, model, VectorOptions("float16"))
+
+
+def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(collection, model):
+    import numpy as np
+
+    from convqa.stores.base import Encoder
+
+    store = open_store(collection)
+    store.add_vectors(["p0"], np.eye(1, 3, dtype=np.float32), Encoder("another", "f" * 64, 3))
+    store.commit()
+    with pytest.raises(InputError, match=r"has vectors of another .* found the encoder"):
+        vectors.refuse_vectors(collection, model)
+    vectors.refuse_vectors(collection + "-that-is-not-there", model)
