@@ -1,0 +1,1 @@
+"""One readable recipe a model: setup, fit, validate, export."""

@@ -1,0 +1,91 @@
+"""``convqa train``: a model from examples."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from convqa.cli.app import command
+from convqa.cli.options import given
+from convqa.cli.progress import Progress
+from convqa.errors import InputError
+
+
+@command
+def train(
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, rewriter or encoder.")],
+    config: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="CONFIG",
+            help="YAML file of settings; configs/training/RECIPE.yaml if not named.",
+            show_default=False,
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the examples (see docs/training.md); else CONVQA_DATA, else what the file names.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder of the training; out/training/RECIPE if not named.", show_default=False)
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(help="The model to start from: a folder or a Hugging Face name.", show_default=False),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Change one setting of the file; may be repeated."),
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads on the CPU; all cores if not named.", show_default=False)
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
+) -> None:
+    """Train, validate and export a model.
+
+    Interrupted or killed, it goes on from its last checkpoint when the same command is given again. A training that is
+    done is only validated and exported.
+    """
+    if device not in {"auto", "cpu", "cuda", "mps"}:
+        raise InputError(f"--device: found {device!r}; wanted auto, cpu, cuda or mps.")
+    if threads:
+        os.environ["OMP_NUM_THREADS"] = str(threads)  # read when torch is loaded
+    from convqa.training.config import changes
+
+    _train(recipe, config, {**changes(settings or []), **given(base=base)}, data, output, device, quiet)
+
+
+def _train(
+    recipe: str, config: Path | None, changes: Mapping[str, Any], data: Path | None, output: Path | None, device: str,
+    quiet: bool,
+) -> None:  # fmt: skip
+    from convqa.training.config import load
+    from convqa.training.train import Bench, need_extra, summary, train
+
+    chosen = load(recipe, config, changes)
+    need_extra()
+    from convqa.models import torch_runtime
+
+    place = torch_runtime.device(device)  # type: ignore[arg-type]
+    named = data or os.environ.get("CONVQA_DATA") or chosen.data
+    with Progress("training", "steps", quiet) as shown:
+        bench = Bench(
+            output or Path("out", "training", recipe),
+            Path(named) if named else None,
+            place,
+            torch_runtime.fast_precision(place) if chosen.precision == "auto" else chosen.precision,
+            lambda done, steps, loss: shown(done, steps, f"loss {loss:.3f}"),
+        )
+        model, scores = train(chosen, bench)
+    if not quiet:
+        typer.echo("\n".join(summary(scores)))
+        typer.echo(f"Model: {model}")

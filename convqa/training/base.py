@@ -1,0 +1,72 @@
+"""The model that a training starts from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from convqa.errors import InputError
+from convqa.models import torch_runtime
+from convqa.models.folder import ModelFolder
+from convqa.models.source import find_model
+
+
+def trainable(base: str) -> ModelFolder:
+    """The folder of a model of transformers.
+
+    :raises InputError: if there is none of that name, or if it is a graph, which cannot be trained.
+    """
+    folder = find_model(base)
+    if folder.has_onnx:
+        raise InputError(
+            f"base: {base} is a model for ONNX Runtime, which cannot be trained; wanted one of transformers, a folder "
+            "with config.json and weights, or a Hugging Face name."
+        )
+    return folder
+
+
+def language_model(base: str, gguf: str | None, device: str) -> tuple[Any, Any]:
+    """A causal or sequence-to-sequence model in float32, fresh in every call, and its tokenizer.
+
+    :param base: a folder or a Hugging Face name. :param gguf: the file in the folder that holds model and tokenizer.
+    :raises InputError: if there is none, or if it cannot be loaded.
+    """
+    torch_runtime.import_torch()
+    if gguf is not None:
+        return _from_gguf(Path(base).expanduser(), gguf, device)
+    from transformers import AutoConfig, AutoTokenizer
+
+    folder = trainable(base)
+    try:
+        config = AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # whatever the libraries raise on missing and damaged files
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"{folder.path}: the model cannot be loaded ({reason}). Copy it again.") from error
+    auto = "AutoModelForSeq2SeqLM" if config.is_encoder_decoder else "AutoModelForCausalLM"
+    return torch_runtime.load_module(folder, auto, device, "float32"), tokenizer
+
+
+def _from_gguf(folder: Path, gguf: str, device: str) -> tuple[Any, Any]:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    if not (folder / gguf).is_file():
+        raise InputError(f"{folder / gguf}: no such file; wanted a model in the format GGUF.")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf, local_files_only=True)
+        read = AutoModelForCausalLM.from_pretrained(folder, gguf_file=gguf, local_files_only=True, dtype=torch.float32)
+    except ImportError as error:
+        raise InputError(
+            f"reading {gguf} needs more packages: pip install gguf accelerate ({error.name or error})."
+        ) from error
+    except Exception as error:  # whatever the libraries raise on damaged files
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"{folder / gguf}: the model cannot be loaded ({reason}).") from error
+    # A model that came out of a GGUF refuses to be saved; one with the same weights and no past does not.
+    if hasattr(read.config, "quantization_config"):
+        del read.config.quantization_config
+    model: Any = type(read)(read.config)
+    model.load_state_dict(read.state_dict())
+    model.generation_config = read.generation_config
+    return model.to(device).eval(), tokenizer

@@ -1,0 +1,59 @@
+"""The model card of what a recipe makes: data, licence, command, settings, scores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+import convqa
+from convqa.training.config import Settings
+from convqa.training.data import CANARD, OWN, QRECC_4K, QRECC_DEV
+
+_DATA = {
+    QRECC_DEV: "QReCC (Anantha et al. 2021; CC BY-SA 3.0), turns of the dev part, every other conversation",
+    QRECC_4K: "QReCC (CC BY-SA 3.0), 4,000 turns of the training part",
+    CANARD: "CANARD (Elgohary et al. 2019; CC BY-SA 4.0), training part",
+    OWN: "examples of the maker's own",
+}
+
+
+def card(title: str, settings: Settings, scores: Sequence[str], use: str) -> str:
+    """The card as Markdown."""
+    data = [f"- {_DATA[name]}" for name in _DATA if name in settings.sets()]
+    made = settings.model_dump(mode="json", exclude={"data"}) | {"base": name_of(settings.base)}
+    return "\n".join(
+        [
+            f"# {title}\n\n{use}\n",
+            f"Made by `convqa train {settings.recipe}` of convqa {convqa.__version__}, from {made['base']}.\n",
+            "## Data\n",
+            *data,
+            "\nWhat shares a conversation or a telling text with the sets that are validated and reported on was left "
+            "out (docs/training.md).\n",
+            "## Scores\n",
+            *(f"- {line}" for line in scores),
+            f"\n## Settings\n\n```yaml\n{yaml.safe_dump(made, sort_keys=False)}```\n",
+        ]
+    )
+
+
+def name_of(base: str) -> str:
+    """A model's name as it may be published: of a folder only its own name.
+
+    >>> name_of("sentence-transformers/all-MiniLM-L6-v2"), name_of("./models/all-MiniLM-L6-v2")
+    ('sentence-transformers/all-MiniLM-L6-v2', 'all-MiniLM-L6-v2')
+    """
+    path = Path(base).expanduser()
+    return path.name if path.is_dir() or base.startswith((".", "/", "~")) else base
+
+
+def licence_of(folder: Path) -> str:
+    """The licence that a model's card names in its head; "" where it names none."""
+    try:
+        head = (folder / "README.md").read_text(encoding="utf-8")[:5000]
+    except OSError:
+        return ""
+    found = re.search(r"^license:\s*(\S+)", head, re.M)
+    return found[1] if found else ""

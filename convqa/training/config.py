@@ -1,0 +1,168 @@
+"""What a training is told: a checked YAML file, and what the command line changes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from convqa.errors import InputError, nearest
+from convqa.places import shipped
+from convqa.training.data import CANARD, OWN, QRECC_4K, QRECC_DEV
+from convqa.validation import explain
+
+Share = Annotated[float, Field(strict=False, ge=0, le=1)]
+# Not strict: YAML 1.1 reads 2e-4, without a point, as a string.
+Positive = Annotated[float, Field(strict=False, gt=0, allow_inf_nan=False)]
+SetName = Literal["qrecc-dev", "qrecc-4k", "canard", "own"]
+Precision = Literal["auto", "float32", "bfloat16"]
+
+ALL_SETS: Sequence[SetName] = (QRECC_DEV, QRECC_4K, CANARD, OWN)  # type: ignore[assignment]
+
+
+class Part(BaseModel):
+    """Sets of examples, one after the other, so many times."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    sets: list[SetName] = Field(min_length=1)
+    times: int = Field(1, ge=1)
+
+
+class Settings(BaseModel):
+    """What all recipes are told.
+
+    ``base``: the model to start from, a folder or a Hugging Face name. ``epochs`` may be a part of one. ``rate``: the
+    peak of the learning rate; ``warmup``: the part of all steps in which it rises. ``clip``: longest gradient.
+    ``checkpoint``: seconds between two. ``mix``: which examples; ``own``: files of one's own, relative to the data
+    folder. ``silent``: the part of the examples that lose the answers of their history.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    recipe: str
+    base: str = Field(min_length=1)
+    seed: int = Field(1, ge=0)
+    epochs: Positive
+    batch: int = Field(32, ge=1)
+    rate: Positive
+    warmup: Annotated[float, Field(strict=False, ge=0, lt=1)] = 0.06
+    clip: Positive = 1.0
+    decay: Annotated[float, Field(strict=False, ge=0)] = 0.01
+    checkpoint: Positive = 120.0
+    precision: Precision = "auto"
+    data: str | None = None
+    own: list[str] = []
+    mix: list[Part] = Field(min_length=1)
+    silent: Share = 0.2
+
+    @model_validator(mode="after")
+    def _own_is_whole(self) -> Settings:
+        named = OWN in self.sets()
+        if named != bool(self.own):
+            raise ValueError("own: files and a part of mix with the set own belong together")
+        return self
+
+    def sets(self) -> set[str]:
+        """The sets that take part."""
+        return {name for part in self.mix for name in part.sets}
+
+
+class ResolverSettings(Settings):
+    """``head``: how many times faster the heads learn than the trunk. ``pattern``: conversations that a pattern of
+    insertion needs to be learnt."""
+
+    recipe: Literal["resolver"]
+    head: Positive = 5.0
+    pattern: int = Field(8, ge=1)
+
+
+class EncoderSettings(Settings):
+    """``plain``: plain texts for each 100 conversational ones, half of them questions and half passages, whose vectors
+    shall stay as they are. ``passages``: a file of passages for these, relative to the data folder. ``longest``: tokens
+    of a text in training."""
+
+    recipe: Literal["encoder"]
+    plain: int = Field(50, ge=0, le=1000)
+    passages: str = "wiki/summaries-en.json"
+    longest: int = Field(192, ge=32, le=512)
+
+
+class RewriterSettings(Settings):
+    """``gguf``: the file of the folder ``base`` that holds the model, if it is a GGUF. ``longest``: tokens of a prompt.
+    ``most_tokens``: of a rewrite. ``frozen``: the embeddings stay as they are. ``validated``: how many examples are
+    rewritten to validate; ``store``: precision of the weights that are exported."""
+
+    recipe: Literal["rewriter"]
+    gguf: str | None = None
+    longest: int = Field(256, ge=32)
+    most_tokens: int = Field(64, ge=8)
+    frozen: bool = True
+    validated: int = Field(150, ge=1)
+    store: Literal["float32", "bfloat16"] = "bfloat16"
+
+
+RECIPES: Mapping[str, type[Settings]] = {
+    "resolver": ResolverSettings,
+    "rewriter": RewriterSettings,
+    "encoder": EncoderSettings,
+}
+"""Recipe -> its settings; the recipe itself is ``convqa.training.NAME``."""
+
+
+def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | None = None) -> Settings:
+    """The settings of a recipe.
+
+    :param path: a YAML file; None = the shipped ``configs/training/RECIPE.yaml``.
+    :param changes: settings that take the place of the file's.
+    :raises InputError: naming the recipe, the file or the field.
+    """
+    if recipe not in RECIPES:
+        raise InputError(f"recipe: found {recipe!r}; wanted: {', '.join(RECIPES)}.{nearest(recipe, RECIPES)}")
+    path = path or shipped("configs", "training", f"{recipe}.yaml")
+    data = {**_read(path), **(changes or {})}
+    try:
+        return RECIPES[recipe].model_validate(data)
+    except ValidationError as error:
+        known = RECIPES[recipe].model_fields
+        mistakes = "; ".join(
+            f"{place}: {message}{nearest(place, known) if 'not known' in message else ''}" if place else message
+            for place, message in explain(error)
+        )
+        raise InputError(f"training file {path}: {mistakes}.") from error
+
+
+def changes(settings: Sequence[str]) -> dict[str, Any]:
+    """``FIELD=VALUE`` pairs, values read as YAML.
+
+    >>> changes(["seed=2", "rate=2e-4"])
+    {'seed': 2, 'rate': '2e-4'}
+    """
+    found = {}
+    for setting in settings:
+        name, sign, value = setting.partition("=")
+        if not (sign and name.strip()):
+            raise InputError(f"--set {setting}: wanted FIELD=VALUE.")
+        try:
+            found[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise InputError(f"--set {setting}: the value is not YAML: {' '.join(str(error).split())}.") from error
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"training file {path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"training file {path} is not UTF-8: {error}.") from error
+    except yaml.YAMLError as error:
+        raise InputError(f"training file {path} is not YAML: {' '.join(str(error).split())}.") from error
+    if not isinstance(data, dict):
+        found = "nothing" if data is None else type(data).__name__
+        raise InputError(f"training file {path}: found {found}; wanted fields such as recipe, base, epochs, rate, mix.")
+    return data

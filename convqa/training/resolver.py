@@ -1,0 +1,142 @@
+"""The resolver: history terms and edits of the question, in one model on a small trunk.
+
+What it learns of a turn: which words of the history stand in the human rewrite (QuReTeC: Voskarides et al., SIGIR
+2020), and which edits lead from the question to the rewrite (:mod:`convqa.training.edits`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from convqa.metrics.rouge1 import rouge1
+from convqa.models.export import to_onnx
+from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, write_folder
+from convqa.models.options import Choice
+from convqa.models.quantize import quantize_graph
+from convqa.models.resolver import KIND, PATTERNS, Resolver, load_resolver
+from convqa.models.resolver_input import MOST_TOKENS, Layout, lay_out
+from convqa.models.resolver_output import Scores as Outputs
+from convqa.models.tokens import Tokenizer
+from convqa.models.torch_encoder import load_pooled
+from convqa.training.base import trainable
+from convqa.training.card import card, licence_of, name_of
+from convqa.training.config import ResolverSettings
+from convqa.training.data import silenced
+from convqa.training.edits import Edits, find_edits
+from convqa.training.loop import fit as learn
+from convqa.training.resolver_net import ResolverNet, Target, batch, loss, target
+from convqa.training.rewrites import Example
+from convqa.training.train import Bench, Scores, gather, mixed, plan_of, summary
+
+_USE = """Reads a question with its history and says which words of the history it needs, and how the question reads
+when they are put in (`convqa.components.rewriters.terms` and `edit`). English."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """``layouts[i]`` is to be scored as ``targets[i]`` says; ``checks``: sets that are validated on."""
+
+    settings: ResolverSettings
+    bench: Bench
+    base: ModelFolder
+    net: ResolverNet
+    tokenizer: Tokenizer
+    patterns: list[str]
+    layouts: list[Layout]
+    targets: list[Target]
+    checks: Mapping[str, Sequence[Example]]
+
+
+def setup(settings: ResolverSettings, bench: Bench) -> Work:
+    """Sequences, their labels, the patterns that occur in enough conversations, and the untrained net."""
+    found = gather(settings, bench.data)
+    base = trainable(settings.base)
+    pooled, tokenizer, _ = load_pooled(base, Choice("torch", bench.device, "float32"))  # type: ignore[arg-type]
+    tokenizer.inner.no_truncation()
+    examples = silenced(mixed(settings, found), settings.silent, settings.seed)
+    layouts = [lay_out(one.question, one.history, tokenizer.inner) for one in examples]
+    edits = [find_edits(layout, one.rewrite) for layout, one in zip(layouts, examples, strict=True)]
+    patterns = _patterns(examples, edits, settings.pattern)
+    targets = [target(layout, found, patterns) for layout, found in zip(layouts, edits, strict=True)]
+    net = ResolverNet(pooled.trunk, len(patterns), settings.seed).to(bench.device)
+    checks = {"validation": found.validation, **found.reported}
+    return Work(settings, bench, base, net, tokenizer, patterns, layouts, targets, checks)
+
+
+def fit(work: Work) -> None:
+    """Lower the sum of the heads' cross-entropies."""
+
+    def of(places: Sequence[int]) -> Tensor:
+        inputs = batch([work.layouts[place] for place in places], work.bench.device)
+        return loss(work.net(*inputs), [work.targets[place] for place in places])
+
+    heads = [parameter for name, parameter in work.net.named_parameters() if not name.startswith("trunk.")]
+    groups = [
+        {"params": list(work.net.trunk.parameters()), "factor": 1.0},
+        {"params": heads, "factor": work.settings.head},
+    ]
+    lengths = [len(layout.ids) for layout in work.layouts]
+    learn(work.net, lengths, of, plan_of(work.settings), work.bench.folder, groups, work.bench.progress)
+
+
+def validate(work: Work) -> Scores:
+    """ROUGE-1 against the human rewrite, on the model as it is used: int8 on ONNX Runtime."""
+    with tempfile.TemporaryDirectory(dir=work.bench.folder) as aside:
+        made = Path(aside) / "model"
+        _write(work, made, "")
+        resolver = load_resolver(str(made))
+        return {name: score(resolver, examples) for name, examples in work.checks.items()}
+
+
+def export(work: Work, scores: Scores, target: Path) -> None:
+    """Write the folder that ``load_resolver`` reads: int8 for ONNX Runtime, with a model card."""
+    _write(work, target, card("A resolver", work.settings, summary(scores), _USE))
+
+
+def score(resolver: Resolver, examples: Sequence[Example], sure: float = 0.4) -> dict[str, float]:
+    """Mean ROUGE-1 recall and F1 of the edited questions, and of the questions as they were."""
+    made = resolver.resolve([(example.question, example.history) for example in examples])
+    edits = [rouge1(one.rewrite, found.text(sure)) for one, found in zip(examples, made, strict=True)]
+    copies = [rouge1(one.rewrite, one.question) for one in examples]
+    return {
+        "turns": len(examples),
+        "recall": sum(one.recall for one in edits) / len(edits),
+        "F1": sum(one.f1 for one in edits) / len(edits),
+        "copy recall": sum(one.recall for one in copies) / len(copies),
+        "copy F1": sum(one.f1 for one in copies) / len(copies),
+    }
+
+
+def _write(work: Work, folder: Path, text: str) -> None:
+    with tempfile.TemporaryDirectory() as aside:
+        whole, small = Path(aside) / "whole.onnx", Path(aside) / ONNX
+        inputs = ("input_ids", "attention_mask", "token_type_ids")
+        to_onnx(work.net.cpu(), inputs, Outputs._fields, whole, per_token=True)
+        work.net.to(work.bench.device)
+        quantize_graph(whole, small)
+        about = {
+            "kind": KIND, "name": folder.name, "precision": "int8", "max_tokens": MOST_TOKENS,
+            "base": name_of(work.settings.base), "licence": licence_of(work.base.path),
+            "settings": {PATTERNS: work.patterns},
+        }  # fmt: skip
+        tokenizer = work.tokenizer.inner.to_str().encode()
+        write_folder(folder, about, {ONNX: small, TOKENIZER: tokenizer, CARD: text.encode()})
+
+
+def _patterns(examples: Sequence[Example], edits: Sequence[Edits], least: int) -> list[str]:
+    """Those that occur in enough conversations and are more than signs, the most widespread first."""
+    spread: dict[str, set[str]] = {"{}": set()}
+    for example, found in zip(examples, edits, strict=True):
+        for insertion in found.insertions:
+            spread.setdefault(insertion.pattern, set()).add(example.conversation)
+    kept = [
+        pattern
+        for pattern, conversations in spread.items()
+        if pattern == "{}" or (len(conversations) >= least and any(sign.isalpha() or sign == "{" for sign in pattern))
+    ]
+    return sorted(kept, key=lambda pattern: (-len(spread[pattern]), pattern))

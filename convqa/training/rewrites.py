@@ -1,0 +1,135 @@
+"""Human rewrites to learn from: QReCC's, CANARD's, and how they are split without overlap.
+
+QReCC's QuAC part is CANARD, edited: the two share conversations under different numbers. What is trained on must
+therefore be disjoint from what is reported on by conversation **and** by text (:func:`without_overlap`).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from convqa.models.resolver_input import Said
+
+_LONG, _SHORT = 7, 5
+"""Words of a text that is shared by chance so rarely that one is enough, and that two are enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question, its history (oldest first), its human rewrite, and the conversation it comes from."""
+
+    conversation: str
+    question: str
+    history: tuple[Said, ...]
+    rewrite: str
+
+    def texts(self) -> Iterator[str]:
+        """What tells this conversation from others: rewrite and the questions of the history."""
+        yield self.rewrite
+        for said in self.history:
+            yield said.question
+
+
+def qrecc_turns(path: Path) -> list[Example]:
+    """Turns in the shared task's form with ``Truth_rewrite`` and a history (``NewContext`` or ``Context``)."""
+    found = []
+    for turn in json.loads(path.read_text(encoding="utf-8")):
+        context = turn.get("NewContext") or turn.get("Context") or []
+        if context:
+            history = tuple(Said(*context[i : i + 2]) for i in range(0, len(context) - 1, 2))
+            found.append(Example(f"qrecc-{turn['Conversation_no']}", turn["Question"], history, turn["Truth_rewrite"]))
+    return found
+
+
+def qrecc_4k(path: Path) -> list[Example]:
+    """Lines of {conversation: "Q: .. A: ..", question, label}; a conversation is named by its first question."""
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        parts = re.split(r"(?:^|\n)Q: ", record["conversation"])[1:]
+        history = tuple(Said(*map(str.strip, [*part.split(" A: ", 1), ""][:2])) for part in parts)
+        if history:
+            found.append(Example(f"4k-{history[0].question}", record["question"], history, record["label"]))
+    return found
+
+
+def canard_dev(path: Path) -> list[Example]:
+    """CANARD as published; the titles that open each history are left out, because no user says them."""
+    found = []
+    for record in json.loads(path.read_text(encoding="utf-8")):
+        context = record["History"][2:]
+        history = tuple(Said(*context[i : i + 2]) for i in range(0, len(context) - 1, 2))
+        if history:
+            found.append(Example(_article(record["QuAC_dialog_id"]), record["Question"], history, record["Rewrite"]))
+    return found
+
+
+def canard_tables(folder: Path) -> list[Example]:
+    """CANARD's training part from three tables; of its answers there are content words only."""
+
+    def table(name: str) -> dict[str, str]:
+        with (folder / name).open(encoding="utf-8", newline="") as file:
+            return dict(row[:2] for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if len(row) > 1)
+
+    questions, rewrites = table("train.question.tsv"), table("train.rewrite.tsv")
+    answers = table("train.answer.tokens.tsv")
+    dialogs: dict[str, list[tuple[int, str]]] = {}
+    for key in questions:
+        dialog, _, number = key.rpartition("_q#")
+        dialogs.setdefault(dialog, []).append((int(number), key))
+    found = []
+    for dialog, turns in dialogs.items():
+        history: list[Said] = []
+        for _, key in sorted(turns):
+            if history and rewrites.get(key):
+                found.append(Example(_article(dialog), questions[key], tuple(history), rewrites[key]))
+            history.append(Said(questions[key], answers.get(key, "").replace(" | ", " ")))
+    return found
+
+
+def alternate(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
+    """Split by the position of the conversation in the order of its number: even positions, odd positions."""
+    order = sorted({example.conversation for example in examples}, key=lambda name: int(name.rpartition("-")[2]))
+    even = set(order[::2])
+    return (
+        [example for example in examples if example.conversation in even],
+        [example for example in examples if example.conversation not in even],
+    )
+
+
+def without_overlap(training: Iterable[Example], reported: Iterable[Example]) -> list[Example]:
+    """What of ``training`` shares no conversation with ``reported``, by name or by text.
+
+    A conversation is dropped whole if it has a rewrite or a history question of 7 words or more, or two of 5 or more,
+    that occur in a reported conversation.
+    """
+    names: set[str] = set()
+    texts: set[str] = set()
+    for example in reported:
+        names.add(example.conversation)
+        texts.update(_normal(text) for text in example.texts())
+    shared: dict[str, set[str]] = {}
+    kept = list(training)
+    for example in kept:
+        found = shared.setdefault(example.conversation, set())
+        found.update(text for text in map(_normal, example.texts()) if text in texts and _words(text) >= _SHORT)
+    dropped = {name for name, found in shared.items() if len(found) > 1 or any(_words(text) >= _LONG for text in found)}
+    return [example for example in kept if example.conversation not in dropped | names]
+
+
+def _article(dialog: str) -> str:
+    """QuAC numbers the dialogs about one article's sections: they share what they talk about."""
+    return dialog.rpartition("_")[0]
+
+
+def _normal(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def _words(text: str) -> int:
+    return text.count(" ") + 1

@@ -1,0 +1,100 @@
+"""``convqa train``: mistakes in words and exit codes, and a training that is interrupted."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import signal
+import time
+
+import pytest
+
+from convqa.training.train import need_extra
+
+
+def test_an_unknown_recipe_is_a_mistake(call):
+    code, _, error = call("train", "rewritter")
+    assert code == 2 and "found 'rewritter'; wanted: resolver, rewriter, encoder" in error and "'rewriter'?" in error
+
+
+def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("recipe: encoder\nbase: x\nepochs: 1\nrate: 1.0e-4\nmix: [{sets: [canard]}]\nbatches: 3\n")
+    code, _, error = call("train", "encoder", file)
+    assert code == 2 and "mine.yaml: batches: is not known here" in error and "'batch'?" in error
+    code, _, error = call("train", "encoder", "--set", "seed")
+    assert code == 2 and "wanted FIELD=VALUE" in error
+
+
+def test_an_unknown_device_is_a_mistake(call):
+    code, _, error = call("train", "encoder", "--device", "tpu")
+    assert code == 2 and "--device: found 'tpu'" in error
+
+
+def test_a_missing_extra_is_named_with_its_command(monkeypatch, call):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in {"torch", "onnx"} else object())
+    code, _, error = call("train", "encoder")
+    assert code == 2 and "training needs torch, onnx. Run: pip install 'convqa[train]'" in error
+
+
+@pytest.mark.models
+def test_a_missing_data_folder_is_a_mistake_that_says_where_to_name_it(call, tmp_path, monkeypatch):
+    _need_models()
+    monkeypatch.delenv("CONVQA_DATA", raising=False)
+    output = ("--output", tmp_path / "out")
+    code, _, error = call("train", "encoder", *output)
+    assert code == 2 and "--data FOLDER" in error and "CONVQA_DATA" in error
+    code, _, error = call("train", "encoder", *output, "--data", tmp_path / "none")
+    assert code == 2 and "none: no such folder" in error
+    monkeypatch.setenv("CONVQA_DATA", str(tmp_path))
+    code, _, error = call("train", "encoder", *output)
+    assert code == 2 and "qrecc/dev-turns.json" in error and "canard/dev.json" in error
+
+
+@pytest.mark.slow
+@pytest.mark.models
+def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_path, tiny_generator):
+    _need_models()
+    data = tmp_path / "data"
+    data.mkdir()
+    with (data / "own.jsonl").open("w") as file:
+        for number in range(40):
+            history = [{"question": f"Who was number {number}?", "answer": "One of forty."}]
+            record = {"conversation": number, "question": "When?", "history": history, "rewrite": f"When was {number}?"}
+            file.write(json.dumps(record) + "\n")
+    output = tmp_path / "made"
+    asked = [
+        "train", "rewriter", "--data", data, "--base", tiny_generator("llama"), "--output", output, "--threads", "1",
+        "--set", "own=[own.jsonl]", "--set", "mix=[{sets: [own]}]", "--set", "batch=1", "--set", "validated=2",
+        "--set", "most_tokens=8", "--device", "cpu", "-v",
+    ]  # fmt: skip
+    # So many steps that it is interrupted before it is done; the checkpoint is the first one's.
+    started = process(*asked, "--set", "epochs=15", "--set", "checkpoint=0.2")
+    _wait(lambda: (output / "checkpoint.pt").exists() or started.poll() is not None)
+    started.send_signal(signal.SIGINT)
+    _, error = started.communicate(timeout=600)
+    assert started.returncode == 130 and "interrupted. What was learnt is kept" in error
+    assert not (output / "model").exists()
+    again = process(*asked, "--set", "epochs=15", "--set", "checkpoint=60")
+    printed, error = again.communicate(timeout=600)
+    assert again.returncode == 0, error
+    assert "going on at step" in error and f"Model: {output / 'model'}" in printed
+    assert (output / "model" / "model.safetensors").exists()
+
+
+def test_the_extra_is_not_asked_for_where_it_is_there(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    need_extra()
+
+
+def _need_models():
+    for name in ("torch", "transformers", "onnx"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+
+
+def _wait(until):
+    end = time.monotonic() + 600
+    while not until():
+        assert time.monotonic() < end
+        time.sleep(0.1)

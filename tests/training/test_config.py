@@ -1,0 +1,60 @@
+"""Settings: the shipped files load, and mistakes are named with file and field."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.errors import InputError
+from convqa.training.config import RECIPES, changes, load
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_shipped_file_of_every_recipe_loads(recipe):
+    assert load(recipe).recipe == recipe
+
+
+def test_an_unknown_recipe_is_refused_with_the_nearest():
+    with pytest.raises(InputError, match=r"found 'rewritter'.*Did you mean 'rewriter'"):
+        load("rewritter")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"epochs": 0}, "epochs: found 0"),
+        ({"rate": "fast"}, "rate: found 'fast'"),
+        ({"epoch": 1}, "epoch: is not known here Did you mean 'epochs'?"),
+        ({"mix": [{"sets": ["squad"]}]}, "mix[0].sets[0]: found 'squad'"),
+        ({"mix": []}, "mix: found []"),
+        ({"recipe": "resolver"}, "recipe: found 'resolver'"),
+        ({"batch": 1.5}, "batch: found 1.5"),
+        ({"warmup": 1}, "warmup: found 1"),
+        ({"mix": [{"sets": ["own"]}]}, "own: files and a part of mix"),
+        ({"own": ["mine.jsonl"]}, "own: files and a part of mix"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_file(change, said):
+    with pytest.raises(InputError) as caught:
+        load("encoder", None, change)
+    assert said in str(caught.value) and "encoder.yaml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("- 1", "found list"), ("", "found nothing"), ("a: [", "not YAML"), ("\xff", "not UTF-8")]
+)
+def test_a_file_that_is_no_settings_is_refused(tmp_path, text, said):
+    (tmp_path / "mine.yaml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=said):
+        load("encoder", tmp_path / "mine.yaml")
+    with pytest.raises(InputError, match=r"none.yaml cannot be read"):
+        load("encoder", tmp_path / "none.yaml")
+
+
+def test_numbers_that_yaml_reads_as_text_are_numbers():
+    assert load("encoder", None, changes(["rate=2e-4", "seed=3"])).rate == 2e-4
+
+
+@pytest.mark.parametrize("setting", ["seed", "=1", "seed=["])
+def test_changes_that_are_none_are_refused(setting):
+    with pytest.raises(InputError, match="--set"):
+        changes([setting])

@@ -1,0 +1,165 @@
+"""The loop: batches, checkpoints, and that a training that was cut off ends where it would have ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convqa.errors import InputError
+
+pytestmark = pytest.mark.models
+
+
+@pytest.fixture(scope="module")
+def torch():
+    from convqa.models.torch_runtime import import_torch
+
+    try:
+        return import_torch()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def make(torch):
+    """A model with dropout, and its loss, which depends on the examples."""
+
+    def made():
+        torch.manual_seed(3)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+        inputs = torch.randn(40, 4)
+        return model, lambda places: (model(inputs[places]) - inputs[places].sum(1, keepdim=True)).pow(2).mean()
+
+    return made
+
+
+LENGTHS = [number % 7 for number in range(40)]
+
+
+def plan(**changes):
+    from convqa.training.loop import Plan
+
+    return Plan(**{"epochs": 3, "batch": 4, "rate": 1e-2, "checkpoint": 1e-9, **changes})
+
+
+def learnt(model):
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+class Cut(Exception):
+    pass
+
+
+def cut_at(step):
+    def progress(done, total, loss):
+        if done == step:
+            raise Cut
+
+    return progress
+
+
+@given(st.lists(st.integers(0, 200), max_size=300), st.integers(1, 9), st.integers(0, 3))
+def test_batches_hold_every_example_once(torch, lengths, size, epoch):
+    from convqa.training.loop import batches_of
+
+    batches = batches_of(lengths, plan(batch=size), epoch)
+    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
+    assert all(0 < len(batch) <= size for batch in batches)
+    assert batches == batches_of(lengths, plan(batch=size), epoch)
+
+
+def test_batches_are_of_like_length_and_of_another_order_in_every_epoch(torch):
+    from convqa.training.loop import batches_of
+
+    lengths = [(number * 37) % 200 for number in range(400)]
+    batches = batches_of(lengths, plan(batch=8), 0)
+    spread = [max(lengths[place] for place in batch) - min(lengths[place] for place in batch) for batch in batches]
+    assert max(spread) < 20
+    assert batches != batches_of(lengths, plan(batch=8), 1) != batches_of(lengths, plan(batch=8, seed=2), 1)
+
+
+def test_it_learns_and_half_an_epoch_is_half_the_steps(torch, make, tmp_path):
+    from convqa.training.loop import fit
+
+    told = []
+    model, loss = make()
+    before = loss(list(range(40))).item()
+    fit(model, LENGTHS, loss, plan(epochs=2.5), tmp_path, progress=lambda *step: told.append(step))
+    assert [done for done, _, _ in told] == list(range(1, 26)) and told[-1][1] == 25
+    assert not model.training and loss(list(range(40))).item() < before
+
+
+@pytest.mark.parametrize("step", [1, 13, 29])
+def test_a_training_that_was_cut_off_ends_in_the_same_parameters(torch, make, tmp_path, step):
+    from convqa.training.loop import fit
+
+    model, loss = make()
+    fit(model, LENGTHS, loss, plan(), tmp_path / "whole")
+    cut, its_loss = make()
+    with pytest.raises(Cut):
+        fit(cut, LENGTHS, its_loss, plan(), tmp_path / "cut", progress=cut_at(step))
+    again, loss_again = make()
+    torch.manual_seed(99)  # another process is in another state of chance
+    seen = []
+    fit(again, LENGTHS, loss_again, plan(), tmp_path / "cut", progress=lambda done, *_: seen.append(done))
+    assert seen[0] == step + 1
+    for name, value in learnt(model).items():
+        torch.testing.assert_close(again.state_dict()[name], value, atol=1e-6, rtol=0)
+
+
+def test_a_training_that_is_done_learns_nothing_more(torch, make, tmp_path):
+    from convqa.training.loop import fit
+
+    model, loss = make()
+    fit(model, LENGTHS, loss, plan(), tmp_path)
+    again, its_loss = make()
+    fit(again, LENGTHS, its_loss, plan(), tmp_path, progress=cut_at(1))
+    assert all(torch.equal(again.state_dict()[name], value) for name, value in learnt(model).items())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_for_the_step_and_leaves_a_checkpoint(torch, make, tmp_path, number):
+    from convqa.training.loop import fit
+
+    def stop(signum, frame):
+        raise Cut
+
+    before = signal.signal(number, stop)
+    try:
+        model, loss = make()
+        steps = iter(range(1000))
+
+        def interrupted(places):
+            if next(steps) == 4:
+                os.kill(os.getpid(), number)
+            return loss(places)
+
+        with pytest.raises(Cut):
+            fit(model, LENGTHS, interrupted, plan(checkpoint=3600), tmp_path)
+        assert signal.getsignal(number) is stop
+    finally:
+        signal.signal(number, before)
+    assert torch.load(tmp_path / "checkpoint.pt", weights_only=True)["step"] == 5
+
+
+def test_a_checkpoint_that_does_not_fit_is_refused(torch, make, tmp_path):
+    from convqa.training.loop import fit
+
+    model, loss = make()
+    place = tmp_path / "checkpoint.pt"
+    fit(model, LENGTHS, loss, plan(epochs=1), tmp_path)
+    with pytest.raises(InputError, match="of a training of 10 steps; this one has 20"):
+        fit(model, LENGTHS, loss, plan(epochs=2), tmp_path)
+    other = torch.nn.Linear(4, 1)
+    with pytest.raises(InputError, match="of another model"):
+        fit(other, LENGTHS, lambda places: other(torch.ones(1, 4)).sum(), plan(epochs=1), tmp_path)
+    torch.save(model.state_dict(), place)
+    with pytest.raises(InputError, match="no checkpoint of ours"):
+        fit(model, LENGTHS, loss, plan(), tmp_path)
+    place.write_bytes(b"PK\x03\x04 damaged")
+    with pytest.raises(InputError, match="cannot be read"):
+        fit(model, LENGTHS, loss, plan(), tmp_path)

@@ -1,0 +1,183 @@
+"""Every recipe from examples to a model that convqa loads, on tiny real models."""
+
+from __future__ import annotations
+
+import importlib
+import json
+
+import numpy as np
+import pytest
+
+from convqa.errors import InputError
+from convqa.training.config import load
+from convqa.training.train import Bench, gather, mixed, train
+
+pytestmark = pytest.mark.models
+
+QUICK = {"epochs": 1, "batch": 4, "own": ["own.jsonl"], "mix": [{"sets": ["own"]}], "checkpoint": 1e-9}
+
+
+class Cut(Exception):
+    pass
+
+
+def cut(done, total, loss):
+    if done == 2:
+        raise Cut
+
+
+@pytest.fixture
+def settings(request, tiny_encoder):
+    def made(recipe, **changes):
+        if recipe == "rewriter":
+            base = request.getfixturevalue("tiny_generator")(changes.pop("kind", "llama"))
+            changes = {"base": base, "frozen": False, "validated": 3, "most_tokens": 12, **changes}
+        else:
+            changes = {"base": tiny_encoder, **changes}
+        if recipe == "encoder":
+            changes = {"passages": "passages.jsonl", **changes}
+        if recipe == "resolver":
+            changes = {"pattern": 1, **changes}
+        return load(recipe, None, {**QUICK, **changes})
+
+    return made
+
+
+def weights(folder):
+    import torch
+
+    return torch.load(folder / "checkpoint.pt", weights_only=True)["model"]
+
+
+@pytest.mark.parametrize("recipe", ["encoder", "rewriter", "resolver"])
+def test_a_recipe_that_is_cut_off_goes_on_and_ends_in_the_same_model(recipe, settings, own, tmp_path):
+    import torch
+
+    wanted = settings(recipe)
+    steps = importlib.import_module(f"convqa.training.{recipe}")
+    steps.fit(steps.setup(wanted, Bench(tmp_path / "whole", own)))
+    with pytest.raises(Cut):
+        train(wanted, Bench(tmp_path / "cut", own, progress=cut))
+    assert not (tmp_path / "cut" / "model").exists()
+    model, scores = train(wanted, Bench(tmp_path / "cut", own))
+    for name, value in weights(tmp_path / "whole").items():
+        torch.testing.assert_close(weights(tmp_path / "cut")[name], value, atol=1e-5, rtol=0)
+    assert scores["validation"]["turns"] == 2
+    assert json.loads((tmp_path / "cut" / "scores.json").read_bytes()) == scores
+    card = (model / "README.md").read_text()
+    assert f"convqa train {recipe}" in card and "validation" in card
+    assert work_left(tmp_path / "cut") == []
+
+
+def work_left(folder):
+    """Files and folders of a training that nobody needs."""
+    known = {"checkpoint.pt", "training.yaml", "scores.json", "model", "torch", "vectors", ".lock"}
+    return sorted(path.name for path in folder.iterdir() if path.name not in known)
+
+
+def test_the_student_is_an_encoder_and_nearer_to_the_rewrite_than_the_question(settings, own, tmp_path):
+    from convqa.models import load_encoder
+    from convqa.models.encoder_input import conversational
+
+    wanted = settings("encoder", epochs=30, rate=3e-3)
+    model, scores = train(wanted, Bench(tmp_path / "made", own))
+    assert scores["validation"]["student"] > scores["validation"]["question"]
+    assert scores["plain passages"]["texts"] == 1
+    student = load_encoder(str(model))
+    text = conversational("When was he born?", [("Who was Kafka?", "Kafka was answer 2.")])
+    made = student.encode([text, "When was Kafka born?"])
+    assert made.shape == (2, 16) and np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-5)
+    torch_model = load_encoder(str(tmp_path / "made" / "torch"))
+    assert (torch_model.encode([text]) * made[:1]).sum() > 0.99
+
+
+@pytest.mark.parametrize("kind", ["llama", "t5"])
+def test_a_rewriter_learns_and_the_station_writes_with_it(kind, settings, own, tmp_path):
+    from convqa.components.rewriters.generate import Generate
+    from convqa.domain import Exchange, Turn, TurnId
+    from convqa.models import load_generator
+
+    model, _ = train(settings("rewriter", kind=kind, epochs=4), Bench(tmp_path / "made", own))
+    generator = load_generator(str(model))
+    assert generator.settings == {"format": "plain"} and not generator.has_chat_template
+    station = Generate(str(model), most_tokens=8)
+    station.warm_up()
+    turn = Turn(TurnId(1, 2), "When was he born?", (Exchange("Who was Kafka?", "A writer."),))
+    assert station.rewrite_batch([turn])[0].text
+
+
+def test_only_the_rewrites_tokens_count(settings, own, tmp_path):
+    """The causal loss is the mean over the rewrite of what the model itself says of a prompt and its rewrite."""
+    import torch
+
+    from convqa.training.rewriter import Row, _causal_loss, setup
+
+    work = setup(settings("rewriter"), Bench(tmp_path, own))
+    rows = [Row([5, 6, 7, 8], [9, 10, 1]), Row([5, 6], [11, 1])]
+    said, count = 0.0, 0
+    for row in rows:
+        logits = work.model(torch.tensor([row.prompt + row.rewrite])).logits[0].log_softmax(-1)
+        for place, token in enumerate(row.rewrite, len(row.prompt) - 1):
+            said, count = said - logits[place, token].item(), count + 1
+    assert _causal_loss(work.model, rows, "cpu").item() == pytest.approx(said / count, rel=1e-5)
+
+
+def test_prompts_in_training_are_those_in_use(settings, own, tmp_path, monkeypatch):
+    from convqa.components.rewriters.generate import Generate
+    from convqa.domain import Exchange, Turn, TurnId
+    from convqa.models import Generator, Written
+    from convqa.training.rewriter import prompt_of, setup
+
+    work = setup(settings("rewriter", longest=64), Bench(tmp_path, own))
+    example = mixed(work.settings, gather(work.settings, own))[1]
+    asked = []
+
+    def write(self, prompts, *_):
+        asked.extend(prompts)
+        return [Written("?", True)] * len(prompts)
+
+    monkeypatch.setattr(Generator, "write", write)
+    station = Generate(work.settings.base, format="plain", longest_input=64)
+    history = tuple(Exchange(said.question, said.answer) for said in example.history)
+    station.rewrite_batch([Turn(TurnId(1, 9), example.question, history)])
+    assert asked == [prompt_of(example, work.generator, 64)]
+
+
+def test_frozen_embeddings_stay(settings, own, tmp_path):
+    import torch
+
+    from convqa.training.rewriter import fit, setup
+
+    work = setup(settings("rewriter", frozen=True), Bench(tmp_path, own))
+    before = [value.clone() for value in work.model.parameters()]
+    fit(work)
+    changed = [not torch.equal(one, other) for one, other in zip(before, work.model.parameters(), strict=True)]
+    frozen = [value is work.model.get_input_embeddings().weight for value in work.model.parameters()]
+    assert sum(frozen) == 1 and all(moved != held for moved, held in zip(changed, frozen, strict=True))
+
+
+def test_a_folder_keeps_to_one_training(settings, own, tmp_path):
+    from filelock import FileLock
+
+    train(settings("encoder"), Bench(tmp_path / "made", own))
+    again, _ = train(settings("encoder", checkpoint=60), Bench(tmp_path / "made", own))
+    assert again.name == "model-2"  # nothing is written over
+    with pytest.raises(InputError, match="seed 1, now 2"):
+        train(settings("encoder", seed=2), Bench(tmp_path / "made", own))
+    with FileLock(tmp_path / "made" / ".lock"), pytest.raises(InputError, match="another process"):
+        train(settings("encoder"), Bench(tmp_path / "made", own))
+
+
+def test_a_model_that_cannot_be_trained_is_refused(settings, own, tmp_path):
+    model, _ = train(settings("encoder"), Bench(tmp_path / "made", own))
+    for recipe in ("encoder", "rewriter"):
+        with pytest.raises(InputError, match="cannot be trained"):
+            train(settings(recipe, base=str(model)), Bench(tmp_path / recipe, own))
+
+
+def test_passages_that_are_none_are_refused(settings, own, tmp_path):
+    (own / "passages.jsonl").write_text('{"title": "x"}\n')
+    with pytest.raises(InputError, match=r"passages: .*passages.jsonl: wanted"):
+        train(settings("encoder"), Bench(tmp_path / "made", own))
+    with pytest.raises(InputError, match=r"none.jsonl"):
+        train(settings("encoder", passages="none.jsonl"), Bench(tmp_path / "made-2", own))

@@ -1,0 +1,98 @@
+"""The readers of QReCC and CANARD, and the guard against overlap."""
+
+from __future__ import annotations
+
+import json
+import string
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convqa.models.resolver_input import Said
+from convqa.training.rewrites import Example, alternate, canard_tables, qrecc_4k, qrecc_turns, without_overlap
+
+words = st.text(string.ascii_lowercase, min_size=1, max_size=2)
+texts = st.lists(words, min_size=1, max_size=9).map(" ".join)
+examples = st.lists(
+    st.builds(
+        Example,
+        st.sampled_from(["a", "b", "c", "d", "e"]),
+        texts,
+        st.lists(st.builds(Said, texts, st.just("")), min_size=1, max_size=2).map(tuple),
+        texts,
+    ),
+    max_size=8,
+)
+
+
+def one(name, rewrite, *asked):
+    return Example(name, "what?", tuple(Said(text, "") for text in asked), rewrite)
+
+
+def test_one_long_text_in_common_is_overlap_whatever_its_signs():
+    reported = [one("r", "Who was the first man on the moon?")]
+    assert without_overlap([one("t", "x", "who was the FIRST man, on the moon")], reported) == []
+
+
+def test_one_short_text_in_common_is_chance_and_two_are_not():
+    reported = [one("r", "when was the band formed?", "who was in the band?")]
+    once = one("t", "when was the band formed", "how old is she")
+    twice = one("u", "when was the band formed", "who was in the band")
+    assert without_overlap([once, twice], reported) == [once]
+
+
+def test_a_conversation_is_dropped_whole_and_by_name():
+    reported = [one("r", "who was the first man on the moon?")]
+    training = [one("t", "something else"), one("t", "who was the first man on the moon"), one("r", "quite another")]
+    assert without_overlap(training, reported) == []
+
+
+@given(examples, examples)
+def test_what_is_kept_shares_nothing_telling_and_is_whole(training, reported):
+    kept = without_overlap(training, reported)
+    assert kept == [example for example in training if example in kept]  # in order, none made
+    names = {example.conversation for example in kept}
+    assert kept == [example for example in training if example.conversation in names]
+    known = {text for example in reported for text in example.texts()}
+    shared = {}
+    for example in kept:
+        shared.setdefault(example.conversation, set()).update(known.intersection(example.texts()))
+    for name, found in shared.items():
+        assert name not in {example.conversation for example in reported}
+        lengths = sorted((len(text.split()) for text in found), reverse=True)
+        assert not lengths or lengths[0] < 7
+        assert len([length for length in lengths if length >= 5]) < 2
+    assert without_overlap(kept, reported) == kept
+
+
+def test_conversations_alternate_by_number_not_by_name():
+    turns = [one(f"qrecc-{number}", str(number)) for number in (10, 9, 2, 10)]
+    even, odd = alternate(turns)
+    assert [example.rewrite for example in even] == ["10", "2", "10"]
+    assert [example.rewrite for example in odd] == ["9"]
+
+
+def test_readers(tmp_path):
+    turns = [
+        {"Conversation_no": 3, "Question": "When?", "Truth_rewrite": "When was A?", "NewContext": ["A?", "Yes."]},
+        {"Conversation_no": 3, "Question": "A?", "Truth_rewrite": "A?", "NewContext": []},
+    ]
+    (tmp_path / "dev.json").write_text(json.dumps(turns))
+    assert qrecc_turns(tmp_path / "dev.json") == [Example("qrecc-3", "When?", (Said("A?", "Yes."),), "When was A?")]
+    line = {"conversation": "Q: Who? A: He.\nQ: Why?", "question": "How?", "label": "How did he?"}
+    (tmp_path / "4k.jsonl").write_text(json.dumps(line) + "\n")
+    assert qrecc_4k(tmp_path / "4k.jsonl") == [
+        Example("4k-Who?", "How?", (Said("Who?", "He."), Said("Why?", "")), "How did he?")
+    ]
+
+
+def test_canard_tables_are_put_together_by_turn_number(tmp_path):
+    def write(name, rows):
+        (tmp_path / name).write_text("".join(f"{key}\t{text}\n" for key, text in rows.items()))
+
+    write("train.question.tsv", {"C_1_0_q#10": "Third?", "C_1_0_q#2": "Second?", "C_1_0_q#1": "First?"})
+    write("train.rewrite.tsv", {"C_1_0_q#10": "Third of A?", "C_1_0_q#1": "First of A?"})
+    write("train.answer.tokens.tsv", {"C_1_0_q#1": "red | green"})
+    assert canard_tables(tmp_path) == [
+        Example("C_1", "Third?", (Said("First?", "red green"), Said("Second?", "")), "Third of A?")
+    ]
