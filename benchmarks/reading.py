@@ -1,34 +1,26 @@
-"""Single stations on real data, without a collection: rewriters beside human rewrites, the reader on gold passages.
+"""Reader and builder on the gold passage, without a collection.
 
-    python benchmarks/stations.py rewriting [--data ../shared/data]
-    python benchmarks/stations.py reading [--data ../shared/data] [--sentences 1 2 3]
+    python benchmarks/reading.py [--data ../shared/data] [--sentences 1 2 3]
 
-``rewriting``: ROUGE-1 recall (QR) and F1 of a rewrite's text against the human rewrite, and its words, over the turns
-of QReCC's held-out dev sample that have a history (earlier questions are rewritten ones there, earlier answers gold).
-``reading``: SQuAD F1 (maximum over the references) of sentence reader and builder on the first gold passage. The
-reader's settings were chosen on the conversations of even number of inscit_dev and mtrag_un: those of odd number, and
-the other sets, are the figures to trust. ``first sentences`` is the same builder without a reader.
+SQuAD F1 (maximum over the references) of sentence reader and builder on the first gold passage. The reader's settings
+were chosen on the conversations of even number of inscit_dev and mtrag_un: those of odd number, and the other sets, are
+the figures to trust. ``first sentences`` is the same builder without a reader.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from convqa.components.base import Rewriter
 from convqa.components.builders.sentences import Sentences as Builder
 from convqa.components.readers.sentences import Sentences as Reader
-from convqa.components.rewriters.concatenate import Concatenate
-from convqa.components.rewriters.copy import Copy
 from convqa.components.rewriters.expansion import Expansion
 from convqa.domain import Exchange, Hit, Passage, Ranking, Turn, TurnId
-from convqa.metrics.rouge1 import rouge1
 from convqa.metrics.squad import f1
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,35 +28,10 @@ READ = ("inscit_dev", "mtrag_un", "clapnq_dev", "qrecc_trec_sample")
 TUNED = {"inscit_dev", "mtrag_un"}
 
 
-def history(context: list[str]) -> tuple[Exchange, ...]:
-    return tuple(Exchange(*context[start : start + 2]) for start in range(0, len(context), 2))
-
-
-def turn(record: dict[str, Any], context: list[str]) -> Turn:
-    return Turn(TurnId(record["Conversation_no"], record["Turn_no"]), record["Question"], history(context))
-
-
-def rewriting(options: argparse.Namespace) -> None:
-    records = json.loads((options.data / "qrecc" / "dev-turns.json").read_bytes())
-    turns = [
-        (turn(record, record["NewContext"]), record["Truth_rewrite"]) for record in records if record["NewContext"]
-    ]
-    rewriters: dict[str, Rewriter] = {
-        "copy": Copy(),
-        "concatenate, first 1": Concatenate(first=1, last=0),
-        "concatenate, last 1": Concatenate(first=0, last=1),
-        "concatenate, all": Concatenate(first=9_999),
-        "expansion, 2 terms": Expansion(terms=2),
-        "expansion, 5 terms": Expansion(terms=5),
-    }
-    print(f"| rewriter, {len(turns)} turns | QR | ROUGE-1 F1 | words | ms a turn |\n|---|---|---|---|---|")
-    for name, rewriter in rewriters.items():
-        start = time.perf_counter()
-        texts = [rewriter.rewrite(asked).text for asked, _ in turns]
-        spent = 1000 * (time.perf_counter() - start) / len(turns)
-        scores = [rouge1(truth, text) for text, (_, truth) in zip(texts, turns, strict=True)]
-        recall, f = mean(score.recall for score in scores), mean(score.f1 for score in scores)
-        print(f"| {name} | {recall:.3f} | {f:.3f} | {mean(len(text.split()) for text in texts):.1f} | {spent:.2f} |")
+def turn(record: dict[str, Any]) -> Turn:
+    context = record.get("Context", [])
+    history = tuple(Exchange(*context[start : start + 2]) for start in range(0, len(context), 2))
+    return Turn(TurnId(record["Conversation_no"], record["Turn_no"]), record["Question"], history)
 
 
 @dataclass(frozen=True)
@@ -88,7 +55,7 @@ def cases(folder: Path) -> Iterator[Case]:
         if answers and there:
             found = passages[there[0]]
             passage = Passage(found["id"], found["text"], found["title"])
-            yield Case(turn(record, record.get("Context", [])), passage, answers)
+            yield Case(turn(record), passage, answers)
 
 
 def score(case: Case, builder: Builder, reader: Reader | None) -> tuple[float, int]:
@@ -118,11 +85,9 @@ def reading(options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("rewriting", "reading"))
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--sentences", type=int, nargs="+", default=[1, 2, 3])
-    options = parser.parse_args()
-    {"rewriting": rewriting, "reading": reading}[options.what](options)
+    reading(parser.parse_args())
 
 
 if __name__ == "__main__":

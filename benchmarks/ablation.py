@@ -1,0 +1,181 @@
+"""Rewriters x retrievers on closed sets of conversations: MRR@10 and recall@100 of the turns with a gold passage.
+
+    python benchmarks/ablation.py --work FOLDER --tune --json tuned.json [--resolver FOLDER] [--generator FOLDER]
+    python benchmarks/ablation.py --work FOLDER --settings tuned.json [--data ../shared/data] [--json FILE]
+
+One setting for all sets: the components' defaults, or what ``--tune`` chose on the conversations of even number of
+inscit_dev and mtrag_un (tuning.py). Those of odd number, and the other sets, are the figures to trust. History is what
+a set gives (conversation_sets.py). ``human``: the human rewrite as the question. Differences are paired by turn, with
+95 % bootstrap intervals (turns are drawn); bold: the interval leaves out 0. Vectors of questions, rewrites and
+collections stay in ``--work``. The collections are closed: only differences on one set mean anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import tuning
+from comparing import difference, share, table
+from conversation_sets import HUMAN, SETS, TUNED, Case, cases
+from retriever_rows import TOP, Remembered, Settings, collection, read_settings, retrievers, search
+from rewriter_rows import Description, Rewrites, add_options, descriptions
+
+from convqa.domain import Query, Ranking, Rewrite
+from convqa.metrics.recall import recall
+from convqa.metrics.reciprocal_rank import reciprocal_rank
+
+AGAINST = ("copy", "expansion")
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """By turn."""
+
+    mrr: list[float] = field(default_factory=list)
+    recall: list[float] = field(default_factory=list)
+
+    def add(self, case: Case, ranking: Ranking) -> None:
+        ids = [hit.id for hit in ranking.hits]
+        self.mrr.append(reciprocal_rank(case.relevant, ids, 10))
+        self.recall.append(recall(case.relevant, ids, TOP))
+
+    def __str__(self) -> str:
+        return f"{mean(self.mrr):.3f} / {mean(self.recall):.3f}"
+
+
+Columns = dict[str, Scores]
+"""A row of a table: name of a set, or of the odd part of one -> scores."""
+Tables = dict[str, dict[str, Columns]]
+"""Retriever -> rewriter -> columns."""
+
+
+def measure(options: argparse.Namespace, rows: Mapping[str, Description], settings: Settings) -> Tables:
+    rewrites, vectors = Rewrites(options.work / "rewrites"), Remembered(options.encoder, options.work)
+    ways = retrievers(options.encoder, settings)
+    tables: Tables = {name: {} for name in ways}
+    for name in options.sets:
+        folder = options.data / "conversations" / name
+        found = cases(folder)[: options.limit]
+        turns = [case.turn for case in found]
+        url = collection(folder, options.encoder, options.work)
+        made = {
+            label: rewrites.of(described, turns, **settings.get("rewriters", {}).get(label, {}))
+            for label, described in rows.items()
+        }
+        if name in HUMAN:
+            made["human"] = [Rewrite(case.human, (Query(case.human),)) for case in found]
+        for way, make in ways.items():
+            retriever = make(url)
+            for label, written in made.items():
+                add(tables[way].setdefault(label, {}), name, found, search(retriever, turns, written))
+        vectors.save()
+    return tables
+
+
+def add(columns: Columns, name: str, found: Sequence[Case], rankings: Sequence[Ranking]) -> None:
+    """The scores of a set and, where the rest of it was tuned on, of its odd conversations."""
+    for case, ranking in zip(found, rankings, strict=True):
+        columns.setdefault(name, Scores()).add(case, ranking)
+        if name in TUNED and case.odd:
+            columns.setdefault(f"{name}, odd", Scores()).add(case, ranking)
+
+
+def print_tables(tables: Tables) -> None:
+    for way, rows in tables.items():
+        columns = {name: len(scores.mrr) for row in rows.values() for name, scores in row.items()}
+        head = [f"{name} ({turns})" for name, turns in columns.items()]
+        print(f"\n{way}: MRR@10 / R@100 (turns)\n")
+        table(["rewriter", *head], _cells(rows, columns, lambda scores, _: str(scores)))
+        for place, other in enumerate(AGAINST):
+            if other in rows:
+                print(f"\n{way}: MRR@10 minus that of {other}\n")
+                rest = {label: row for label, row in rows.items() if label not in AGAINST[: place + 1]}
+                table(["rewriter", *head], _cells(rest, columns, _minus(rows[other])))
+    print_gap(tables)
+
+
+def _cells(
+    rows: Mapping[str, Columns], columns: Mapping[str, int], cell: Callable[[Scores, str], str]
+) -> Iterator[list[str]]:
+    for label, row in rows.items():
+        yield [label, *(cell(row[name], name) if name in row else "-" for name in columns)]
+
+
+def _minus(other: Columns) -> Callable[[Scores, str], str]:
+    return lambda scores, name: str(difference(scores.mrr, other[name].mrr))
+
+
+def gap(rows: Mapping[str, Columns], name: str = "cast2020") -> dict[str, float]:
+    """Rewriter -> the share of the way from the question to the human rewrite that it goes, by MRR@10."""
+    if name not in rows.get("copy", {}) or name not in rows.get("human", {}):
+        return {}
+    low, high = mean(rows["copy"][name].mrr), mean(rows["human"][name].mrr)
+    return {label: share(mean(row[name].mrr), low, high) for label, row in rows.items() if name in row and high != low}
+
+
+def print_gap(tables: Tables) -> None:
+    shares = {way: gap(rows) for way, rows in tables.items()}
+    if any(shares.values()):
+        print("\ncast2020: share of the gap from copy to human, by MRR@10\n")
+        labels = dict.fromkeys(label for found in shares.values() for label in found)
+        table(
+            ["rewriter", *shares],
+            ([label, *(f"{found[label]:.0%}" for found in shares.values())] for label in labels),
+        )
+
+
+def to_json(tables: Tables, settings: Settings) -> dict[str, Any]:
+    results = {
+        way: {
+            label: {
+                name: {
+                    "turns": len(scores.mrr),
+                    "MRR@10": mean(scores.mrr),
+                    "R@100": mean(scores.recall),
+                    "minus": {
+                        other: asdict(difference(scores.mrr, rows[other][name].mrr))
+                        for other in AGAINST
+                        if other in rows and other != label
+                    },
+                }
+                for name, scores in row.items()
+            }
+            for label, row in rows.items()
+        }
+        for way, rows in tables.items()
+    }
+    return {"settings": settings, "results": results, "gap": {way: gap(rows) for way, rows in tables.items()}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser.add_argument("--work", type=Path, required=True, help="keeps collections, rewrites and vectors")
+    parser.add_argument("--encoder", default="encoder")
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, metavar="SET")
+    parser.add_argument("--settings", type=Path, help="what --tune wrote (default: as the components have them)")
+    parser.add_argument("--tune", action="store_true", help="choose settings, report nothing")
+    parser.add_argument("--limit", type=int, help="only so many turns of each set")
+    parser.add_argument("--json", type=Path, help="the same figures, or the settings chosen, in a file")
+    add_options(parser)
+    options = parser.parse_args()
+    rows = descriptions(options)
+    if options.tune:
+        record: dict[str, Any] = tuning.tune(options, rows)
+    else:
+        settings = read_settings(options.settings)
+        tables = measure(options, rows, settings)
+        print_tables(tables)
+        record = to_json(tables, settings)
+    if options.json:
+        options.json.write_text(json.dumps(record, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

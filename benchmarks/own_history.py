@@ -1,0 +1,91 @@
+"""What a run loses by its own earlier answers: every rewriter with the history of its own run and with the given one.
+
+    python benchmarks/own_history.py --work FOLDER [--settings tuned.json] [--resolver FOLDER] [--json FILE]
+
+INSCIT's dev set, the one that gives contexts in conversations of several turns, through pipeline and driver (pipeline
+``hybrid``, so that earlier answers are those that reader and builder make of its rankings). Scores are over the turns
+with a gold passage; the loss is paired by turn, with its 95 % bootstrap interval (turns are drawn; bold: without 0).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import mean
+from typing import Any, Literal
+
+from ablation import Scores
+from comparing import difference, table
+from conversation_sets import cases
+from retriever_rows import Remembered, Settings, collection, read_settings
+from rewriter_rows import Description, add_options, descriptions
+
+from convqa import load
+from convqa.tasks import find_task
+
+SET = "inscit_dev"
+
+
+def overrides(described: Description, settings: Settings, label: str, encoder: str) -> dict[str, Any]:
+    """A row as settings of the pipeline."""
+    own = {**(described.get("init_parameters") or {}), **settings.get("rewriters", {}).get(label, {})}
+    retriever = {"encoder": encoder, **settings.get("hybrid", {})}
+    return {
+        "rewriter.type": described["type"],
+        **{f"rewriter.{name}": value for name, value in own.items()},
+        **{f"retriever.{name}": value for name, value in retriever.items()},
+    }
+
+
+def run(options: argparse.Namespace, parameters: Mapping[str, Any], history: Literal["own", "gold"]) -> Scores:
+    """The scores of a run, by turn with a gold passage.
+
+    :raises SystemExit: if a turn fails.
+    """
+    folder = options.data / "conversations" / SET
+    assistant = load("hybrid", collection(folder, options.encoder, options.work), parameters)
+    conversations = list(find_task("qrecc", folder).read(folder))[: options.limit]
+    responses = {response.id: response for response in assistant.drive(conversations, history)}
+    scores = Scores()
+    for case in cases(folder):
+        response = responses.get(case.turn.id)
+        if response is not None:
+            if response.ranking is None:
+                raise SystemExit(f"turn {response.id}: {response.error}")
+            scores.add(case, response.ranking)
+    return scores
+
+
+def losses(options: argparse.Namespace, rows: Mapping[str, Description], record: dict[str, Any]) -> Iterator[list[str]]:
+    settings, vectors = read_settings(options.settings), Remembered(options.encoder, options.work)
+    for label, described in rows.items():
+        parameters = overrides(described, settings, label, options.encoder)
+        gold, own = run(options, parameters, "gold"), run(options, parameters, "own")
+        lost = difference(own.mrr, gold.mrr)
+        vectors.save()
+        record[label] = {"gold": mean(gold.mrr), "own": mean(own.mrr), "loss": [lost.mean, lost.low, lost.high]}
+        yield [label, str(gold), str(own), str(lost), f"{mean(own.recall) - mean(gold.recall):+.3f}"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser.add_argument("--work", type=Path, required=True, help="keeps collections and vectors")
+    parser.add_argument("--encoder", default="encoder")
+    parser.add_argument("--settings", type=Path, help="what ablation.py --tune wrote")
+    parser.add_argument("--limit", type=int, help="only so many conversations")
+    parser.add_argument("--json", type=Path, help="the same figures in a file")
+    add_options(parser)
+    options = parser.parse_args()
+    record: dict[str, Any] = {}
+    print(f"{SET}: MRR@10 / R@100\n")
+    head = ["rewriter", "given history", "own history", "MRR@10 own minus given", "R@100"]
+    table(head, losses(options, descriptions(options), record))
+    if options.json:
+        options.json.write_text(json.dumps(record, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""The retrievers that benchmarks compare, and the collections with vectors that they search, kept in a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+import numpy as np
+
+from convqa.components.base import Retriever
+from convqa.components.retrievers.bm25 import BM25
+from convqa.components.retrievers.dense import Dense
+from convqa.components.retrievers.hybrid import Hybrid
+from convqa.domain import Failure, Ranking, Rewrite, Rewrites, Turn, Turns
+from convqa.files import whole_file
+from convqa.indexing import collection_of
+from convqa.models import load_encoder
+from convqa.models.encoder import Role
+
+TOP = 100
+
+
+class Settings(TypedDict, total=False):
+    """Parameters of components by row; what is left out is as the component has it.
+
+    ``rewriters``: of a rewriter, by its label. ``hybrid``: vectors, fusion, weights, depth; dense takes its vectors.
+    """
+
+    rewriters: dict[str, dict[str, Any]]
+    hybrid: dict[str, Any]
+
+
+def read_settings(file: Path | None) -> Settings:
+    """What ``--tune`` wrote."""
+    return Settings() if file is None else json.loads(file.read_bytes())["settings"]
+
+
+def retrievers(encoder: str, settings: Settings) -> dict[str, Callable[[str], Retriever]]:
+    """Name -> the retriever over a collection."""
+    hybrid = settings.get("hybrid", {})
+    vectors = {name: value for name, value in hybrid.items() if name == "vectors"}
+    return {
+        "bm25": lambda url: BM25(url, TOP, stopwords="long", texts=0),
+        "dense": lambda url: Dense(url, TOP, encoder, texts=0, **vectors),
+        "hybrid": lambda url: Hybrid(url, TOP, encoder=encoder, texts=0, **hybrid),
+    }
+
+
+def collection(set_folder: Path, encoder: str, work: Path) -> str:
+    """The URL of a set's passages with their vectors, indexed once into the work folder."""
+    os.environ["XDG_CACHE_HOME"] = str(work)
+    return collection_of(str(set_folder / "passages.jsonl"), encoder=encoder)
+
+
+def search(retriever: Retriever, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> list[Ranking]:
+    """The rankings of all turns at once.
+
+    :raises SystemExit: if a turn fails.
+    """
+    rankings = retriever.run(Turns(tuple(turns)), Rewrites(tuple(rewrites)))["rankings"].items
+    for turn, ranking in zip(turns, rankings, strict=True):
+        if isinstance(ranking, Failure):
+            raise SystemExit(f"{type(retriever).__name__}, turn {turn.id}: {ranking.error}: {ranking.message}")
+    return list(rankings)
+
+
+class Remembered:
+    """The process's encoder, from now on with a memory: each text of a query is encoded once, in all runs together."""
+
+    def __init__(self, name: str, work: Path) -> None:
+        model = load_encoder(name)
+        work.mkdir(parents=True, exist_ok=True)
+        self._file = work / f"queries-{model.checksum[:16]}.npz"
+        self._encode = model.encode
+        self._places: dict[str, int] = {}
+        self._matrix = np.empty((0, model.dimension), np.float32)
+        if self._file.exists():
+            with np.load(self._file) as kept:
+                self._matrix = kept["matrix"]
+                self._places = {text: place for place, text in enumerate(json.loads(str(kept["texts"])))}
+        self._saved = len(self._places)
+        # Whoever loads this encoder gets the same object.
+        model.encode = self.encode  # type: ignore[method-assign]
+
+    def encode(self, texts: Sequence[str], role: Role = "passage") -> Any:
+        """As :meth:`convqa.models.TextEncoder.encode`; passages have their own memory, the collection."""
+        if role == "passage":
+            return self._encode(texts, role)
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._places]
+        if fresh:
+            self._matrix = np.concatenate((self._matrix, self._encode(fresh, role)))
+            self._places |= {text: place for place, text in enumerate(fresh, len(self._places))}
+        return self._matrix[[self._places[text] for text in texts]]
+
+    def save(self) -> None:
+        if self._saved < len(self._places):
+            with whole_file(self._file) as stream:
+                np.savez(stream, texts=np.array(json.dumps(list(self._places))), matrix=self._matrix)
+            self._saved = len(self._places)

@@ -1,0 +1,120 @@
+"""The rewriters that benchmarks compare: which, with which settings, and what they made, kept in a folder."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from haystack.core.serialization import component_to_dict
+
+from convqa.components.base import Rewriter
+from convqa.components.rewriting.nested import nested
+from convqa.domain import Failure, Rewrite, Turn, Turns
+from convqa.files import whole_file
+
+BATCH = 256
+
+Description = Mapping[str, Any]
+"""A rewriter as it stands in YAML: {type: ..., init_parameters: {...}}."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--resolver", default="resolver", help="model of terms and edit: a name or a folder")
+    parser.add_argument("--generator", help="model of generate: a name or a folder; without it, that row is left out")
+    parser.add_argument("--rewriter", action="append", default=[], metavar="LABEL={type: ..., init_parameters: ...}",
+                        help="another row, in YAML, such as llm with its server")  # fmt: skip
+    parser.add_argument("--only", nargs="+", metavar="LABEL", help="only these rows")
+
+
+def descriptions(options: argparse.Namespace, more: Mapping[str, Description] | None = None) -> dict[str, Description]:
+    """Label -> rewriter, in the order of the tables.
+
+    :param more: further rows, of one benchmark.
+    """
+    found: dict[str, Description] = {
+        "copy": {"type": "copy"},
+        "concatenate": {"type": "concatenate"},
+        "expansion": {"type": "expansion"},
+        **(more or {}),
+        "terms": {"type": "terms", "init_parameters": {"model": options.resolver}},
+        "edit": {"type": "edit", "init_parameters": {"model": options.resolver}},
+    }
+    if options.generator:
+        found["generate"] = {"type": "generate", "init_parameters": {"model": options.generator}}
+    for text in options.rewriter:
+        label, _, described = text.partition("=")
+        found[label] = yaml.safe_load(described)
+    unknown = sorted(set(options.only or []) - set(found))
+    if unknown:
+        raise SystemExit(f"--only {unknown[0]}: the rows are {', '.join(found)}")
+    return {label: described for label, described in found.items() if not options.only or label in options.only}
+
+
+def made(described: Description, **parameters: Any) -> Rewriter:
+    """The rewriter, with some parameters in the place of those described."""
+    given = {**(described.get("init_parameters") or {}), **parameters}
+    return nested({"type": described["type"], "init_parameters": given}, described["type"])
+
+
+def has(described: Description, parameter: str) -> bool:
+    """Whether a rewriter has a parameter of that name, such as ``weight``."""
+    return parameter in component_to_dict(made(described), "rewriter")["init_parameters"]
+
+
+class Rewrites:
+    """What rewriters make of turns; each is asked once, and what it made stays in a folder for the next run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def of(self, described: Description, turns: Sequence[Turn], **parameters: Any) -> list[Rewrite]:
+        """The rewrites of turns, with the weight of the parameters or the description.
+
+        Terms are made with weight 1 and then weighted, which is the same (tested): so a model is run once for all
+        weights that are tried.
+        """
+        rewriter = made(described, **parameters)
+        # With search "text" the weight is that of a second query.
+        if not has(described, "weight") or getattr(rewriter, "search", "terms") == "text":
+            return self._kept(rewriter, turns)
+        certain = made(described, **{**parameters, "weight": 1.0})
+        return [weighted(rewrite, rewriter.weight) for rewrite in self._kept(certain, turns)]
+
+    def _kept(self, rewriter: Rewriter, turns: Sequence[Turn]) -> list[Rewrite]:
+        rewriter.warm_up()
+        who = [component_to_dict(rewriter, "rewriter"), dict(rewriter.identity())]
+        key = json.dumps([who, [turn.to_json() for turn in turns]], sort_keys=True, default=str)
+        file = self._folder / f"{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}.json"
+        if not file.exists():
+            with whole_file(file) as stream:
+                stream.write(json.dumps([rewrite.to_json() for rewrite in ask(rewriter, turns)]).encode())
+        return [Rewrite.from_json(record) for record in json.loads(file.read_bytes())]
+
+
+def ask(rewriter: Rewriter, turns: Sequence[Turn], size: int = BATCH) -> list[Rewrite]:
+    """What a rewriter makes of turns, ``size`` at a time.
+
+    :raises SystemExit: if it fails at a turn.
+    """
+    rewrites: list[Rewrite] = []
+    for start in range(0, len(turns), size):
+        rewrites += rewriter.run(Turns(tuple(turns[start : start + size])))["rewrites"].items
+    for turn, rewrite in zip(turns, rewrites, strict=True):
+        if isinstance(rewrite, Failure):
+            raise SystemExit(f"{type(rewriter).__name__}, turn {turn.id}: {rewrite.error}: {rewrite.message}")
+    return rewrites
+
+
+def weighted(rewrite: Rewrite, weight: float) -> Rewrite:
+    """A rewrite made with weight 1, as it is with another weight."""
+    queries = [
+        replace(query, terms=tuple((term, weight * count) for term, count in query.terms)) for query in rewrite.queries
+    ]
+    return replace(rewrite, queries=tuple(queries))
