@@ -38,7 +38,7 @@ test: $(VENV)/.all  ## install everything and run all tests but the slow ones
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/pytest -m 'not slow' --durations=10
+	@$(BIN)/pytest -m 'not slow' --durations=10 -n 2 --dist loadfile
 
 test-all: $(VENV)/.all  ## all tests, the slow ones too
 	@$(BIN)/pytest

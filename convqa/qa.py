@@ -33,8 +33,8 @@ def load(
     if overrides is not None and not isinstance(overrides, Mapping):
         raise InputError(f"overrides: found {overrides!r}, wanted a mapping such as {{'retriever.top_k': 20}}.")
     with _ordinary_errors():
-        encoder = load_pipeline(pipeline, None, overrides).wanted_encoder
-        url = None if collection is None else collection_of(str(collection), encoder=encoder)
+        vectors = load_pipeline(pipeline, None, overrides).wanted_vectors
+        url = None if collection is None else collection_of(str(collection), vectors=vectors)
         loaded = load_pipeline(pipeline, url, overrides)
         loaded.warm_up()
         language = "en" if url is None else open_store(url).info().language

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from convqa.components.base import WantedVectors
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, WorkError
 from convqa.indexing import collection_for, collection_of, index, read_passages
@@ -213,13 +214,13 @@ def test_a_file_may_be_given_as_collection(file, tmp_path):
 def test_a_cached_collection_has_vectors_where_the_pipeline_wants_them(file):
     path = file(LINES, "input/passages.jsonl")
     plain = collection_for(NoPassages(), path.parent, None)
-    url = collection_for(NoPassages(), path.parent, None, encoder="encoder")
+    url = collection_for(NoPassages(), path.parent, None, vectors=WantedVectors("encoder"))
     assert url != plain and (open_store(plain).info().vectors, open_store(url).info().vectors) == (0, 2)
     done = []
-    again = collection_of(str(path), progress=lambda *counts: done.append(counts), encoder="encoder")
+    again = collection_of(str(path), progress=lambda *counts: done.append(counts), vectors=WantedVectors("encoder"))
     assert (again, done) == (url, [])
     # What was not made for the cache is left as it is.
-    assert collection_for(NoPassages(), path.parent, plain, encoder="encoder") == plain
+    assert collection_for(NoPassages(), path.parent, plain, vectors=WantedVectors("encoder")) == plain
     assert open_store(plain).info().vectors == 0
 
 

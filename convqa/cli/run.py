@@ -65,7 +65,7 @@ def run(
     checked = load(name, None, chosen)
     if checked.needs_collection or collection is not None:
         with Progress("indexing", "passages", quiet) as shown:
-            url = collection_for(found, source, collection, progress=shown, encoder=checked.wanted_encoder)
+            url = collection_for(found, source, collection, progress=shown, vectors=checked.wanted_vectors)
     loaded = load(name, url, chosen)
     loaded.warm_up()
     # A run makes millions of small values that never form cycles; the collector's default looks at them all the time.

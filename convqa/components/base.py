@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from haystack import component
 
@@ -41,6 +41,13 @@ RRF_K = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
 
 
+class WantedVectors(NamedTuple):
+    """Vectors of an encoder; ``needed``: a collection without them is refused, not just searched without them."""
+
+    encoder: str
+    needed: bool = True
+
+
 class Station:
     """What all stations share: running a batch without letting one bad item spoil the others."""
 
@@ -58,8 +65,8 @@ class Station:
         """
         return {}
 
-    def wanted_encoder(self) -> str | None:
-        """The encoder whose vectors the collection must have; None: it needs no vectors."""
+    def wanted_vectors(self) -> WantedVectors | None:
+        """The vectors that the collection is to have; None: this station looks at none."""
         return None
 
     def _each(self, work: Callable[..., Sequence[Any]], *columns: Sequence[Any]) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 from filelock import FileLock
 
+from convqa.components.base import WantedVectors
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.indexing.build import Progress, build, reporting
@@ -28,6 +29,9 @@ logger = logging.getLogger(__name__)
 ANSERINI = "passages-index-anserini"
 """The folder in which shared tasks hand out an index of their passages."""
 
+_UNASKED = 20_000
+"""Passages that are encoded for a pipeline that could do without: some minutes on two cores."""
+
 _CACHE_FORMAT = 1
 """Part of every key: raised when the same passages must be indexed again."""
 
@@ -38,16 +42,17 @@ def collection_for(
     url: str | None,
     language: str = "en",
     progress: Progress | None = None,
-    encoder: str | None = None,
+    vectors: WantedVectors | None = None,
 ) -> str:
     """The URL of a run's collection, found or built: ``--collection``; in the input directory passages-index-anserini,
     a convqa index or passages.jsonl[.gz]; the task's own passages. The input directory is only read.
 
-    :param encoder: whose vectors the pipeline wants: a collection that is built here has them.
+    :param vectors: what the pipeline wants: a collection that is built here has them, but for those that are not
+        needed and would be more than 20,000.
     :raises InputError: if there is none of these, saying what was looked for.
     """
     if url:
-        return collection_of(url, language, progress, encoder)
+        return collection_of(url, language, progress, vectors)
     folder = input_path if input_path.is_dir() else input_path.parent
     if (folder / ANSERINI).is_dir():
         return _anserini(folder / ANSERINI, language)
@@ -57,20 +62,22 @@ def collection_for(
         return str(found)
     for suffix in SUFFIXES:
         if (folder / f"passages{suffix}").is_file():
-            return collection_of(str(folder / f"passages{suffix}"), language, progress, encoder)
+            return collection_of(str(folder / f"passages{suffix}"), language, progress, vectors)
     passages = task.passages(input_path)
     if passages is not None:
-        return _cached(_digest_of(passages), lambda: task.passages(input_path) or (), language, progress, encoder)
+        return _cached(_digest_of(passages), lambda: task.passages(input_path) or (), language, progress, vectors)
     raise InputError(
         f"no collection for {input_path}: give --collection with a folder made by convqa index or a JSONL file of "
         f"passages. Looked in {folder} for {ANSERINI}, a convqa index, passages.jsonl and passages.jsonl.gz."
     )
 
 
-def collection_of(url: str, language: str = "en", progress: Progress | None = None, encoder: str | None = None) -> str:
+def collection_of(
+    url: str, language: str = "en", progress: Progress | None = None, vectors: WantedVectors | None = None
+) -> str:
     """The URL of a collection that is given by its URL or as a file of passages, which is indexed once into the cache.
 
-    :param encoder: whose vectors a collection in the cache is to have; any other is left as it is.
+    :param vectors: what a collection in the cache is to have; any other is left as it is.
     :raises InputError: if there is no collection, or the passages have a mistake.
     """
     path = Path(url)
@@ -79,7 +86,7 @@ def collection_of(url: str, language: str = "en", progress: Progress | None = No
             raise InputError(
                 f"passages {redact(url)} do not exist. Wanted: a folder made by convqa index, or a JSONL file."
             )
-        return _cached(_digest_of_file(path), lambda: read_passages([path]), language, progress, encoder)
+        return _cached(_digest_of_file(path), lambda: read_passages([path]), language, progress, vectors)
     open_store(url)
     return url
 
@@ -111,10 +118,10 @@ def _cached(
     passages: Callable[[], Iterable[Passage]],
     language: str,
     progress: Progress | None,
-    encoder: str | None,
+    wanted: WantedVectors | None,
 ) -> str:
     """The cached collection of passages, built unless it is there and whole. Safe for two processes at once."""
-    model = None if encoder is None else load_encoder(encoder)
+    model = None if wanted is None else load_encoder(wanted.encoder)
     vectors = "" if model is None else f" {model.name} {model.checksum}"
     key = f"{_CACHE_FORMAT} {analyzer(language).name} {digest}{vectors}"
     place = cache_folder() / "collections" / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
@@ -123,7 +130,7 @@ def _cached(
         with FileLock(f"{place}.lock"):
             if not _usable(place):
                 build(reporting(iter(passages()), progress), str(place), language)
-            if model is not None:
+            if wanted is not None and model is not None and _worth_while(place, wanted):
                 add_vectors(str(place), model, progress=progress)
     except OSError as error:
         raise WorkError(
@@ -131,6 +138,17 @@ def _cached(
             "that can, or index the passages with convqa index and give --collection."
         ) from error
     return str(place)
+
+
+def _worth_while(place: Path, wanted: WantedVectors) -> bool:
+    count = open_store(str(place)).info().count
+    if wanted.needed or count <= _UNASKED:
+        return True
+    logger.warning(
+        "%d passages take long to encode, and the pipeline can do without: index them with convqa index --vectors %s "
+        "and give --collection for rankings by vectors too", count, wanted.encoder,
+    )  # fmt: skip
+    return False
 
 
 def _usable(place: Path) -> bool:

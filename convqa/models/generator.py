@@ -200,7 +200,7 @@ def _load(folder: ModelFolder, choice: Choice) -> Generator:
     seq2seq = bool(config.is_encoder_decoder)
     heads = config.architectures or []
     known = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING if seq2seq else MODEL_FOR_CAUSAL_LM_MAPPING
-    if type(config) not in known or known[type(config)].__name__ not in heads:
+    if type(config) not in known or getattr(known[type(config)], "__name__", "") not in heads:
         raise InputError(
             f"{folder.path}: {', '.join(heads) or config.model_type} writes no texts; wanted a causal or a "
             "sequence-to-sequence language model."

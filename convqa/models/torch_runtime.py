@@ -43,8 +43,9 @@ def import_torch() -> Any:
 
     def prepare() -> None:
         torch.set_num_threads(threads())
-        transformers.utils.logging.set_verbosity_error()
-        transformers.utils.logging.disable_progress_bar()
+        quiet: Any = transformers.utils.logging
+        quiet.set_verbosity_error()
+        quiet.disable_progress_bar()
 
     once("torch", prepare)
     return torch

@@ -13,7 +13,7 @@ from haystack import Pipeline as Graph
 from haystack.core.errors import PipelineConnectError, PipelineError
 from haystack.core.serialization import component_to_dict
 
-from convqa.components.base import TIMINGS, Station
+from convqa.components.base import TIMINGS, Station, WantedVectors
 from convqa.domain import Answers, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
@@ -58,11 +58,11 @@ class Pipeline:
         return any(getattr(component, "needs_collection", False) for component in made)
 
     @property
-    def wanted_encoder(self) -> str | None:
-        """The encoder whose vectors the collection must have; None where no station needs any."""
+    def wanted_vectors(self) -> WantedVectors | None:
+        """The vectors that the collection is to have; None where no station looks at any."""
         made = (self._graph.get_component(name) for name in self.document.components)
-        wanted = (component.wanted_encoder() for component in made if isinstance(component, Station))
-        return next(filter(None, wanted), None)
+        wanted = [found for station in made if isinstance(station, Station) if (found := station.wanted_vectors())]
+        return max(wanted, key=lambda one: one.needed, default=None)
 
     @property
     def models(self) -> dict[str, dict[str, str]]:

@@ -11,7 +11,7 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.base import Retriever
+from convqa.components.base import Retriever, WantedVectors
 from convqa.components.encoding import QUESTION_AND_EXPANDED, Matrix, ModelOptions, QueryEncoder, Texts, unit
 from convqa.components.feedback import rocchio
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
@@ -87,8 +87,8 @@ class Dense(Retriever):
                 )  # fmt: skip
             self._store = store
 
-    def wanted_encoder(self) -> str | None:
-        return self.encoder
+    def wanted_vectors(self) -> WantedVectors:
+        return WantedVectors(self.encoder)
 
     def identity(self) -> Mapping[str, str]:
         return self._queries.identity()

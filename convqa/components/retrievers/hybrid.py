@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -9,14 +10,18 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.base import Retriever
+from convqa.components.base import Retriever, WantedVectors
 from convqa.components.encoding import QUESTION_AND_EXPANDED, ModelOptions, Texts
 from convqa.components.rankings import FUSIONS, attach
 from convqa.components.retrievers.bm25 import BM25, Feedback
 from convqa.components.retrievers.dense import Dense, VectorFeedback
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
+from convqa.stores import open_store
 from convqa.stores.base import Stopwords
+from convqa.stores.url import redact
 from convqa.text.bm25 import K1, B
+
+logger = logging.getLogger(__name__)
 
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
@@ -57,6 +62,8 @@ class Hybrid(Retriever):
     :param encoder, vectors: as of ``dense``. :param k1, b, title_weight: as of ``bm25``.
     :param stopwords: as of ``bm25``, but that the long list is the default.
     :param prf: feedback of each ranking: ``{sparse: {...}, dense: {...}}`` as of ``bm25`` and ``dense``.
+    :param without_vectors: what is done with a collection that has no vectors: ``refuse`` it, or rank by words alone
+        (``sparse``), which is said once.
     :param texts: how many top hits carry their passage for the stations behind.
     :param options: ``device``, ``precision`` and ``engine`` of the encoder.
     """
@@ -78,6 +85,7 @@ class Hybrid(Retriever):
         title_weight: Annotated[float, Field(ge=0)] | None = None,
         stopwords: Stopwords = "long",
         prf: BothFeedbacks | None = None,
+        without_vectors: Literal["refuse", "sparse"] = "refuse",
         texts: Annotated[int, Field(ge=0)] = 20,
         options: ModelOptions | None = None,
     ) -> None:
@@ -93,8 +101,10 @@ class Hybrid(Retriever):
         self.title_weight = title_weight
         self.stopwords = stopwords
         self.prf = prf
+        self.without_vectors = without_vectors
         self.texts = texts
         self.options = options
+        self._by_words: bool | None = None
         depths, feedback = depth or {}, prf or {}
         self._sparse = BM25(
             collection, depths.get("sparse", top_k), k1, b, title_weight, stopwords, texts=0, prf=feedback.get("sparse")
@@ -104,20 +114,35 @@ class Hybrid(Retriever):
         )
 
     def warm_up(self) -> None:
-        self._dense.warm_up()
-        self._sparse.warm_up()
+        """Open the collection, load the encoder, and see once whether there are vectors."""
+        if self._by_words is None:
+            self._sparse.warm_up()
+            bare = self.without_vectors == "sparse" and open_store(self.collection).info().encoder is None
+            if bare:
+                place = redact(str(self.collection))
+                logger.warning(
+                    "collection %s has no vectors: its passages are ranked by words alone. For better rankings: "
+                    "convqa index --collection %s --vectors %s", place, place, self.encoder,
+                )  # fmt: skip
+            else:
+                self._dense.warm_up()
+            self._by_words = bare
 
-    def wanted_encoder(self) -> str | None:
-        return self.encoder
+    def wanted_vectors(self) -> WantedVectors:
+        return WantedVectors(self.encoder, needed=self.without_vectors == "refuse")
 
     def identity(self) -> Mapping[str, str]:
-        return self._dense.identity()
+        self.warm_up()
+        return {} if self._by_words else self._dense.identity()
 
     def search_rewritten(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
+        self.warm_up()
         weights, fuse = self.weights or {}, FUSIONS[self.fusion]
         sparse = self._sparse.search(turns, queries)
+        if self._by_words:
+            return attach([Ranking(ranking.hits[: self.top_k]) for ranking in sparse], self.texts, self.fetch)
         dense = self._dense.search_rewritten(turns, rewrites, queries)
         fused = [
             fuse([(weights.get("sparse", 1.0), one), (weights.get("dense", 1.0), two)], self.top_k)

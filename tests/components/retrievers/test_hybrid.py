@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from convqa.components.base import WantedVectors
 from convqa.components.joiners.interpolation import Interpolation
 from convqa.components.joiners.rrf import RRF
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
 from convqa.domain import Passage, Query, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
+from convqa.errors import InputError
 from convqa.indexing import add_vectors
 from convqa.models import load_encoder
 from convqa.stores import create_store
@@ -87,3 +89,25 @@ def test_feedback_reaches_either_ranking(collection):
 def test_wrong_parameters_are_refused(options, message):
     with pytest.raises(ValidationError, match=message):
         Hybrid(**options)
+
+
+@pytest.fixture(scope="module")
+def without_vectors(tmp_path_factory):
+    url = str(tmp_path_factory.mktemp("plain") / "collection")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+    return url
+
+
+def test_a_collection_without_vectors_is_refused(without_vectors):
+    with pytest.raises(InputError, match="has no vectors"):
+        Hybrid(without_vectors).warm_up()
+    assert Hybrid().wanted_vectors() == WantedVectors("encoder")
+
+
+def test_or_ranked_by_words_alone_where_that_is_asked_for(without_vectors, caplog):
+    hybrid = Hybrid(without_vectors, without_vectors="sparse", top_k=2)
+    assert rank(hybrid) == rank(BM25(without_vectors, top_k=2, stopwords="long"))
+    assert "convqa index --collection" in caplog.text
+    assert hybrid.identity() == {}
+    assert hybrid.wanted_vectors() == WantedVectors("encoder", needed=False)
