@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from convqa.components.base import Retriever
+from convqa.components.base import Retriever, WantedVectors
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
@@ -52,7 +52,7 @@ def retrievers(encoder: str, settings: Settings) -> dict[str, Callable[[str], Re
 def collection(set_folder: Path, encoder: str, work: Path) -> str:
     """The URL of a set's passages with their vectors, indexed once into the work folder."""
     os.environ["XDG_CACHE_HOME"] = str(work)
-    return collection_of(str(set_folder / "passages.jsonl"), encoder=encoder)
+    return collection_of(str(set_folder / "passages.jsonl"), vectors=WantedVectors(encoder))
 
 
 def search(retriever: Retriever, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> list[Ranking]:

@@ -18,9 +18,8 @@ def main() -> None:
     for question in QUESTIONS:
         response = talk.ask(question)
         print(f"Q: {question}")
-        if response.rewrite and response.rewrite.queries[0].terms:
-            terms = ", ".join(term for term, _ in response.rewrite.queries[0].terms)
-            print(f"   (also searched, with less weight: {terms})")
+        if response.rewrite and response.rewrite.text != question:
+            print(f"   (understood as: {response.rewrite.text})")
         if response.answer is None or not response.answer.sentences:
             print("A: no answer\n")
             continue

@@ -39,8 +39,8 @@ def _distinct(texts: list[Text]) -> list[Text]:
 Texts = Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct)]
 """Which texts of a query are encoded; its vector is the mean of theirs."""
 
-QUESTION_AND_EXPANDED: list[Text] = ["question", "expanded"]
-"""The mean that was best of those tried without a trained rewriter (docs/benchmarks.md)."""
+ALL_TEXTS: list[Text] = ["question", "expanded", "rewrite"]
+"""The mean that serves every rewriter well (docs/benchmarks.md); where two texts are one, it counts once."""
 
 
 class QueryEncoder:

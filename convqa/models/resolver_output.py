@@ -106,12 +106,12 @@ def _insertions(layout: Layout, scores: Scores, patterns: Sequence[str], least: 
 
 
 def _once(layout: Layout, edits: Sequence[Edit]) -> list[Edit]:
-    """Without phrases that the question has, or that a more probable edit brings already."""
+    """Without phrases that the question, or a more probable edit, has at least half of the words of already."""
     known = {layout.text(word).lower() for word in layout.question_words}
     kept = []
     for edit in sorted(edits, key=lambda edit: (-edit.probability, edit.position)):
-        words = {layout.text(word).lower() for word in edit.words}
-        if not words or words - known:
+        words = {text for word in edit.words if (text := layout.text(word).lower())[0].isalnum()}
+        if not words or 2 * len(words - known) > len(words):
             kept.append(edit)
             known |= words
     return sorted(kept, key=lambda edit: edit.position)

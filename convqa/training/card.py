@@ -20,14 +20,18 @@ _DATA = {
 }
 
 
-def card(title: str, settings: Settings, scores: Sequence[str], use: str) -> str:
-    """The card as Markdown."""
+def card(title: str, settings: Settings, scores: Sequence[str], use: str, licence: str = "") -> str:
+    """The card as Markdown.
+
+    :param licence: of the model that the training started from.
+    """
     data = [f"- {_DATA[name]}" for name in _DATA if name in settings.sets()]
     made = settings.model_dump(mode="json", exclude={"data"}) | {"base": name_of(settings.base)}
     return "\n".join(
         [
             f"# {title}\n\n{use}\n",
             f"Made by `convqa train {settings.recipe}` of convqa {convqa.__version__}, from {made['base']}.\n",
+            f"Licence: {licence or 'as the base'}; the data that it was trained on have licences of their own.\n",
             "## Data\n",
             *data,
             "\nWhat shares a conversation or a telling text with the sets that are validated and reported on was left "

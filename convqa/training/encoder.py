@@ -163,7 +163,7 @@ def export(work: Work, scores: Scores, target: Path) -> None:
         about = made.manifest.model_dump(exclude={"format", "files"})
         about |= {"name": target.name, "base": name_of(work.settings.base), "licence": licence_of(work.base.path)}
         lines = [*summary(scores), f"mean cosine of int8 to float32, validation: {close.mean():.4f}"]
-        text = card("A conversational encoder", work.settings, lines, _USE)
+        text = card("A conversational encoder", work.settings, lines, _USE, licence_of(work.base.path))
         write_folder(target, about, {ONNX: made.path / ONNX, TOKENIZER: made.path / TOKENIZER, CARD: text.encode()})
 
 

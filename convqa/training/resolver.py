@@ -95,7 +95,7 @@ def validate(work: Work) -> Scores:
 
 def export(work: Work, scores: Scores, target: Path) -> None:
     """Write the folder that ``load_resolver`` reads: int8 for ONNX Runtime, with a model card."""
-    _write(work, target, card("A resolver", work.settings, summary(scores), _USE))
+    _write(work, target, card("A resolver", work.settings, summary(scores), _USE, licence_of(work.base.path)))
 
 
 def score(resolver: Resolver, examples: Sequence[Example], sure: float = 0.4) -> dict[str, float]:

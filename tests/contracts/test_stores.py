@@ -495,7 +495,6 @@ def test_deleted_passages_lose_their_vectors(semantic, url):
 @pytest.mark.parametrize(
     ("ids", "rows", "encoder", "options"),
     [
-        (["p1"], [X], Encoder("another", "c" * 64, 4), None),
         (["p1"], [X], Encoder("by hand", "d" * 64, 4), None),
         (["p1"], [(1.0, 0.0)], Encoder("by hand", "c" * 64, 2), None),
         (["p1"], [X], ENCODER, VectorOptions("int8")),
@@ -519,7 +518,7 @@ def test_vectors_of_another_kind_are_refused_and_nothing_stays(semantic, url, id
 @pytest.mark.parametrize(
     ("rows", "encoder"),
     [
-        ([X], Encoder("another", "c" * 64, 4)),
+        ([X], Encoder("another", "d" * 64, 4)),
         ([(1.0, 0.0)], ENCODER),
         ([X, (math.nan, 0.0, 0.0, 0.0)], ENCODER),
     ],

@@ -10,6 +10,10 @@ from convqa.stores.base import Encoder, Info, refuse_encoder
 ENCODER = Encoder("mine", "c" * 64, 4)
 
 
+def test_the_same_weights_under_another_name_are_the_same_encoder():
+    assert Encoder("mine", "c" * 64, 4) == Encoder("moved/mine", "c" * 64, 4)
+
+
 def info(encoder=None, *capabilities):
     return Info("lucene", 3, "en", "a", ("text",), "0" * 32, encoder, capabilities=frozenset(capabilities))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Reranker
-from convqa.components.encoding import QUESTION_AND_EXPANDED, ModelOptions, QueryEncoder, Texts
+from convqa.components.encoding import ALL_TEXTS, ModelOptions, QueryEncoder, Texts
 from convqa.components.reranking import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.stores.base import WritableStore
@@ -39,7 +39,7 @@ class Encoder(Reordering, Reranker):
         depth: Annotated[int, Field(ge=1)] = 100,
         top_k: Annotated[int, Field(ge=1)] | None = None,
         encoder: Annotated[str, Field(min_length=1)] = "encoder",
-        vectors: Texts = QUESTION_AND_EXPANDED,
+        vectors: Texts = ALL_TEXTS,
         weight: Annotated[float, Field(gt=0, le=1)] = 1.0,
         texts: Annotated[int, Field(ge=0)] = 20,
         options: ModelOptions | None = None,

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, validate_call, with_config
 from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever, WantedVectors
-from convqa.components.encoding import QUESTION_AND_EXPANDED, Matrix, ModelOptions, QueryEncoder, Texts, unit
+from convqa.components.encoding import ALL_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts, unit
 from convqa.components.feedback import rocchio
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store
@@ -55,7 +55,7 @@ class Dense(Retriever):
         collection: str | None = None,
         top_k: Annotated[int, Field(ge=1)] = 100,
         encoder: Annotated[str, Field(min_length=1)] = "encoder",
-        vectors: Texts = QUESTION_AND_EXPANDED,
+        vectors: Texts = ALL_TEXTS,
         prf: VectorFeedback | None = None,
         texts: Annotated[int, Field(ge=0)] = 20,
         options: ModelOptions | None = None,

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, validate_call, with_config
 from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever, WantedVectors
-from convqa.components.encoding import QUESTION_AND_EXPANDED, ModelOptions, Texts
+from convqa.components.encoding import ALL_TEXTS, ModelOptions, Texts
 from convqa.components.rankings import FUSIONS, attach
 from convqa.components.retrievers.bm25 import BM25, Feedback
 from convqa.components.retrievers.dense import Dense, VectorFeedback
@@ -30,6 +30,10 @@ class Weights(TypedDict, total=False):
 
     sparse: Annotated[float, Field(gt=0)]
     dense: Annotated[float, Field(gt=0)]
+
+
+_WEIGHTS: Weights = {"sparse": 1.0, "dense": 1.5}
+"""Chosen on half of inscit and mtrag, with the fusion (docs/benchmarks.md)."""
 
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
@@ -56,9 +60,9 @@ class Hybrid(Retriever):
     place of any retriever. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
 
     :param top_k: passages in a ranking.
-    :param fusion: ``rrf``: sum of weight / (60 + rank); ``interpolation``: sum of weight x score, each ranking's
-        scores brought to 0 to 1 first.
-    :param weights: of the rankings, as in ``{sparse: 1.0, dense: 1.0}``. :param depth: passages of each.
+    :param fusion: ``interpolation``: sum of weight x score, each ranking's scores brought to 0 to 1 first; ``rrf``:
+        sum of weight / (60 + rank).
+    :param weights: of the rankings. :param depth: passages of each.
     :param encoder, vectors: as of ``dense``. :param k1, b, title_weight: as of ``bm25``.
     :param stopwords: as of ``bm25``, but that the long list is the default.
     :param prf: feedback of each ranking: ``{sparse: {...}, dense: {...}}`` as of ``bm25`` and ``dense``.
@@ -75,11 +79,11 @@ class Hybrid(Retriever):
         self,
         collection: str | None = None,
         top_k: Annotated[int, Field(ge=1)] = 100,
-        fusion: Literal["rrf", "interpolation"] = "rrf",
-        weights: Weights | None = None,
+        fusion: Literal["rrf", "interpolation"] = "interpolation",
+        weights: Weights = _WEIGHTS,
         depth: Depths | None = None,
         encoder: Annotated[str, Field(min_length=1)] = "encoder",
-        vectors: Texts = QUESTION_AND_EXPANDED,
+        vectors: Texts = ALL_TEXTS,
         k1: Annotated[float, Field(ge=0)] | None = K1,
         b: Annotated[float, Field(ge=0, le=1)] | None = B,
         title_weight: Annotated[float, Field(ge=0)] | None = None,
@@ -139,7 +143,7 @@ class Hybrid(Retriever):
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
         self.warm_up()
-        weights, fuse = self.weights or {}, FUSIONS[self.fusion]
+        weights, fuse = self.weights, FUSIONS[self.fusion]
         sparse = self._sparse.search(turns, queries)
         if self._by_words:
             return attach([Ranking(ranking.hits[: self.top_k]) for ranking in sparse], self.texts, self.fetch)

@@ -28,8 +28,8 @@ class Edit(Resolving):
     def __init__(
         self,
         model: str = "resolver",
-        weight: Weight = 0.6,
-        least: Probability = 0.1,
+        weight: Weight = 0.4,
+        least: Probability = 0.2,
         sure: Probability = 0.4,
         options: ModelOptions | None = None,
     ) -> None:

@@ -28,8 +28,8 @@ class Terms(Resolving):
     def __init__(
         self,
         model: str = "resolver",
-        weight: Weight = 0.6,
-        least: Probability = 0.1,
+        weight: Weight = 0.4,
+        least: Probability = 0.2,
         likely: Probability = 0.5,
         options: ModelOptions | None = None,
     ) -> None:

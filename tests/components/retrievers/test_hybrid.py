@@ -58,9 +58,9 @@ def test_it_is_the_two_retrievers_and_a_joiner(collection, fusion, joiner):
         assert [hit.passage is not None for hit in ours.hits] == [True, True, False][: len(ours.hits)]
 
 
-def test_defaults_weigh_both_alike_and_drop_the_long_list_of_stop_words(collection):
+def test_defaults_interpolate_and_drop_the_long_list_of_stop_words(collection):
     first, second = rank(Hybrid(collection))
-    assert first.hits[0].id == "g" and first.hits[0].score == pytest.approx(2 / 61)
+    assert first.hits[0].id == "g" and first.hits[0].score == pytest.approx(1.0 + 1.5)
     assert second.hits[0].id == "z"
     assert rank(Hybrid(collection, vectors=["question"], depth={"dense": 1}))[1].hits[0].passage == PASSAGES[3]
 

@@ -441,7 +441,7 @@ def test_after_a_kill_in_a_commit_the_vectors_that_are_left_are_counted(target, 
         (["p2"], np.ones((1, 3)), ENCODER, None, r"shape \(1, 3\) for 1 passages; wanted: \(1, 4\)"),
         (["p2"], np.ones(4), ENCODER, None, r"shape \(4,\)"),
         (["p2"], np.array([[1, 2, np.nan, 0]]), ENCODER, None, "'p2' has a value that is not finite"),
-        (["p2"], np.ones((1, 4)), Encoder("f", "c", 4), None, r"vectors of e \(4 dim.*found vectors of f"),
+        (["p2"], np.ones((1, 4)), Encoder("f", "d", 4), None, r"vectors of e \(4 dim.*found vectors of f"),
         (["p2"], np.ones((1, 4)), ENCODER, VectorOptions("int8"), "keeps vectors as float32, auto, not int8, auto"),
     ],
 )
