@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 192
 _MOST_QUESTION, _MOST_SAID, _MOST_REPLIED = 64, 32, 48
+_LEAST = 8
+"""Tokens below which no utterance is begun."""
 
 _WORD = re.compile(r"'s\b|\u2019s\b|[^\W_]+|[^\w\s]|_")
 
@@ -68,23 +70,19 @@ class Layout:
 
 
 def lay_out(question: str, history: Sequence[Said], tokenizer: Tokenizer, most: int = MOST_TOKENS) -> Layout:
-    """The sequence of a turn, at most ``most`` tokens long; ``history`` is oldest first."""
+    """The sequence of a turn, at most ``most`` tokens long; ``history`` is oldest first. What is blank is left out."""
     opening, separator = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     assert opening is not None and separator is not None
     layout = Layout([opening], [0], [], [], 0)
     _append(layout, question, tokenizer, _MOST_QUESTION, separator, 0)
     end = len(layout.ids) - 1
     first = tokenizer.encode(history[0].question, add_special_tokens=False) if history else None
-    kept = min(len(first.ids), _MOST_SAID) + 1 if first else 0
+    kept = max(_LEAST, min(len(first.ids), _MOST_SAID) + 1) if first else 0
     for index in range(len(history) - 1, -1, -1):
-        room = most - len(layout.ids) - (kept if index else 0)
-        said = history[index]
-        if room < 8 and index:
-            continue
-        _append(layout, said.question, tokenizer, min(_MOST_SAID, room - 1), separator, 1)
-        room = most - len(layout.ids) - (kept if index else 0)
-        if said.answer.strip() and room > 8:
-            _append(layout, said.answer, tokenizer, min(_MOST_REPLIED, room - 1), separator, 1)
+        for text, longest in ((history[index].question, _MOST_SAID), (history[index].answer, _MOST_REPLIED)):
+            room = most - len(layout.ids) - (kept if index else 0)
+            if text.strip() and room >= _LEAST:
+                _append(layout, text, tokenizer, min(longest, room - 1), separator, 1)
     return Layout(layout.ids, layout.types, layout.utterances, layout.words, end)
 
 
@@ -101,13 +99,13 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 def _append(layout: Layout, text: str, tokenizer: Tokenizer, most: int, separator: int, kind: int) -> None:
     """Add an utterance and its separator; words of which no token is left are dropped."""
     # Long texts are cut before they are tokenised: no token of the vocabulary is longer than 18 characters.
-    text = text[: most * 18]
-    encoding = tokenizer.encode(text, add_special_tokens=False)
+    read = text[: most * 18]
+    encoding = tokenizer.encode(read, add_special_tokens=False)
     ids, offsets = encoding.ids[:most], encoding.offsets[:most]
     base, utterance = len(layout.ids), len(layout.utterances)
     layout.utterances.append(text)
     token = 0
-    for start, end in word_spans(text):
+    for start, end in word_spans(read):
         while token < len(offsets) and offsets[token][1] <= start:
             token += 1
         last = token

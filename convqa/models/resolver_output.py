@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from convqa.models.resolver_input import Layout, Word
 
 SLOT = "{}"
-_LONGEST = 12
+LONGEST = 12
 """Words of a phrase that is taken from the history at once."""
 
 _CANDIDATES = 20
@@ -56,31 +56,40 @@ def edited(layout: Layout, scores: Scores, patterns: Sequence[str], least: float
 
     :param patterns: of the model, by number from 1. :param least: probability from which on an edit is made.
     """
-    words = layout.question_words
+    words, question = layout.question_words, layout.utterances[0]
     edits = _insertions(layout, scores, patterns, least)
-    filled = {edit.position for edit in edits}
-    pieces: list[str] = []
-    gone = False
     inserts = {edit.position: edit.text for edit in edits}
-    question = layout.utterances[0]
-    at = 0
+    text, at, gone, joined = "", 0, False, False
     for index in range(len(words) + 1):
-        begin = words[index].start if index < len(words) else len(question.rstrip())
-        # Words that go do so only where something comes in their place: nothing that was said is lost.
+        begin, end = (words[index].start, words[index].end) if index < len(words) else (len(question.rstrip()),) * 2
         if not gone:
-            pieces.append(question[at:begin])
-        at = begin
+            text += _after(question, at, begin, joined)
+            joined = joined and not question[at:begin].strip()
         if index in inserts:
-            pieces.append(f" {inserts[index]} ")
-            gone = False
-        if index == len(words):
-            break
-        removed = _sigmoid(float(scores.deleted[words[index].first])) >= 0.5
-        gone = removed and (index in filled or gone)
+            text = _with_phrase(text, inserts[index])
+            gone, joined = False, True
+        # Words that go do so only where something comes in their place: nothing that was said is lost.
+        removed = index < len(words) and _sigmoid(float(scores.deleted[words[index].first])) >= 0.5
+        gone = removed and (index in inserts or gone)
         if not gone:
-            pieces.append(question[words[index].start : words[index].end])
-        at = words[index].end
-    return _joined(pieces), edits
+            text += _after(question, begin, end, joined)
+            joined = joined and begin == end
+        at = end
+    return text.strip(), edits
+
+
+def _with_phrase(text: str, phrase: str) -> str:
+    return f"{text.rstrip()}{'' if phrase.startswith(',') or not text.strip() else ' '}{phrase}"
+
+
+def _after(question: str, begin: int, end: int, joined: bool) -> str:
+    """A piece of the question; behind a phrase (``joined``) with one blank, or none where a sign followed directly."""
+    piece = question[begin:end]
+    if not joined or not piece.strip():
+        return "" if joined else piece
+    begin += len(piece) - len(piece.lstrip())
+    direct = begin > 0 and not question[begin - 1].isspace() and not question[begin].isalnum()
+    return piece.lstrip() if direct else f" {piece.lstrip()}"
 
 
 def _insertions(layout: Layout, scores: Scores, patterns: Sequence[str], least: float) -> list[Edit]:
@@ -101,7 +110,7 @@ def _insertions(layout: Layout, scores: Scores, patterns: Sequence[str], least: 
             text = layout.span(taken[0], taken[-1])
             if pattern.startswith("{} 's") and text.endswith(("'s", "\u2019s")):
                 text = text[:-2]
-            found.append(Edit(position, pattern.replace(SLOT, text), probability, taken))
+            found.append(Edit(position, _phrase(pattern, text), probability, taken))
     return _once(layout, found)
 
 
@@ -124,18 +133,18 @@ def _best_span(history: Sequence[Word], starts: Matrix, ends: Matrix) -> tuple[i
     best, found = -math.inf, (0, 0)
     for begin in np.argsort(-first, kind="stable")[:_CANDIDATES]:
         end = int(begin)
-        while end < len(history) and end - begin < _LONGEST and history[end].utterance == history[begin].utterance:
+        while end < len(history) and end - begin < LONGEST and history[end].utterance == history[begin].utterance:
             if first[begin] + last[end] > best:
                 best, found = float(first[begin] + last[end]), (int(begin), end)
             end += 1
     return found
 
 
-def _joined(pieces: Sequence[str]) -> str:
-    text = " ".join("".join(pieces).split())
-    for sign in ("'s", "?", ",", ".", "!", ")"):
-        text = text.replace(f" {sign}", sign)
-    return text
+def _phrase(pattern: str, text: str) -> str:
+    """A pattern with its slot filled; its own signs stand as they are written: a blank before none but a quote."""
+    for sign in ("'s", "'", ","):
+        pattern = pattern.replace(f"{SLOT} {sign}", f"{SLOT}{sign}")
+    return pattern.replace('" {} "', '"{}"').replace(SLOT, text)
 
 
 def _sigmoid(value: float) -> float:

@@ -109,3 +109,33 @@ def test_term_probabilities(logit, chance):
 
     assert found["jazz"] == pytest.approx(chance)
     assert found["rock"] == pytest.approx(0, abs=1e-3)
+
+
+def test_what_was_written_stays_as_it_was_written():
+    says = Says("What is  .NET to it , a .5 mm thing ?").delete("it").insert("it", "{}", "Zappa")
+    assert says.text() == "What is  .NET to Zappa , a .5 mm thing ?"
+    assert Says("What is .NET?").insert(".", "{}", "Zappa").text() == "What is Zappa .NET?"
+
+
+def test_a_long_question_keeps_its_end():
+    question = f"When did he die {'or so ' * 400} I ask?"
+    text = Says(question).delete("he").insert("he", "{}", "Zappa").text()
+    assert text == question.replace(" he ", " Zappa ", 1)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("besides {} ,", "What besides jazz, else?"),
+        (", besides {}", "What, besides jazz else?"),
+        ('" {} "', 'What "jazz" else?'),
+    ],
+)
+def test_signs_of_a_pattern(pattern, text):
+    says = Says("What else?")
+    PATTERNS.append(pattern)
+    says.patterns = np.pad(says.patterns, ((0, 0), (0, 1)))
+    try:
+        assert says.insert("else", pattern, "jazz").text() == text
+    finally:
+        PATTERNS.pop()
