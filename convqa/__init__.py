@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 # Haystack reads this when it is first imported: without it, it would write into the home folder and call out.
 os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
+# ONNX Runtime reads this when it is loaded: without it, it would note a device id in the cache folder and call out.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 __version__ = "0.1.0"
 

@@ -72,6 +72,15 @@ class ModelMissing(RunError):
     """A model that a station needs cannot be loaded."""
 
 
+def reason_of(error: BaseException) -> str:
+    """The first line of what an exception says; its kind where it says nothing.
+
+    >>> reason_of(ValueError("no such tensor\\nat 0x7f")), reason_of(TimeoutError())
+    ('no such tensor', 'TimeoutError')
+    """
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """`` Did you mean 'x'?`` for the closest known name, or an empty string.
 

@@ -49,7 +49,7 @@ def names_secret(field: str) -> bool:
 
 
 def _message(wanted: str, kind: str, found: object) -> str:
-    if kind == "missing":
+    if kind == "missing" or kind.startswith("missing_"):
         return "is missing"
     if kind in {"extra_forbidden", "unexpected_keyword_argument"}:
         return "is not known here"

@@ -76,13 +76,14 @@ def _train(
     from convqa.models import torch_runtime
 
     place = torch_runtime.device(device)  # type: ignore[arg-type]
+    precision = getattr(chosen, "precision", "float32")  # not every recipe has a choice
     named = data or os.environ.get("CONVQA_DATA") or chosen.data
     with Progress("training", "steps", quiet) as shown:
         bench = Bench(
             output or Path("out", "training", recipe),
             Path(named) if named else None,
             place,
-            torch_runtime.fast_precision(place) if chosen.precision == "auto" else chosen.precision,
+            torch_runtime.fast_precision(place) if precision == "auto" else precision,
             lambda done, steps, loss: shown(done, steps, f"loss {loss:.3f}"),
         )
         model, scores = train(chosen, bench)

@@ -33,6 +33,7 @@ from convqa.domain import (
     Turns,
 )
 from convqa.errors import InputError, RunError
+from convqa.models import Options
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
@@ -42,10 +43,14 @@ RRF_K = 60
 
 
 class WantedVectors(NamedTuple):
-    """Vectors of an encoder; ``needed``: a collection without them is refused, not just searched without them."""
+    """Vectors of an encoder, and how it is to run where passages must be encoded.
+
+    ``needed``: a collection without them is refused, not just searched without them.
+    """
 
     encoder: str
     needed: bool = True
+    options: Options = Options()
 
 
 class Station:

@@ -18,7 +18,11 @@ from convqa.stores.base import Encoder
 
 Matrix = NDArray[np.float32]
 Text = Literal["question", "expanded", "rewrite"]
-"""A text of a query: its own words; these and its history terms; the self-contained question of the rewrite."""
+"""A text of a query: its own words; these and its history terms; the self-contained question of the rewrite.
+
+The last belongs to a query that stands alone for its turn. Where a rewrite has several queries, each stands for
+itself, and its own words take that text's place: the question among them is searched as it was asked.
+"""
 
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
@@ -55,13 +59,13 @@ class QueryEncoder:
     def __init__(self, name: str, texts: Sequence[Text], options: ModelOptions | None = None) -> None:
         self.name = name
         self.texts = tuple(texts)
-        self._options = Options(**(options or {}))
+        self.options = Options(**(options or {}))
         self._model: TextEncoder | None = None
 
     @property
     def model(self) -> TextEncoder:
         if self._model is None:
-            self._model = load_encoder(self.name, self._options)
+            self._model = load_encoder(self.name, self.options)
         return self._model
 
     @property
@@ -85,7 +89,12 @@ class QueryEncoder:
         return places, unit(np.stack(means)) if means else vectors[:0]
 
     def _texts_of(self, rewrite: Rewrite, query: Query) -> list[str]:
-        made = {"question": query.text.strip(), "expanded": expanded(query), "rewrite": rewrite.text.strip()}
+        own = query.text.strip()
+        made = {
+            "question": own,
+            "expanded": expanded(query),
+            "rewrite": rewrite.text.strip() if len(rewrite.queries) <= 1 else own,
+        }
         return list(dict.fromkeys(made[name] for name in self.texts if made[name]))
 
 

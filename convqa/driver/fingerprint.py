@@ -21,6 +21,9 @@ from convqa.stores import open_store
 SHAPING = ("tantivy", "PyStemmer", "sentencex", "numpy", "onnxruntime", "tokenizers")
 """Libraries whose versions may change results."""
 
+SHAPING_TORCH = ("torch", "transformers")
+"""The same, where a model of the pipeline runs on torch."""
+
 LIBRARIES = (
     "haystack-ai",
     "tantivy",
@@ -44,19 +47,18 @@ def fingerprint(
     limit: int | None,
 ) -> dict[str, Any]:
     """Equal fingerprints give byte-identical run files; a journal of another fingerprint is not continued."""
+    models = pipeline.models
     return {
         "convqa": convqa.__version__,
         "task": task,
         "input": _digest(conversations),
         "pipeline": hashlib.sha256(pipeline.document.to_yaml().encode()).hexdigest(),
         "collection": None if collection is None else _collection(collection),
-        "models": pipeline.models,
+        "models": models,
         "history": history,
         "batch_size": batch_size,
         "limit": limit,
-        "libraries": {name: metadata.version(name) for name in SHAPING},
-        "device": "cpu",
-        "precision": "float32",
+        "libraries": {name: metadata.version(name) for name in _shaping(models)},
     }
 
 
@@ -88,6 +90,12 @@ def git_commit() -> str | None:
     return done.stdout.strip() or None
 
 
+def _shaping(models: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    """The libraries whose versions count; a model's identity says what runs it: ``checksum (torch float32 on cpu)``."""
+    on_torch = any("(torch " in identity for station in models.values() for identity in station.values())
+    return (*SHAPING, *SHAPING_TORCH) if on_torch else SHAPING
+
+
 def _digest(conversations: Sequence[Conversation]) -> str:
     digest = hashlib.sha256()
     for conversation in conversations:
@@ -101,4 +109,9 @@ def _collection(url: str) -> dict[str, Any]:
     if info.k1 is not None:
         # The index's own, which may change while its passages stay.
         found |= {"k1": info.k1, "b": info.b}
-    return found if info.encoder is None else {**found, "encoder": asdict(info.encoder), "vectors": info.vectors}
+    if info.encoder is not None:
+        found |= {"encoder": asdict(info.encoder), "vectors": info.vectors}
+    if info.vector_options is not None:
+        # The same vectors rank otherwise when they are kept in fewer bits, or a graph is walked.
+        found["vector_options"] = asdict(info.vector_options)
+    return found

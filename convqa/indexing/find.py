@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 
 import orjson
@@ -48,7 +49,7 @@ def collection_for(
     a convqa index or passages.jsonl[.gz]; the task's own passages. The input directory is only read.
 
     :param vectors: what the pipeline wants: a collection that is built here has them, but for those that are not
-        needed and would be more than 20,000.
+        needed and would be more than 20,000: they are left out, with a warning.
     :raises InputError: if there is none of these, saying what was looked for.
     """
     if url:
@@ -121,34 +122,51 @@ def _cached(
     wanted: WantedVectors | None,
 ) -> str:
     """The cached collection of passages, built unless it is there and whole. Safe for two processes at once."""
-    model = None if wanted is None else load_encoder(wanted.encoder)
-    vectors = "" if model is None else f" {model.name} {model.checksum}"
-    key = f"{_CACHE_FORMAT} {analyzer(language).name} {digest}{vectors}"
-    place = cache_folder() / "collections" / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+    plain = f"{_CACHE_FORMAT} {analyzer(language).name} {digest}"
+    folder = cache_folder() / "collections"
+    model = None if wanted is None else load_encoder(wanted.encoder, wanted.options)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        place = _place(folder, plain)
+        if wanted is not None and model is not None:
+            own = _place(folder, f"{plain} {model.name} {model.identity}")
+            if wanted.needed or not _too_many([own, place], passages, wanted.encoder):
+                place = own
+            else:
+                model = None
         with FileLock(f"{place}.lock"):
             if not _usable(place):
                 build(reporting(iter(passages()), progress), str(place), language)
-            if wanted is not None and model is not None and _worth_while(place, wanted):
+            if model is not None:
                 add_vectors(str(place), model, progress=progress)
     except OSError as error:
         raise WorkError(
-            f"the cache {place.parent} cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a folder "
+            f"the cache {folder} cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a folder "
             "that can, or index the passages with convqa index and give --collection."
         ) from error
     return str(place)
 
 
-def _worth_while(place: Path, wanted: WantedVectors) -> bool:
-    count = open_store(str(place)).info().count
-    if wanted.needed or count <= _UNASKED:
-        return True
-    logger.warning(
-        "%d passages take long to encode, and the pipeline can do without: index them with convqa index --vectors %s "
-        "and give --collection for rankings by vectors too", count, wanted.encoder,
-    )  # fmt: skip
-    return False
+def _place(folder: Path, key: str) -> Path:
+    return folder / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+
+
+def _too_many(places: Sequence[Path], passages: Callable[[], Iterable[Passage]], encoder: str) -> bool:
+    """Whether passages would take long to encode; ``places`` are where they may be indexed, with vectors or without."""
+    for place in places:
+        with FileLock(f"{place}.lock"):
+            info = open_store(str(place)).info() if _usable(place) else None
+        if info is not None:
+            many = info.vectors < info.count and info.count > _UNASKED
+            break
+    else:
+        many = sum(1 for _ in islice(passages(), _UNASKED + 1)) > _UNASKED
+    if many:
+        logger.warning(
+            "more than %d passages take long to encode, and the pipeline can do without: index them with convqa index "
+            "--vectors %s and give --collection for rankings by vectors too", _UNASKED, encoder,
+        )  # fmt: skip
+    return many
 
 
 def _usable(place: Path) -> bool:

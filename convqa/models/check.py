@@ -18,6 +18,9 @@ from convqa.models.folder import Manifest, ModelFolder
 from convqa.models.generator import load_generator
 from convqa.models.onnx_runtime import OnnxModel
 from convqa.models.pairs import load_pair_scorer
+from convqa.models.resolver import KIND as RESOLVER
+from convqa.models.resolver import Resolver, load_resolver
+from convqa.models.resolver_input import Said
 from convqa.models.source import find_model
 from convqa.models.tokens import load_tokenizer
 from convqa.places import shipped
@@ -49,10 +52,12 @@ def check(name: str) -> dict[str, Any]:
         generator = load_generator(name)
         prompts = [text[:200] for text in sample_passages()[:_PROMPTS]]
         return found | _run(generator, lambda texts: generator.generate(texts, _WRITTEN), prompts)
-    if folder.manifest is None or not folder.has_onnx:
-        raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
-    _outputs(folder, folder.manifest, sample_passages()[:1])
-    return found | {"max_tokens": folder.manifest.max_tokens, "checksum": folder.checksum()}
+    if kind == RESOLVER:
+        resolver = load_resolver(name)
+        turns = [("What else is said of it?", [Said(text[:60], text)]) for text in sample_passages()]
+        about = {"max_tokens": resolver.max_tokens}
+        return found | about | _run(resolver, lambda some: _resolve(resolver, some), turns)
+    raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
 
 
 def compare(name: str, other: str) -> str:
@@ -103,6 +108,10 @@ def _run(model: Any, work: Callable[[Any], Any], sample: Sequence[Any]) -> dict[
     speed = len(sample) / (time.perf_counter() - start)
     runs = {"runs": str(model.runs)} if hasattr(model, "runs") else {}
     return {"checksum": model.checksum, **runs, "speed": f"{speed:.1f} texts/s ({len(sample)} texts)"}
+
+
+def _resolve(resolver: Resolver, turns: Sequence[tuple[str, Sequence[Said]]]) -> list[str]:
+    return [found.text() for found in resolver.resolve(turns)]
 
 
 def _outputs(folder: ModelFolder, manifest: Manifest, texts: Sequence[str]) -> dict[str, list[NDArray[Any]]]:

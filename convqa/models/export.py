@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from convqa.errors import InputError
-from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, check_target, write_folder
+from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, check_target, licence_of, write_folder
 from convqa.models.options import Choice
 from convqa.models.source import find_model
 
@@ -33,7 +32,7 @@ def export(name: str, target: Path) -> None:
     with tempfile.TemporaryDirectory() as aside:
         graph = Path(aside) / ONNX
         to_onnx(module, module.inputs, [module.output], graph)
-        licence, card = _licence(folder.path), _card(folder, about["kind"])
+        licence, card = licence_of(folder.path), _card(folder, about["kind"])
         files = {ONNX: graph, TOKENIZER: tokenizer.inner.to_str().encode(), CARD: card.encode()}
         base = folder.path.name if Path(folder.name).expanduser().is_dir() else folder.name
         about |= {"name": target.resolve().name, "base": base, "licence": licence, "precision": "float32"}
@@ -101,15 +100,8 @@ def _module(folder: ModelFolder) -> tuple[Any, Any, dict[str, Any]]:
     return module, tokenizer, about
 
 
-def _licence(path: Path) -> str:
-    """The licence that the model card's head names; empty where it names none."""
-    card = path / CARD
-    found = re.search(r"^license:\s*(\S+)", card.read_text(encoding="utf-8")[:5000], re.M) if card.is_file() else None
-    return found[1] if found else ""
-
-
 def _card(folder: ModelFolder, kind: str) -> str:
-    licence = _licence(folder.path) or "see the original"
+    licence = licence_of(folder.path) or "see the original"
     return (
         f"# {folder.name} for ONNX Runtime\n\nThe {kind} {folder.name}, exported in float32 by `convqa models export`. "
         f"Licence: {licence}. What it was trained on and what it is for: see the original's card.\n"

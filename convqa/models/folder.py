@@ -1,13 +1,14 @@
 """A model's folder: what it holds, and whether that is whole.
 
-A folder made by convqa holds ``model.onnx`` (a generator: transformers' files instead), ``tokenizer.json``, a model
-card and ``convqa.json``, which names the kind of model and the checksum of every file but the card. Any other folder
-is one of transformers' (``config.json`` and weights).
+A folder for ONNX Runtime holds ``model.onnx``, ``tokenizer.json``, a model card and ``convqa.json``, which names the
+kind of model and the checksum of every file but the card. Any other folder is one of transformers' (``config.json``
+and weights): what others made, and the generators that convqa trains.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tempfile
 import threading
@@ -115,17 +116,14 @@ def read_manifest(path: Path) -> Manifest:
         raise InputError(f"{file}: {problems}. Make the model again with convqa models export.") from None
 
 
-def write_folder(
-    target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes], replace: bool = False
-) -> Manifest:
+def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes]) -> Manifest:
     """Write a model's folder, whole or not at all.
 
     :param about: the manifest's fields, without ``format`` and ``files``.
     :param files: name in the folder -> a file to copy, or its content.
-    :param replace: whether a model of convqa that lies there may be replaced.
-    :raises InputError: if something else lies there, or if it cannot be written.
+    :raises InputError: if something lies there already, or if it cannot be written.
     """
-    check_target(target, replace)
+    check_target(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as aside:
@@ -139,23 +137,31 @@ def write_folder(
             hashes = {name: file_hash(made / name) for name in sorted(files) if name != CARD}
             manifest = Manifest(format=1, files=hashes, **about)
             (made / MANIFEST).write_bytes(orjson.dumps(manifest.model_dump(), option=orjson.OPT_INDENT_2) + b"\n")
-            if target.exists():
-                target.rename(Path(aside) / "old")
+            if target.is_dir():
+                target.rmdir()  # an empty one, which not every system lets a folder be moved onto
             made.rename(target)
     except OSError as error:
         raise unwritable(str(target), error) from error
     return manifest
 
 
-def check_target(target: Path, replace: bool = False) -> None:
-    """Refuse to write over what is not ours, before any work is done.
+def check_target(target: Path) -> None:
+    """Refuse to write over anything, before any work is done.
 
-    :raises InputError: if the target is a file, or a folder that holds something else than a replaceable model.
+    :raises InputError: if the target is a file, or a folder that holds something.
     """
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
-        return
-    if not (replace and (target / MANIFEST).is_file()):
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise InputError(f"{target}: is there already; name a folder that is not there yet.")
+
+
+def licence_of(folder: Path) -> str:
+    """The licence that a model's card names in its head; "" where it names none."""
+    try:
+        head = (folder / CARD).read_text(encoding="utf-8", errors="replace")[:5000]
+    except OSError:
+        return ""
+    found = re.search(r"^license:\s*(\S+)", head, re.M)
+    return found[1] if found else ""
 
 
 _HASHES: dict[tuple[str, int, int], str] = {}

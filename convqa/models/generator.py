@@ -32,15 +32,21 @@ class Generator:
     """A model and its tokenizer. Always takes the likeliest token or beam, so that equal prompts give equal texts.
 
     Safe to share between threads. ``settings`` is what a model that convqa trained says of itself: the mapping
-    ``convqa`` in its config.json.
+    ``convqa`` in its config.json. ``runs`` says how it runs.
     """
 
     name: str
     checksum: str
     kind: Literal["seq2seq", "causal"]
     settings: Mapping[str, Any]
+    runs: Choice
     _model: Any
     _tokenizer: Any
+
+    @property
+    def identity(self) -> str:
+        """What of this model a run's fingerprint holds: its checksum and how it runs."""
+        return f"{self.checksum} ({self.runs})"
 
     @property
     def has_chat_template(self) -> bool:
@@ -69,7 +75,7 @@ class Generator:
 
         :param most_tokens: tokens written at most. :param beams: 1 = greedy.
         :param longest_input: tokens of a prompt; of a longer one, the middle is left out.
-        :param seconds: time for one batch; None = as long as it takes.
+        :param seconds: time for one batch; None = as long as it takes. A limit makes texts depend on the machine.
         :param chat: each prompt is a user's message, to be put into the model's chat template.
         """
         import torch
@@ -219,7 +225,7 @@ def _load(folder: ModelFolder, choice: Choice) -> Generator:
     told = getattr(config, "convqa", None)
     settings = told if isinstance(told, Mapping) else {}
     kind: Literal["seq2seq", "causal"] = "seq2seq" if seq2seq else "causal"
-    return Generator(folder.name, folder.checksum(), kind, settings, model, tokenizer)
+    return Generator(folder.name, folder.checksum(), kind, settings, choice, model, tokenizer)
 
 
 def _of_tokenizer(file: Path) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.errors import InputError
+from convqa.errors import InputError, reason_of
 from convqa.models.folder import ONNX
 from convqa.models.once import threads, workers
 from convqa.models.tokens import Tokens
@@ -33,12 +33,13 @@ class OnnxModel:
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # errors are raised, not printed
         try:
             self._session = ort.InferenceSession(str(folder / ONNX), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the library has no base class of its own
-            reason = str(error).strip().splitlines()[0]
-            raise InputError(f"{folder / ONNX}: cannot be run ({reason}). Copy or make the model again.") from error
+            raise InputError(
+                f"{folder / ONNX}: cannot be run ({reason_of(error)}). Copy or make the model again."
+            ) from error
         self.inputs = [value.name for value in self._session.get_inputs()]
         self.outputs = [value.name for value in self._session.get_outputs()]
 

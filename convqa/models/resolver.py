@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from convqa.errors import InputError, WorkError
-from convqa.models.folder import Manifest, ModelFolder
+from convqa.models.folder import MANIFEST, Manifest, ModelFolder
 from convqa.models.once import once
 from convqa.models.options import Choice, Options, choose
 from convqa.models.resolver_input import Layout, Said, lay_out
@@ -17,6 +17,9 @@ from convqa.models.tokens import Tokens, load_tokenizer
 KIND = "resolver"
 PATTERNS = "patterns"
 """The name in the manifest's settings of what may come before a word, with a slot for words of the history."""
+
+LEAST_TOKENS = 128
+"""Tokens of a sequence that a question and the first question of its history have room in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +61,12 @@ class Resolver:
         self.name = folder.name
         self.checksum = folder.checksum()
         self.runs = choice
-        self._patterns = tuple(manifest.settings.get(PATTERNS, ()))
-        self._most = manifest.max_tokens
+        self._patterns = _patterns(folder, manifest)
+        self.max_tokens = manifest.max_tokens
         self._tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
         self._tokenizer.inner.no_truncation()
         self._model = OnnxModel(folder.path)
-        if self._model.outputs != list(Scores._fields):
-            raise InputError(f"{folder.path}: its graph gives {self._model.outputs}; wanted {list(Scores._fields)}.")
+        self._try_out(folder)
 
     @property
     def identity(self) -> str:
@@ -76,9 +78,27 @@ class Resolver:
 
         :raises WorkError: if the model makes something that is no number.
         """
-        layouts = [lay_out(question, said, self._tokenizer.inner, self._most) for question, said in turns]
+        layouts = [lay_out(question, said, self._tokenizer.inner, self.max_tokens) for question, said in turns]
         made = self._model.run_tokens([Tokens(layout.ids, layout.types) for layout in layouts])
         return [self._resolution(layout, outputs) for layout, outputs in zip(layouts, made, strict=True)]
+
+    def _try_out(self, folder: ModelFolder) -> None:
+        """Run the longest sequence: the graph says only then whether the manifest is its own."""
+        if self._model.outputs != list(Scores._fields):
+            raise InputError(f"{folder.path}: its graph gives {self._model.outputs}; wanted {list(Scores._fields)}.")
+        try:
+            made = Scores(*self._model.run_tokens([Tokens([0] * self.max_tokens, [0] * self.max_tokens)])[0])
+        except Exception as error:  # the library has no base class of its own
+            raise InputError(
+                f"{folder.path / MANIFEST}: max_tokens: found {self.max_tokens}; its graph cannot run a sequence of "
+                "that length. Copy or make the model again."
+            ) from error
+        number = made.patterns.shape[-1] - 1
+        if len(self._patterns) != number:
+            raise InputError(
+                f"{folder.path / MANIFEST}: settings: found {len(self._patterns)} {PATTERNS}; its graph scores "
+                f"{number}. Copy or make the model again."
+            )
 
     def _resolution(self, layout: Layout, outputs: Sequence[object]) -> Resolution:
         scores = Scores(*(output[0] for output in outputs))  # type: ignore[index]
@@ -102,3 +122,18 @@ def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa:
         )
     choice = choose(folder, options)
     return once((KIND, folder.path, folder.checksum(), choice), lambda: Resolver(folder, manifest, choice))
+
+
+def _patterns(folder: ModelFolder, manifest: Manifest) -> tuple[str, ...]:
+    found = manifest.settings.get(PATTERNS)
+    if not (isinstance(found, list) and found and all(isinstance(pattern, str) for pattern in found)):
+        raise InputError(
+            f"{folder.path / MANIFEST}: settings: wanted {PATTERNS}, a list of texts; found {found!r}. Copy or make "
+            "the model again."
+        )
+    if manifest.max_tokens < LEAST_TOKENS:
+        raise InputError(
+            f"{folder.path / MANIFEST}: max_tokens: found {manifest.max_tokens}; a resolver wants {LEAST_TOKENS} or "
+            "more."
+        )
+    return tuple(found)

@@ -12,8 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from convqa.files import mend
+
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+LANGUAGE = "en"
+"""What resolvers read: there is no other to learn from (docs/training.md)."""
 
 MOST_TOKENS = 192
 _MOST_QUESTION, _MOST_SAID, _MOST_REPLIED = 64, 32, 48
@@ -70,9 +75,13 @@ class Layout:
 
 
 def lay_out(question: str, history: Sequence[Said], tokenizer: Tokenizer, most: int = MOST_TOKENS) -> Layout:
-    """The sequence of a turn, at most ``most`` tokens long; ``history`` is oldest first. What is blank is left out."""
+    """The sequence of a turn, at most ``most`` tokens long; ``history`` is oldest first. What is blank is left out;
+    half characters (lone surrogates) count as U+FFFD.
+    """
     opening, separator = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     assert opening is not None and separator is not None
+    question = mend(question)[0]
+    history = [Said(mend(said.question)[0], mend(said.answer)[0]) for said in history]
     layout = Layout([opening], [0], [], [], 0)
     _append(layout, question, tokenizer, _MOST_QUESTION, separator, 0)
     end = len(layout.ids) - 1

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.models.resolver_input import Layout, Word
+from convqa.text.analysis import analyzer
 
 SLOT = "{}"
 LONGEST = 12
@@ -17,6 +18,8 @@ LONGEST = 12
 
 _CANDIDATES = 20
 """First words of a phrase that are looked at."""
+
+_STOPWORDS = analyzer("en").long_stopwords
 
 Matrix = NDArray[np.floating[Any]]
 
@@ -116,11 +119,11 @@ def _insertions(layout: Layout, scores: Scores, patterns: Sequence[str], least: 
 
 def _once(layout: Layout, edits: Sequence[Edit]) -> list[Edit]:
     """Without phrases that the question, or a more probable edit, has at least half of the words of already."""
-    known = {layout.text(word).lower() for word in layout.question_words}
+    known = _content(layout, layout.question_words)
     kept = []
     for edit in sorted(edits, key=lambda edit: (-edit.probability, edit.position)):
-        words = {text for word in edit.words if (text := layout.text(word).lower())[0].isalnum()}
-        if not words or 2 * len(words - known) > len(words):
+        words = _content(layout, edit.words)
+        if not edit.words or 2 * len(words - known) > len(words):
             kept.append(edit)
             known |= words
     return sorted(kept, key=lambda edit: edit.position)
@@ -138,6 +141,11 @@ def _best_span(history: Sequence[Word], starts: Matrix, ends: Matrix) -> tuple[i
                 best, found = float(first[begin] + last[end]), (int(begin), end)
             end += 1
     return found
+
+
+def _content(layout: Layout, words: Sequence[Word]) -> set[str]:
+    texts = (layout.text(word).lower() for word in words)
+    return {text for text in texts if len(text) > 1 and text[0].isalnum() and text not in _STOPWORDS}
 
 
 def _phrase(pattern: str, text: str) -> str:

@@ -9,7 +9,7 @@ import os
 import re
 from pathlib import Path
 
-from convqa.errors import InputError, nearest
+from convqa.errors import InputError, nearest, reason_of
 from convqa.models.folder import ModelFolder, open_folder
 
 ALLOW = "CONVQA_ALLOW_DOWNLOAD"
@@ -18,7 +18,7 @@ ALLOW = "CONVQA_ALLOW_DOWNLOAD"
 SHIPPED = Path(__file__).resolve().parent / "weights"
 
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
-_FETCHED = ["*.json", "*.txt", "*.model", "README.md", "*.safetensors"]
+_FETCHED = ["*.json", "*.txt", "*.model", "*.jinja", "README.md", "*.safetensors"]
 _LEFT = ["onnx/*", "openvino/*", "*/pytorch_model*", "original/*"]
 
 
@@ -76,10 +76,9 @@ def _download(name: str) -> Path:
             # Older models have their weights in torch's own format only.
             folder = Path(snapshot_download(name, allow_patterns=[*_FETCHED, "*.bin"], ignore_patterns=_LEFT))
     except Exception as error:  # the hub's errors, and those of the network libraries beneath it
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(
-            f"the model {name} cannot be downloaded: {reason}. Check the name and the network (a model that asks for "
-            "a login needs HF_TOKEN), or name a folder that holds it."
+            f"the model {name} cannot be downloaded: {reason_of(error)}. Check the name and the network (a "
+            "model that asks for a login needs HF_TOKEN), or name a folder that holds it."
         ) from error
     return folder
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.errors import InputError
+from convqa.errors import InputError, reason_of
 from convqa.models.folder import ModelFolder
 from convqa.models.once import once, threads
 from convqa.models.options import Choice
@@ -127,15 +127,14 @@ def padding(config: Any) -> int:
 
 
 def _unloadable(folder: ModelFolder, what: str, error: Exception) -> InputError:
-    reason = str(error).strip().splitlines() or [type(error).__name__]
-    return InputError(f"{folder.path}: {what} cannot be loaded ({reason[0]}). Copy the model again.")
+    return InputError(f"{folder.path}: {what} cannot be loaded ({reason_of(error)}). Copy the model again.")
 
 
 def run_sorted(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> NDArray[np.float32]:
     """The rows that a model makes of sequences, in their order; like lengths run together, under a budget of tokens.
 
     bfloat16 keeps 8 bits of a number, so that what a sequence is batched with shows in the third decimal. On a CPU
-    such sequences run alone; on a GPU, where that would be slow, float32 is for whoever needs more sameness.
+    such sequences run alone; on a GPU, where that would be slow, bfloat16 is only for whoever asks for it.
     """
     torch = import_torch()
     alone = choice.device == "cpu" and choice.precision == "bfloat16"

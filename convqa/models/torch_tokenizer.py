@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from convqa.errors import InputError
+from convqa.errors import InputError, reason_of
 from convqa.models.folder import TOKENIZER, ModelFolder
 from convqa.models.tokens import Tokenizer, load_tokenizer
 
@@ -36,5 +36,6 @@ def _old(folder: ModelFolder, max_tokens: int) -> Tokenizer:
         loaded = transformers.AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
         return Tokenizer(loaded.backend_tokenizer, max_tokens)
     except Exception as error:  # whatever the libraries raise on missing and damaged files
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"{folder.path}: the tokenizer cannot be loaded ({reason}). Copy the model again.") from error
+        raise InputError(
+            f"{folder.path}: the tokenizer cannot be loaded ({reason_of(error)}). Copy the model again."
+        ) from error

@@ -80,8 +80,9 @@ class Info:
     """What a store says about itself. ``checksum`` names the content, whatever the order of indexing.
 
     ``capabilities``: the names of the search parameters that it honours, ``write`` where it can grow and ``vectors``
-    where it keeps vectors. ``encoder`` made its vectors, of which there are ``vectors``. ``k1`` and ``b``: what the
-    index was made with, where that is fixed; None where any value can be asked for at search time.
+    where it keeps vectors. ``encoder`` made its vectors, of which there are ``vectors``, kept by ``vector_options``.
+    ``k1`` and ``b``: what the index was made with, where that is fixed; None where any value can be asked for at
+    search time.
     """
 
     engine: str
@@ -95,6 +96,7 @@ class Info:
     capabilities: frozenset[str] = frozenset()
     k1: float | None = None
     b: float | None = None
+    vector_options: VectorOptions | None = None
 
 
 NO_PARAMETERS = frozenset({"write", "vectors"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from convqa.errors import InputError
+from convqa.errors import InputError, reason_of
 from convqa.models import torch_runtime
 from convqa.models.folder import ModelFolder
 from convqa.models.source import find_model
@@ -41,8 +41,7 @@ def language_model(base: str, gguf: str | None, device: str) -> tuple[Any, Any]:
         config = AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever the libraries raise on missing and damaged files
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"{folder.path}: the model cannot be loaded ({reason}). Copy it again.") from error
+        raise InputError(f"{folder.path}: the model cannot be loaded ({reason_of(error)}). Copy it again.") from error
     auto = "AutoModelForSeq2SeqLM" if config.is_encoder_decoder else "AutoModelForCausalLM"
     return torch_runtime.load_module(folder, auto, device, "float32"), tokenizer
 
@@ -61,8 +60,7 @@ def _from_gguf(folder: Path, gguf: str, device: str) -> tuple[Any, Any]:
             f"reading {gguf} needs more packages: pip install gguf accelerate ({error.name or error})."
         ) from error
     except Exception as error:  # whatever the libraries raise on damaged files
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"{folder / gguf}: the model cannot be loaded ({reason}).") from error
+        raise InputError(f"{folder / gguf}: the model cannot be loaded ({reason_of(error)}).") from error
     # A model that came out of a GGUF refuses to be saved; one with the same weights and no past does not.
     if hasattr(read.config, "quantization_config"):
         del read.config.quantization_config

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,13 +50,3 @@ def name_of(base: str) -> str:
     """
     path = Path(base).expanduser()
     return path.name if path.is_dir() or base.startswith((".", "/", "~")) else base
-
-
-def licence_of(folder: Path) -> str:
-    """The licence that a model's card names in its head; "" where it names none."""
-    try:
-        head = (folder / "README.md").read_text(encoding="utf-8")[:5000]
-    except OSError:
-        return ""
-    found = re.search(r"^license:\s*(\S+)", head, re.M)
-    return found[1] if found else ""

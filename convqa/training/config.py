@@ -53,7 +53,6 @@ class Settings(BaseModel):
     clip: Positive = 1.0
     decay: Annotated[float, Field(strict=False, ge=0)] = 0.01
     checkpoint: Positive = 120.0
-    precision: Precision = "auto"
     data: str | None = None
     own: list[str] = []
     mix: list[Part] = Field(min_length=1)
@@ -81,11 +80,12 @@ class ResolverSettings(Settings):
 
 
 class EncoderSettings(Settings):
-    """``plain``: plain texts for each 100 conversational ones, half of them questions and half passages, whose vectors
-    shall stay as they are. ``passages``: a file of passages for these, relative to the data folder. ``longest``: tokens
-    of a text in training."""
+    """``precision``: what torch may multiply in. ``plain``: plain texts for each 100 conversational ones, half of them
+    questions and half passages, whose vectors shall stay as they are. ``passages``: a file of passages for these,
+    relative to the data folder. ``longest``: tokens of a text in training."""
 
     recipe: Literal["encoder"]
+    precision: Precision = "auto"
     plain: int = Field(50, ge=0, le=1000)
     passages: str = "wiki/summaries-en.json"
     longest: int = Field(192, ge=32, le=512)
@@ -93,10 +93,12 @@ class EncoderSettings(Settings):
 
 class RewriterSettings(Settings):
     """``gguf``: the file of the folder ``base`` that holds the model, if it is a GGUF. ``longest``: tokens of a prompt.
-    ``most_tokens``: of a rewrite. ``frozen``: the embeddings stay as they are. ``validated``: how many examples are
-    rewritten to validate; ``store``: precision of the weights that are exported."""
+    ``most_tokens``: of a rewrite. ``precision``: what torch may multiply in. ``frozen``: the embeddings stay as they
+    are. ``validated``: how many examples are rewritten to validate; ``store``: precision of the weights that are
+    exported."""
 
     recipe: Literal["rewriter"]
+    precision: Precision = "auto"
     gguf: str | None = None
     longest: int = Field(256, ge=32)
     most_tokens: int = Field(64, ge=8)

@@ -91,18 +91,30 @@ def held_out(examples: Sequence[Example], conversations: int) -> tuple[list[Exam
 def with_own(given: Split | None, own: Sequence[Example]) -> Split:
     """Examples of one's own beside the written split, or alone: then a tenth of their conversations validates.
 
-    :raises InputError: if fewer than two conversations are left to train and validate on.
+    :raises InputError: if there are fewer than two conversations to train and validate on, or if the guard against
+        overlap leaves none to train on.
     """
     if given is not None:
-        kept = without_overlap(own, [*given.validation, *(one for some in given.reported.values() for one in some)])
-        return replace(given, training={**given.training, OWN: kept})
+        measured = [*given.validation, *(one for some in given.reported.values() for one in some)]
+        return replace(given, training={**given.training, OWN: _guarded(own, measured)})
     number = len({example.conversation for example in own})
     if number < 2:
         raise InputError(
             f"the own examples have {number} conversations; wanted at least 2, as some validate and the rest trains."
         )
     rest, validation = held_out(own, min(VALIDATED, max(1, number // 10)))
-    return Split({OWN: without_overlap(rest, validation)}, validation, {})
+    return Split({OWN: _guarded(rest, validation)}, validation, {})
+
+
+def _guarded(own: Sequence[Example], measured: Sequence[Example]) -> list[Example]:
+    kept = without_overlap(own, measured)
+    if not kept:
+        raise InputError(
+            f"none of the {len(own)} own examples is left to train on: each of their conversations shares a telling "
+            "text with one that validates or reports, such as a history question of 7 words or more that all have in "
+            "common. docs/training.md names the guard; leave such texts out, or add conversations without them."
+        )
+    return kept
 
 
 def silenced(examples: Iterable[Example], share: float, seed: int) -> list[Example]:

@@ -14,11 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from convqa.models.resolver_input import Layout, Word, word_spans
+from convqa.models.resolver_output import LONGEST, SLOT
 from convqa.text.analysis import analyzer
-
-SLOT = "{}"
-_LONGEST = 12
-"""Words of a phrase that is taken from the history at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ def known_pattern(pattern: str, known: Sequence[str]) -> str | None:
 
 
 def _insertion(position: int, phrase: list[str], history: Sequence[Word], said: list[str]) -> Insertion:
-    for length in range(min(len(phrase), _LONGEST), 0, -1):
+    for length in range(min(len(phrase), LONGEST), 0, -1):
         for start in range(len(phrase) - length + 1):
             wanted = phrase[start : start + length]
             if not (_tells(wanted[0]) or length > 1) or not any(map(_tells, wanted)):

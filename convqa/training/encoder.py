@@ -28,13 +28,13 @@ from convqa.files import read_json
 from convqa.models import load_encoder, torch_runtime
 from convqa.models.encoder_input import conversational
 from convqa.models.export import export as to_graph
-from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, open_folder, write_folder
+from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, licence_of, open_folder, write_folder
 from convqa.models.options import Choice
 from convqa.models.quantize import quantize
 from convqa.models.tokens import Tokenizer, Tokens
 from convqa.models.torch_encoder import Pooled, load_pooled
 from convqa.training.base import trainable
-from convqa.training.card import card, licence_of, name_of
+from convqa.training.card import card, name_of
 from convqa.training.config import EncoderSettings
 from convqa.training.data import silenced
 from convqa.training.loop import fit as learn
@@ -91,7 +91,7 @@ def setup(settings: EncoderSettings, bench: Bench) -> Work:
     examples = silenced(mixed(settings, found), settings.silent, settings.seed)
     kept, passages = _passages(settings, bench)
     plain = _plain(settings, examples, passages)
-    teach = _Teacher(model, tokenizer, bench)
+    teach = _Teacher(model, tokenizer, bench, base.checksum())
     targets = teach([example.rewrite for example in examples] + plain)
     sequences = tokenizer.texts([conversational(one.question, one.history) for one in examples] + plain)
     turns = {name: _turns(some, teach) for name, some in {"validation": found.validation, **found.reported}.items()}
@@ -170,13 +170,13 @@ def export(work: Work, scores: Scores, target: Path) -> None:
 class _Teacher:
     """The vectors of texts by the model as it is before training, each text once; kept in the training's folder."""
 
-    def __init__(self, model: Pooled, tokenizer: Tokenizer, bench: Bench) -> None:
-        self._model, self._tokenizer, self._bench = model, tokenizer, bench
+    def __init__(self, model: Pooled, tokenizer: Tokenizer, bench: Bench, checksum: str) -> None:
+        self._model, self._tokenizer, self._bench, self._checksum = model, tokenizer, bench, checksum
 
     def __call__(self, texts: Sequence[str]) -> Matrix:
         """(n, dimension), rows of length 1."""
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        name = hashlib.sha256(orjson.dumps([self._tokenizer.max_tokens, *numbers])).hexdigest()[:16]
+        name = hashlib.sha256(orjson.dumps([self._checksum, self._tokenizer.max_tokens, *numbers])).hexdigest()[:16]
         path = self._bench.folder / "vectors" / f"{name}.npy"
         if path.exists():
             vectors: Matrix = np.load(path)

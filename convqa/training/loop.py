@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from convqa.errors import InputError
+from convqa.errors import InputError, reason_of
 from convqa.training.signals import Held
 
 log = logging.getLogger("convqa")
@@ -156,7 +156,7 @@ class _Checkpoint:
             self._optimizer.load_state_dict(state["optimizer"])
         except (RuntimeError, ValueError) as error:
             raise InputError(
-                f"{self._path} is of another model ({str(error).splitlines()[0]}). Choose another output folder, or "
+                f"{self._path} is of another model ({reason_of(error)}). Choose another output folder, or "
                 "remove the checkpoint."
             ) from error
         torch.set_rng_state(state["chance"])
@@ -172,9 +172,8 @@ class _Checkpoint:
             state = torch.load(self._path, map_location="cpu", weights_only=True)
             missing = _KEYS - set(state)
         except Exception as error:  # whatever a damaged archive raises: torch names no common type
-            reason = (str(error) or type(error).__name__).splitlines()[0]
             raise InputError(
-                f"{self._path}: this checkpoint cannot be read ({reason}). Remove it to begin anew."
+                f"{self._path}: this checkpoint cannot be read ({reason_of(error)}). Remove it to begin anew."
             ) from error
         if missing:
             raise InputError(

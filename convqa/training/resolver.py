@@ -10,21 +10,23 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
+from convqa.errors import InputError
 from convqa.metrics.rouge1 import rouge1
 from convqa.models.export import to_onnx
-from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, write_folder
+from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, licence_of, write_folder
 from convqa.models.options import Choice
 from convqa.models.quantize import quantize_graph
-from convqa.models.resolver import KIND, PATTERNS, Resolver, load_resolver
+from convqa.models.resolver import KIND, LEAST_TOKENS, PATTERNS, Resolver, load_resolver
 from convqa.models.resolver_input import MOST_TOKENS, Layout, lay_out
 from convqa.models.resolver_output import Scores as Outputs
 from convqa.models.tokens import Tokenizer
 from convqa.models.torch_encoder import load_pooled
 from convqa.training.base import trainable
-from convqa.training.card import card, licence_of, name_of
+from convqa.training.card import card, name_of
 from convqa.training.config import ResolverSettings
 from convqa.training.data import silenced
 from convqa.training.edits import Edits, find_edits
@@ -39,13 +41,15 @@ when they are put in (`convqa.components.rewriters.terms` and `edit`). English."
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """``layouts[i]`` is to be scored as ``targets[i]`` says; ``checks``: sets that are validated on."""
+    """``layouts[i]`` is to be scored as ``targets[i]`` says; ``most``: tokens of a sequence; ``checks``: sets that are
+    validated on."""
 
     settings: ResolverSettings
     bench: Bench
     base: ModelFolder
     net: ResolverNet
     tokenizer: Tokenizer
+    most: int
     patterns: list[str]
     layouts: list[Layout]
     targets: list[Target]
@@ -58,14 +62,15 @@ def setup(settings: ResolverSettings, bench: Bench) -> Work:
     base = trainable(settings.base)
     pooled, tokenizer, _ = load_pooled(base, Choice("torch", bench.device, "float32"))  # type: ignore[arg-type]
     tokenizer.inner.no_truncation()
+    most = _most_tokens(base, pooled.trunk.config, tokenizer)
     examples = silenced(mixed(settings, found), settings.silent, settings.seed)
-    layouts = [lay_out(one.question, one.history, tokenizer.inner) for one in examples]
+    layouts = [lay_out(one.question, one.history, tokenizer.inner, most) for one in examples]
     edits = [find_edits(layout, one.rewrite) for layout, one in zip(layouts, examples, strict=True)]
     patterns = _patterns(examples, edits, settings.pattern)
     targets = [target(layout, found, patterns) for layout, found in zip(layouts, edits, strict=True)]
     net = ResolverNet(pooled.trunk, len(patterns), settings.seed).to(bench.device)
     checks = {"validation": found.validation, **found.reported}
-    return Work(settings, bench, base, net, tokenizer, patterns, layouts, targets, checks)
+    return Work(settings, bench, base, net, tokenizer, most, patterns, layouts, targets, checks)
 
 
 def fit(work: Work) -> None:
@@ -112,6 +117,25 @@ def score(resolver: Resolver, examples: Sequence[Example], sure: float = 0.4) ->
     }
 
 
+def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
+    """How long a sequence may be.
+
+    :raises InputError: if the base cannot read question and history as the resolver lays them out.
+    """
+    lacks = [f"the token {token}" for token in ("[CLS]", "[SEP]") if tokenizer.inner.token_to_id(token) is None]
+    if getattr(config, "type_vocab_size", 0) < 2:
+        lacks.append("token types that tell the question from its history")
+    positions = getattr(config, "max_position_embeddings", MOST_TOKENS)
+    if positions < LEAST_TOKENS:
+        lacks.append(f"room for {LEAST_TOKENS} tokens (it has {positions} positions)")
+    if lacks:
+        raise InputError(
+            f"base: {base.name} ({config.model_type}) lacks {', '.join(lacks)}; wanted an encoder of BERT's kind, such "
+            "as sentence-transformers/all-MiniLM-L6-v2."
+        )
+    return min(MOST_TOKENS, positions)
+
+
 def _write(work: Work, folder: Path, text: str) -> None:
     with tempfile.TemporaryDirectory() as aside:
         whole, small = Path(aside) / "whole.onnx", Path(aside) / ONNX
@@ -120,7 +144,7 @@ def _write(work: Work, folder: Path, text: str) -> None:
         work.net.to(work.bench.device)
         quantize_graph(whole, small)
         about = {
-            "kind": KIND, "name": folder.name, "precision": "int8", "max_tokens": MOST_TOKENS,
+            "kind": KIND, "name": folder.name, "precision": "int8", "max_tokens": work.most,
             "base": name_of(work.settings.base), "licence": licence_of(work.base.path),
             "settings": {PATTERNS: work.patterns},
         }  # fmt: skip

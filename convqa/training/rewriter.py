@@ -25,6 +25,7 @@ from convqa.domain import Exchange, Turn, TurnId
 from convqa.metrics.rouge1 import Rouge1, rouge1, tokens
 from convqa.models import Generator
 from convqa.models.folder import CARD
+from convqa.models.options import Choice
 from convqa.training.base import language_model
 from convqa.training.card import card
 from convqa.training.config import RewriterSettings
@@ -64,7 +65,8 @@ def setup(settings: RewriterSettings, bench: Bench) -> Work:
     found = gather(settings, bench.data)
     model, tokenizer = language_model(settings.base, settings.gguf, bench.device)
     kind = "seq2seq" if model.config.is_encoder_decoder else "causal"
-    generator = Generator(settings.base, "", kind, {"format": "plain"}, model, tokenizer)  # type: ignore[arg-type]
+    runs = Choice("torch", bench.device, "float32")  # type: ignore[arg-type]
+    generator = Generator(settings.base, "", kind, {"format": "plain"}, runs, model, tokenizer)  # type: ignore[arg-type]
     if settings.frozen:
         model.get_input_embeddings().requires_grad_(False)
     examples = silenced(mixed(settings, found), settings.silent, settings.seed)

@@ -16,7 +16,10 @@ from pathlib import Path
 from convqa.models.resolver_input import Said
 
 _LONG, _SHORT = 7, 5
-"""Words of a text that is shared by chance so rarely that one is enough, and that two are enough."""
+"""Words of a question or a rewrite that is shared by chance so rarely that one is enough, and that two are enough."""
+
+_ANSWER = 10
+"""Words of an answer that is shared by chance so rarely that one is enough; shorter ones tell nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +31,13 @@ class Example:
     history: tuple[Said, ...]
     rewrite: str
 
-    def texts(self) -> Iterator[str]:
-        """What tells this conversation from others: rewrite and the questions of the history."""
-        yield self.rewrite
+    def texts(self) -> Iterator[tuple[str, bool]]:
+        """What may tell this conversation from others: rewrite, and questions and answers of the history; with each,
+        whether it is an answer."""
+        yield self.rewrite, False
         for said in self.history:
-            yield said.question
+            yield said.question, False
+            yield said.answer, True
 
 
 def qrecc_turns(path: Path) -> list[Example]:
@@ -106,20 +111,34 @@ def without_overlap(training: Iterable[Example], reported: Iterable[Example]) ->
     """What of ``training`` shares no conversation with ``reported``, by name or by text.
 
     A conversation is dropped whole if it has a rewrite or a history question of 7 words or more, or two of 5 or more,
-    that occur in a reported conversation.
+    or a history answer of 10 or more, that occur word for word in a reported conversation: answers among answers.
+    Answers that are told in other words, cut elsewhere or stripped to their content words are not found.
     """
-    names: set[str] = set()
-    texts: set[str] = set()
-    for example in reported:
-        names.add(example.conversation)
-        texts.update(_normal(text) for text in example.texts())
-    shared: dict[str, set[str]] = {}
     kept = list(training)
-    for example in kept:
-        found = shared.setdefault(example.conversation, set())
-        found.update(text for text in map(_normal, example.texts()) if text in texts and _words(text) >= _SHORT)
-    dropped = {name for name, found in shared.items() if len(found) > 1 or any(_words(text) >= _LONG for text in found)}
-    return [example for example in kept if example.conversation not in dropped | names]
+    known = _telling(reported)
+    telling = set().union(*known.values())
+    dropped = set(known)
+    for name, texts in _telling(kept).items():
+        shared = texts & telling
+        if len(shared) > 1 or any(_words(text) >= _LONG for text, _ in shared):
+            dropped.add(name)
+    return [example for example in kept if example.conversation not in dropped]
+
+
+def _telling(examples: Iterable[Example]) -> dict[str, set[tuple[str, bool]]]:
+    """Of each conversation the texts that are long enough to tell something, in plain form."""
+    # Every turn repeats the history of the turn before: each text is looked at once.
+    said: dict[str, set[tuple[str, bool]]] = {}
+    for example in examples:
+        said.setdefault(example.conversation, set()).update(example.texts())
+    return {
+        name: {
+            (plain, is_answer)
+            for text, is_answer in texts
+            if _words(plain := _normal(text)) >= (_ANSWER if is_answer else _SHORT)
+        }
+        for name, texts in said.items()
+    }
 
 
 def _article(dialog: str) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # the loop needs torch
 Scores = dict[str, dict[str, float]]
 """Set -> measure -> value."""
 
+_NOTE = "training.yaml"
+
 _FREE = {"checkpoint", "data"}
 """Settings that may change between an interrupted training and the one that goes on."""
 
@@ -70,6 +72,8 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
         with FileLock(bench.folder / ".lock", timeout=0):
             _same_training(settings, bench.folder)
             work = recipe.setup(settings, bench)
+            # Only now: what setup refuses, such as a mistyped base, does not bind the folder.
+            _note(settings, bench.folder)
             recipe.fit(work)
             scores = recipe.validate(work)
             target = _free(bench.folder)
@@ -145,8 +149,8 @@ def _needed(found: Split | None) -> Split:
 
 
 def _same_training(settings: Settings, folder: Path) -> None:
-    """Note the settings in the folder; refuse if it holds a training with others."""
-    path = folder / "training.yaml"
+    """Refuse if the folder holds a training with other settings."""
+    path = folder / _NOTE
     now = settings.model_dump(mode="json")
     if path.exists():
         before = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
@@ -154,8 +158,11 @@ def _same_training(settings: Settings, folder: Path) -> None:
         if names:
             other = "; ".join(f"{name} {before.get(name)!r}, now {now.get(name)!r}" for name in sorted(names))
             raise InputError(f"{folder} holds a training with other settings ({other}). Choose another --output.")
-    with whole_file(path) as file:
-        file.write(yaml.safe_dump(now, sort_keys=False).encode())
+
+
+def _note(settings: Settings, folder: Path) -> None:
+    with whole_file(folder / _NOTE) as file:
+        file.write(yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False).encode())
 
 
 def _free(folder: Path) -> Path:

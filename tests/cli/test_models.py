@@ -34,6 +34,16 @@ def test_a_bad_model_is_exit_code_2(call, tmp_path):
     assert code == 2 and "Did you mean 'encoder'?" in error
 
 
+def test_check_runs_a_resolver_and_refuses_a_bad_one(call, tmp_path):
+    code, out, _ = call("models", "check", "resolver", "--json")
+    assert code == 0 and json.loads(out)["speed"].endswith("texts/s (32 texts)")
+    folder = shutil.copytree(SHIPPED / "resolver", tmp_path / "copied")
+    manifest = json.loads((folder / "convqa.json").read_text())
+    (folder / "convqa.json").write_text(json.dumps({**manifest, "settings": {}}))
+    code, _, error = call("models", "check", folder)
+    assert code == 2 and "settings: wanted patterns" in error
+
+
 def test_a_download_needs_permission(process, tmp_path):
     nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
     started = process("models", "check", "owner/name", **nowhere)

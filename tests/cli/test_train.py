@@ -42,8 +42,9 @@ def test_a_missing_data_folder_is_a_mistake_that_says_where_to_name_it(call, tmp
     _need_models()
     monkeypatch.delenv("CONVQA_DATA", raising=False)
     output = ("--output", tmp_path / "out")
-    code, _, error = call("train", "encoder", *output)
-    assert code == 2 and "--data FOLDER" in error and "CONVQA_DATA" in error
+    for recipe in ("encoder", "resolver"):
+        code, _, error = call("train", recipe, *output)
+        assert code == 2 and "--data FOLDER" in error and "CONVQA_DATA" in error
     code, _, error = call("train", "encoder", *output, "--data", tmp_path / "none")
     assert code == 2 and "none: no such folder" in error
     monkeypatch.setenv("CONVQA_DATA", str(tmp_path))

@@ -10,7 +10,7 @@ from convqa.driver import fingerprint as module
 from convqa.driver.fingerprint import differences, fingerprint
 from convqa.pipeline.load import load
 from convqa.stores import create_store, open_store
-from convqa.stores.base import Encoder, Info
+from convqa.stores.base import Encoder, Info, VectorOptions
 
 
 def made(url):
@@ -34,7 +34,19 @@ def test_a_collections_vectors_are_part_of_it_where_there_are_any(tmp_path):
         **before["collection"],
         "encoder": {"name": "small", "checksum": "c" * 64, "dimension": 2},
         "vectors": 2,
+        "vector_options": {"precision": "float32", "index": "auto"},
     }
+
+
+def test_how_vectors_are_kept_is_part_of_it(tmp_path):
+    entries = []
+    for number, options in enumerate((None, VectorOptions("int8"), VectorOptions(index="exact"))):
+        url = str(tmp_path / str(number))
+        with create_store(url, "en") as store:
+            store.add([Passage("a", "one")])
+            store.add_vectors(["a"], np.ones((1, 2), np.float32), Encoder("small", "c" * 64, 2), options)
+        entries.append(made(url))
+    assert [differences(entries[0], other) for other in entries] == [[], ["collection"], ["collection"]]
 
 
 def test_k1_and_b_are_part_of_it_where_the_index_fixes_them(monkeypatch):
@@ -55,3 +67,16 @@ def test_the_models_of_its_stations_are_part_of_it(monkeypatch):
     monkeypatch.setattr(Copy, "identity", lambda self: {"encoder": "c" * 32})
     entry = fingerprint("qrecc", [], pipeline, None, "own", 256, None)
     assert entry["models"] == {"rewriter": {"encoder": "c" * 32}}
+    # How a model runs is said there, by each for itself.
+    assert not {"device", "precision"} & set(entry)
+
+
+def test_torch_and_transformers_count_where_a_model_runs_on_torch(monkeypatch):
+    monkeypatch.setattr(module.metadata, "version", lambda name: f"{name} 1")
+    pipeline = load("copy-bm25")
+    libraries = {}
+    for runs in ("onnx int8 on cpu", "torch float32 on cpu"):
+        monkeypatch.setattr(Copy, "identity", lambda self, runs=runs: {"encoder": f"{'c' * 32} ({runs})"})
+        libraries[runs] = set(fingerprint("qrecc", [], pipeline, None, "own", 256, None)["libraries"])
+    onnx, torch = libraries.values()
+    assert "onnxruntime" in onnx and torch - onnx == {"torch", "transformers"}

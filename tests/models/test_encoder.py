@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -83,6 +84,26 @@ def test_processes_load_it_at_once_without_torch():
     command = [sys.executable, "-W", "error", "-c", code]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate()[0].strip() for process in started] == ["(2, 384) []"] * 2
+
+
+def test_spawned_processes_load_it_at_once(encoder):
+    """As workers of a pool do; they begin together, so that nobody finds the work done."""
+    with multiprocessing.get_context("spawn").Pool(
+        2, _together, [multiprocessing.get_context("spawn").Barrier(2)]
+    ) as pool:
+        for checksum, made in pool.map(_encoded, [TEXTS[:3]] * 2, chunksize=1):
+            assert checksum == encoder.checksum
+            assert np.array_equal(made, encoder.encode(TEXTS[:3]))
+
+
+def _together(barrier):
+    _together.barrier = barrier
+
+
+def _encoded(texts):
+    _together.barrier.wait(60)
+    found = load_encoder("encoder")
+    return found.checksum, found.encode(texts)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork there")

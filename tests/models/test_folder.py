@@ -10,7 +10,7 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.models import load_encoder, load_pair_scorer
-from convqa.models.folder import Manifest, open_folder, read_manifest, write_folder
+from convqa.models.folder import Manifest, licence_of, open_folder, read_manifest, write_folder
 from convqa.models.source import SHIPPED
 
 ABOUT = {"kind": "encoder", "name": "made", "precision": "float32", "dimension": 2, "max_tokens": 8}
@@ -134,12 +134,28 @@ def test_a_folder_without_a_model_is_refused(tmp_path, files, message):
 def test_nothing_is_written_over(made, tmp_path):
     with pytest.raises(InputError, match="is there already"):
         write_folder(made, ABOUT, FILES)
-    write_folder(made, {**ABOUT, "dimension": 3}, FILES, replace=True)
-    assert read_manifest(made).dimension == 3
+    (tmp_path / "empty").mkdir()
+    write_folder(tmp_path / "empty", {**ABOUT, "dimension": 3}, FILES)
+    assert (read_manifest(made).dimension, read_manifest(tmp_path / "empty").dimension) == (2, 3)
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InputError, match="is there already"):
-        write_folder(tmp_path / "file", ABOUT, FILES, replace=True)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "made"]
+        write_folder(tmp_path / "file", ABOUT, FILES)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file", "made"]
+
+
+@pytest.mark.parametrize(
+    ("card", "licence"),
+    [
+        (b"---\nlanguage: en\nlicense: apache-2.0\n---\n# A model", "apache-2.0"),
+        (b"# A model\nIts license: see there", ""),
+        (b"---\nlicense: mit\n---\n\xff", "mit"),
+        (None, ""),
+    ],
+)
+def test_the_licence_is_what_the_head_of_the_card_names(tmp_path, card, licence):
+    if card is not None:
+        (tmp_path / "README.md").write_bytes(card)
+    assert licence_of(tmp_path) == licence
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="every place can be written to")

@@ -107,6 +107,9 @@ def test_a_model_is_loaded_once_and_says_what_it_is(tiny_generator, tmp_path):
     assert load_generator(folder) is generator and load_generator(folder, Options(precision="float32")) is generator
     assert generator.checksum != load_generator(tiny_generator("gpt2")).checksum
     assert generator.settings == {}
+    whole = load_generator(folder, Options("cpu"))
+    assert (str(whole.runs), whole.identity) == ("torch float32 on cpu", f"{whole.checksum} (torch float32 on cpu)")
+    assert load_generator(folder, Options("cpu", "bfloat16")).identity == f"{whole.checksum} (torch bfloat16 on cpu)"
     other = tmp_path / "other"
     shutil.copytree(folder, other)
     told = json.loads((other / "config.json").read_text())

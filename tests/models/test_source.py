@@ -52,7 +52,8 @@ class Hub(BaseHTTPRequestHandler):
     """What Hugging Face's server says of the one model that it has."""
 
     commit = "c" * 40
-    files = {"config.json": b'{"model_type": "bert"}', "pytorch_model.bin": b"weights", "onnx/model.onnx": b"left"}
+    files = {"config.json": b'{"model_type": "bert"}', "pytorch_model.bin": b"weights", "onnx/model.onnx": b"left",
+             "chat_template.jinja": b"{{ messages }}"}  # fmt: skip
     asked: list[str] = []
 
     def do_GET(self):
@@ -110,7 +111,7 @@ def test_a_hub_model_comes_from_the_cache_and_is_downloaded_only_where_permitted
     refused = find()
     assert refused.startswith("the model owner/name is not on this machine, and convqa downloads nothing unasked")
     assert "hf download owner/name" in refused and "--allow-download" in refused and not Hub.asked
-    whole = "['config.json', 'pytorch_model.bin']"
+    whole = "['chat_template.jinja', 'config.json', 'pytorch_model.bin']"
     assert find(CONVQA_ALLOW_DOWNLOAD="1") == whole and Hub.asked
     Hub.asked.clear()
     assert find() == find(CONVQA_ALLOW_DOWNLOAD="1") == whole and not Hub.asked

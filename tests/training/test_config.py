@@ -39,6 +39,12 @@ def test_a_wrong_field_is_named_with_its_file(change, said):
     assert said in str(caught.value) and "encoder.yaml" in str(caught.value)
 
 
+def test_the_resolver_has_no_choice_of_precision():
+    assert load("encoder", None, {"precision": "bfloat16"}).precision == "bfloat16"
+    with pytest.raises(InputError, match="precision: is not known here"):
+        load("resolver", None, {"precision": "bfloat16"})
+
+
 @pytest.mark.parametrize(
     ("text", "said"), [("- 1", "found list"), ("", "found nothing"), ("a: [", "not YAML"), ("\xff", "not UTF-8")]
 )

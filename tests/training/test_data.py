@@ -30,11 +30,11 @@ def counts(examples):
 def test_the_written_split(written):
     """Turns and conversations (of CANARD: articles, whose dialogs are split together)."""
     assert {name: counts(examples) for name, examples in written.training.items()} == {
-        "qrecc-dev": (315, 225),
-        "qrecc-4k": (3112, 2491),
-        "canard": (11797, 1421),
+        "qrecc-dev": (311, 222),
+        "qrecc-4k": (3069, 2466),
+        "canard": (11795, 1423),
     }
-    assert counts(written.validation) == (244, 200)
+    assert counts(written.validation) == (253, 200)
     assert {name: counts(examples) for name, examples in written.reported.items()} == {
         "qrecc-report": (413, 283),
         "canard-report": (2940, 475),
@@ -80,6 +80,18 @@ def test_own_examples_beside_the_split_are_guarded(written):
     found = with_own(written, [*mine, *reported])
     assert found.training["own"] == mine
     assert found.training["canard"] == written.training["canard"]
+
+
+def test_own_examples_of_which_the_guard_leaves_none_are_refused():
+    shared = Said("Tell me something about this very long shared first question please", "No.")
+    same = [Example(f"own-{number}", "q?", (shared,), f"q {number}?") for number in range(12)]
+    with pytest.raises(InputError, match="none of the 11 own examples is left to train on"):
+        with_own(None, same)
+
+
+def test_own_examples_that_all_are_reported_on_are_refused(written):
+    with pytest.raises(InputError, match="none of the 413 own examples is left"):
+        with_own(written, written.reported["qrecc-report"])
 
 
 def test_one_conversation_of_ones_own_is_too_few():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -181,3 +182,69 @@ def test_passages_that_are_none_are_refused(settings, own, tmp_path):
         train(settings("encoder"), Bench(tmp_path / "made", own))
     with pytest.raises(InputError, match=r"none.jsonl"):
         train(settings("encoder", passages="none.jsonl"), Bench(tmp_path / "made-2", own))
+
+
+@pytest.mark.parametrize("recipe", ["encoder", "resolver"])
+def test_a_mistyped_base_does_not_bind_the_folder(recipe, settings, own, tmp_path):
+    bench = Bench(tmp_path / "made", own)
+    with pytest.raises(InputError, match="no such folder"):
+        train(settings(recipe, base="./nowhere"), bench)
+    assert not (tmp_path / "made" / "training.yaml").exists()
+    assert train(settings(recipe), bench)[0].name == "model"
+
+
+def test_the_teachers_vectors_are_kept_for_this_teacher_alone(settings, own, tmp_path, tiny_encoder):
+    import torch
+    import transformers
+
+    from convqa.training.encoder import setup
+
+    other = shutil.copytree(tiny_encoder, tmp_path / "other")
+    torch.manual_seed(6)
+    config = transformers.AutoConfig.from_pretrained(tiny_encoder)
+    transformers.BertModel(config, add_pooling_layer=False).save_pretrained(other)
+    one = setup(settings("encoder"), Bench(tmp_path / "made", own)).targets
+    two = setup(settings("encoder", base=str(other)), Bench(tmp_path / "made", own)).targets
+    assert not torch.allclose(one, two)
+    assert torch.equal(one, setup(settings("encoder"), Bench(tmp_path / "made", own)).targets)
+
+
+def roberta(folder):
+    """With other names for the ends of a sequence, and one type of tokens."""
+    import tokenizers
+    import transformers
+
+    names = {name: number for number, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", "who", "was", "he"])}
+    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(names, unk_token="<unk>"))
+    plain.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokens = {"unk_token": "<unk>", "pad_token": "<pad>", "cls_token": "<s>", "sep_token": "</s>"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=plain, **tokens).save_pretrained(folder)
+    config = transformers.RobertaConfig(
+        vocab_size=len(names), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=66, type_vocab_size=1,
+    )  # fmt: skip
+    transformers.RobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_base_that_a_resolver_cannot_stand_on_is_refused_in_setup(settings, own, tmp_path, tiny_encoder):
+    import transformers
+
+    from convqa.training.resolver import setup
+
+    with pytest.raises(InputError) as caught:
+        setup(settings("resolver", base=roberta(tmp_path / "roberta")), Bench(tmp_path, own))
+    lacks = ["the token [CLS]", "the token [SEP]", "token types", "128 tokens (it has 66 positions)"]
+    assert all(lack in str(caught.value) for lack in lacks) and "wanted an encoder of BERT's kind" in str(caught.value)
+    untyped = shutil.copytree(tiny_encoder, tmp_path / "untyped")
+    config = transformers.DistilBertConfig(vocab_size=50, dim=16, n_layers=1, n_heads=2, hidden_dim=16)
+    transformers.DistilBertModel(config).save_pretrained(untyped)
+    with pytest.raises(InputError, match=r"\(distilbert\) lacks token types"):
+        setup(settings("resolver", base=str(untyped)), Bench(tmp_path, own))
+
+
+def test_a_short_base_makes_a_resolver_of_its_length(settings, own, tmp_path):
+    from convqa.models import load_resolver
+
+    model, _ = train(settings("resolver"), Bench(tmp_path / "made", own))
+    assert load_resolver(str(model)).max_tokens == 128

@@ -35,9 +35,10 @@ class Dense(Retriever):
     """Rank passages by the inner product of their vectors with that of the query (cosine, as all have length 1).
 
     A query's vector is the mean of those of the texts that ``vectors`` names, at length 1: ``question`` (the query's
-    words), ``expanded`` (these and its history terms), ``rewrite`` (the rewritten question). A query without words
-    finds nothing. There is no ``filter``: vectors are searched without the meta fields of their passages. The
-    collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
+    words), ``expanded`` (these and its history terms), ``rewrite`` (the rewritten question; of a rewrite with several
+    queries each stands for itself, and this is its words again). A query without words finds nothing. There is no
+    ``filter``: vectors are searched without the meta fields of their passages. The collection must have vectors of the
+    encoder: ``convqa index --vectors ENCODER``.
 
     :param top_k: passages in a ranking. :param encoder: a shipped one, a folder or a Hugging Face name.
     :param vectors: which texts of a query are encoded.
@@ -88,7 +89,7 @@ class Dense(Retriever):
             self._store = store
 
     def wanted_vectors(self) -> WantedVectors:
-        return WantedVectors(self.encoder)
+        return WantedVectors(self.encoder, options=self._queries.options)
 
     def identity(self) -> Mapping[str, str]:
         return self._queries.identity()

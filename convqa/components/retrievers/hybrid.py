@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
 class Weights(TypedDict, total=False):
-    """What each ranking counts; 1 where it is not named."""
+    """What each ranking counts; what is left out keeps its default."""
 
     sparse: Annotated[float, Field(gt=0)]
     dense: Annotated[float, Field(gt=0)]
@@ -62,7 +62,7 @@ class Hybrid(Retriever):
     :param top_k: passages in a ranking.
     :param fusion: ``interpolation``: sum of weight x score, each ranking's scores brought to 0 to 1 first; ``rrf``:
         sum of weight / (60 + rank).
-    :param weights: of the rankings. :param depth: passages of each.
+    :param weights: of the rankings: 1 for ``sparse``, 1.5 for ``dense``. :param depth: passages of each.
     :param encoder, vectors: as of ``dense``. :param k1, b, title_weight: as of ``bm25``.
     :param stopwords: as of ``bm25``, but that the long list is the default.
     :param prf: feedback of each ranking: ``{sparse: {...}, dense: {...}}`` as of ``bm25`` and ``dense``.
@@ -96,7 +96,7 @@ class Hybrid(Retriever):
         self.collection = collection
         self.top_k = top_k
         self.fusion = fusion
-        self.weights = weights
+        self.weights: Weights = {**_WEIGHTS, **weights}
         self.depth = depth
         self.encoder = encoder
         self.vectors = vectors
@@ -133,7 +133,7 @@ class Hybrid(Retriever):
             self._by_words = bare
 
     def wanted_vectors(self) -> WantedVectors:
-        return WantedVectors(self.encoder, needed=self.without_vectors == "refuse")
+        return self._dense.wanted_vectors()._replace(needed=self.without_vectors == "refuse")
 
     def identity(self) -> Mapping[str, str]:
         self.warm_up()
@@ -149,7 +149,7 @@ class Hybrid(Retriever):
             return attach([Ranking(ranking.hits[: self.top_k]) for ranking in sparse], self.texts, self.fetch)
         dense = self._dense.search_rewritten(turns, rewrites, queries)
         fused = [
-            fuse([(weights.get("sparse", 1.0), one), (weights.get("dense", 1.0), two)], self.top_k)
+            fuse([(weights["sparse"], one), (weights["dense"], two)], self.top_k)
             for one, two in zip(sparse, dense, strict=True)
         ]
         return attach(fused, self.texts, self.fetch)

@@ -36,7 +36,8 @@ class Generate(Rewriter):
         query.
     :param weight: what a term, or the second query, counts, where the question counts 1.
     :param longest_input: tokens. :param most_tokens: tokens that are written at most. :param beams: 1 = greedy.
-    :param seconds: time for one batch, after which what is not finished counts as such.
+    :param seconds: time for one batch, after which what is not finished counts as such; None = no limit, as
+        ``most_tokens`` is one. With a limit, a slow machine may give other results than a fast one.
     :param batch_size: questions at a time. :param options: ``device`` and ``precision`` of the model.
     """
 
@@ -52,7 +53,7 @@ class Generate(Rewriter):
         longest_input: Annotated[int, Field(ge=32)] = 512,
         most_tokens: Annotated[int, Field(ge=1)] = 64,
         beams: Annotated[int, Field(ge=1)] = 1,
-        seconds: Annotated[float, Field(gt=0)] = 120.0,
+        seconds: Annotated[float, Field(gt=0)] | None = None,
         batch_size: Annotated[int, Field(ge=1)] = 16,
         options: ModelOptions | None = None,
     ) -> None:
@@ -78,7 +79,7 @@ class Generate(Rewriter):
             self._generator = load_generator(self.model, Options(**(self.options or {})))
 
     def identity(self) -> Mapping[str, str]:
-        return {"generator": self._loaded().checksum}
+        return {"generator": self._loaded().identity}
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [unchanged(open_question(turn)) for turn in turns]

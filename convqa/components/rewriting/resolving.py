@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
+from convqa.components.rewriters.expansion import Expansion
 from convqa.components.rewriting.queries import unchanged
 from convqa.components.rewriting.said import said_before
 from convqa.domain import Query, Rewrite, Turn, open_question
 from convqa.models import Options, Resolution, Resolver, load_resolver
+from convqa.models.resolver_input import LANGUAGE
 from convqa.text.analysis import Analyzer, analyzer
 
 Weight = Annotated[float, Field(gt=0, le=10)]
+FOREIGN = "resolver: not in its language; expanded instead"
+_LATIN_ENDS = "\u0250"
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Resolving(Rewriter):
-    """One query: the question, and each word of the history that it needs with ``weight`` x its probability."""
+    """One query: the question, and each word of the history that it needs with ``weight`` x its probability.
+
+    Where the question is in another language or script than the model reads, ``expansion`` takes its place, which is
+    counted in the run's summary.
+    """
 
     def __init__(self, model: str, weight: float, least: float, options: ModelOptions | None) -> None:
         self.model = model
@@ -28,6 +37,7 @@ class Resolving(Rewriter):
         self.least = least
         self.options = options
         self._resolver: Resolver | None = None
+        self._otherwise = Expansion()
 
     def warm_up(self) -> None:
         """Load the model, once per process."""
@@ -39,8 +49,13 @@ class Resolving(Rewriter):
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [unchanged(open_question(turn)) for turn in turns]
-        asked = [(place, said) for place, turn in enumerate(turns) if (said := said_before(turn))]
-        asked = [(place, said) for place, said in asked if rewrites[place].text.strip()]
+        asked = []
+        for place, turn in enumerate(turns):
+            said = said_before(turn)
+            if said and not reads(rewrites[place].text, turn.language):
+                rewrites[place] = replace(self._otherwise.rewrite(turn), notes=(FOREIGN,))
+            elif said and rewrites[place].text.strip():
+                asked.append((place, said))
         if not asked:
             return rewrites
         resolutions = self._loaded().resolve([(rewrites[place].text, said) for place, said in asked])
@@ -60,6 +75,17 @@ class Resolving(Rewriter):
         self.warm_up()
         assert self._resolver is not None
         return self._resolver
+
+
+def reads(question: str, language: str) -> bool:
+    """Whether a resolver can read a question: in its language, and most of the letters are Latin ones.
+
+    >>> reads("When was he born?", "en"), reads("Wann wurde er geboren?", "de"), reads("\u4ed6\u5728\u54ea\u91cc", "en")
+    (True, False, False)
+    """
+    letters = [sign for sign in question if sign.isalpha()]
+    latin = sum(sign < _LATIN_ENDS for sign in letters)
+    return language == LANGUAGE and (not letters or 2 * latin > len(letters))
 
 
 def needed(question: str, resolution: Resolution, least: float, analysis: Analyzer) -> list[tuple[str, float]]:

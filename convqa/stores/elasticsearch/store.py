@@ -70,6 +70,7 @@ class Elasticsearch(Writing):
             capabilities=CAPABILITIES,
             k1=state.k1,
             b=state.b,
+            vector_options=vectors.options if vectors and vectors.count else None,
         )
 
     def check(self, params: SearchParams) -> None:

@@ -112,4 +112,5 @@ def _info(state: Snapshot) -> Info:
         encoder=manifest.vectors.encoder if manifest.vectors else None,
         vectors=manifest.vectors.count if manifest.vectors else 0,
         capabilities=CAPABILITIES,
+        vector_options=manifest.vectors.options if manifest.vectors else None,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from pydantic import ValidationError
 
@@ -14,7 +16,7 @@ from convqa.components.retrievers.hybrid import Hybrid
 from convqa.domain import Passage, Query, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError
 from convqa.indexing import add_vectors
-from convqa.models import load_encoder
+from convqa.models import Options, load_encoder
 from convqa.stores import create_store
 
 PASSAGES = [
@@ -41,8 +43,8 @@ def collection(tmp_path_factory):
     return url
 
 
-def rank(retriever):
-    return retriever.run(TURNS, REWRITES)["rankings"].items
+def rank(retriever, rewrites=REWRITES):
+    return retriever.run(TURNS, rewrites)["rankings"].items
 
 
 @pytest.mark.parametrize(("fusion", "joiner"), [("rrf", RRF), ("interpolation", Interpolation)])
@@ -65,15 +67,29 @@ def test_defaults_interpolate_and_drop_the_long_list_of_stop_words(collection):
     assert rank(Hybrid(collection, vectors=["question"], depth={"dense": 1}))[1].hits[0].passage == PASSAGES[3]
 
 
+def scores(rankings):
+    return [[(hit.id, hit.score) for hit in ranking.hits] for ranking in rankings]
+
+
 def test_feedback_reaches_either_ranking(collection):
     one, two = {"passages": 1, "terms": 5}, {"passages": 1, "weight": 0.2}
-    hybrid = Hybrid(collection, stopwords="default", prf={"sparse": one, "dense": two})
-    expected = RRF(inputs=["sparse", "dense"]).run(
-        sparse=Rankings(rank(BM25(collection, prf=one))), dense=Rankings(rank(Dense(collection, prf=two)))
-    )["rankings"]
-    assert [[hit.id for hit in ranking.hits] for ranking in rank(hybrid)] == [
-        [hit.id for hit in ranking.hits] for ranking in expected
-    ]
+    # By words it finds three passages: of two, the scores brought to 0 to 1 are 0 and 1, whatever the feedback.
+    asked = Rewrites((Rewrite("", (Query("Who wrote a play or drama of Africa?"),)), REWRITES.items[1]))
+    joiner = Interpolation(inputs=["sparse", "dense"], weights={"sparse": 1.0, "dense": 1.5})
+    made = {}
+    for first, second in ((one, two), (one, None), (None, two), (None, None)):
+        prf = {name: given for name, given in (("sparse", first), ("dense", second)) if given}
+        made[tuple(prf)] = scores(rank(Hybrid(collection, stopwords="default", prf=prf or None), asked))
+        sparse, dense = rank(BM25(collection, prf=first), asked), rank(Dense(collection, prf=second), asked)
+        assert made[tuple(prf)] == scores(joiner.run(sparse=Rankings(sparse), dense=Rankings(dense))["rankings"])
+    # Each of the four is another ranking, or this would say nothing.
+    assert all(one != two for one, two in itertools.combinations(made.values(), 2))
+
+
+def test_a_weight_that_is_not_named_keeps_its_default(collection):
+    hybrid = Hybrid(collection, weights={"sparse": 0.5})
+    assert hybrid.weights == {"sparse": 0.5, "dense": 1.5} and Hybrid().weights == {"sparse": 1.0, "dense": 1.5}
+    assert scores(rank(hybrid)) == scores(rank(Hybrid(collection, weights={"sparse": 0.5, "dense": 1.5})))
 
 
 @pytest.mark.parametrize(
@@ -103,6 +119,9 @@ def test_a_collection_without_vectors_is_refused(without_vectors):
     with pytest.raises(InputError, match="has no vectors"):
         Hybrid(without_vectors).warm_up()
     assert Hybrid().wanted_vectors() == WantedVectors("encoder")
+    options = {"precision": "int8", "device": "cpu"}
+    for retriever in (Hybrid(options=options), Dense(options=options)):
+        assert retriever.wanted_vectors() == WantedVectors("encoder", options=Options("cpu", "int8"))
 
 
 def test_or_ranked_by_words_alone_where_that_is_asked_for(without_vectors, caplog):

@@ -17,7 +17,7 @@ from convqa.components.rewriting.prompts import canard_t5
 from convqa.components.rewriting.said import Said
 from convqa.domain import Exchange, Failure, Query, Rewrite, Turn, TurnId, Turns
 from convqa.errors import InputError
-from convqa.models import Generator, Written, load_generator
+from convqa.models import Generator, Options, Written, load_generator
 
 HISTORY = (Exchange("Who wrote Faust?", "Goethe wrote Faust in Weimar."), Exchange("When?", "", status="unanswered"))
 
@@ -150,7 +150,17 @@ def test_it_survives_haystacks_yaml_and_names_its_model(tiny_generator):
     graph.add_component("rewriter", Generate(tiny_generator("t5"), format="plain", options={"device": "cpu"}))
     again = Pipeline.loads(graph.dumps(), allowed_modules=["convqa.components"])
     assert again.dumps() == graph.dumps()
-    assert again.get_component("rewriter").identity() == {"generator": load_generator(tiny_generator("t5")).checksum}
+    generator = load_generator(tiny_generator("t5"), Options(device="cpu"))
+    assert again.get_component("rewriter").identity() == {"generator": generator.identity}
+
+
+@pytest.mark.models
+def test_no_clock_decides_what_is_written(tiny_generator, monkeypatch):
+    seen = []
+    monkeypatch.setattr(Generator, "write", lambda self, prompts, *limits: seen.append(limits) or [])
+    with pytest.raises(ValueError):
+        Generate(tiny_generator("t5")).rewrite_batch([turn()])
+    assert seen == [(64, 1, 512, 16, None, False)]
 
 
 @pytest.mark.parametrize(
