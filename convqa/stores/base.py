@@ -118,7 +118,7 @@ def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
     if info.encoder != encoder:
         raise InputError(
             f"{store} has vectors of {told(info.encoder)}; found a query of {told(encoder)}. Use the encoder that "
-            "the collection was made with, or make its vectors anew."
+            "the collection was made with (in a pipeline: retriever.encoder), or make its vectors anew."
         )
 
 

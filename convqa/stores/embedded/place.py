@@ -160,7 +160,10 @@ def _check_target(folder: Path, replace: bool) -> None:
     if not (folder / NAME).exists():
         raise InputError(f"{folder} exists and is not a convqa collection: it is left alone. Give another place.")
     if not replace:
-        raise InputError(f"collection {folder} exists. Give --add to add to it or --replace to build it anew.")
+        raise InputError(
+            f"collection {folder} exists. Give --add to add to it or --replace to build it anew. "
+            f"If only vectors are missing: convqa index --collection {folder} --vectors ENCODER, without passages."
+        )
 
 
 def _put(aside: Path, folder: Path) -> None:
