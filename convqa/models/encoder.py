@@ -88,4 +88,5 @@ def _onnx(folder: ModelFolder, manifest: Manifest, choice: Choice) -> TextEncode
         return np.concatenate([outputs[0] for outputs in model.run_tokens(sequences)]).astype(np.float32, copy=False)
 
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
+    model.expect(tokenizer, (1, manifest.dimension))
     return TextEncoder(folder, choice, manifest.dimension, manifest.settings.get("prefixes", {}), tokenizer, vectors)

@@ -75,4 +75,6 @@ def _onnx(folder: ModelFolder, manifest: Manifest, choice: Choice) -> PairScorer
     def scores(sequences: Sequence[Tokens]) -> NDArray[np.float32]:
         return np.concatenate([outputs[0] for outputs in model.run_tokens(sequences)]).astype(np.float32, copy=False)
 
-    return PairScorer(folder, choice, load_tokenizer(folder.path, manifest.max_tokens), scores)
+    tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
+    model.expect(tokenizer, (1,))
+    return PairScorer(folder, choice, tokenizer, scores)

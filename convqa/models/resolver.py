@@ -83,17 +83,10 @@ class Resolver:
         return [self._resolution(layout, outputs) for layout, outputs in zip(layouts, made, strict=True)]
 
     def _try_out(self, folder: ModelFolder) -> None:
-        """Run the longest sequence: the graph says only then whether the manifest is its own."""
+        """See whether graph, manifest and tokenizer are of one model."""
         if self._model.outputs != list(Scores._fields):
             raise InputError(f"{folder.path}: its graph gives {self._model.outputs}; wanted {list(Scores._fields)}.")
-        try:
-            made = Scores(*self._model.run_tokens([Tokens([0] * self.max_tokens, [0] * self.max_tokens)])[0])
-        except Exception as error:  # the library has no base class of its own
-            raise InputError(
-                f"{folder.path / MANIFEST}: max_tokens: found {self.max_tokens}; its graph cannot run a sequence of "
-                "that length. Copy or make the model again."
-            ) from error
-        number = made.patterns.shape[-1] - 1
+        number = Scores(*self._model.try_out(self._tokenizer)).patterns.shape[-1] - 1
         if len(self._patterns) != number:
             raise InputError(
                 f"{folder.path / MANIFEST}: settings: found {len(self._patterns)} {PATTERNS}; its graph scores "

@@ -36,7 +36,7 @@ def find_model(name: str) -> ModelFolder:
     if name in shipped_names():
         return open_folder(name, SHIPPED / name)
     path = Path(name).expanduser()
-    if name.startswith((".", "/", "~")) or path.is_dir():
+    if name.startswith((".", "/", "~")) or (name and path.is_dir()):
         return open_folder(name, path.resolve())
     if _HUB_NAME.fullmatch(name):
         return open_folder(name, _from_hub(name))

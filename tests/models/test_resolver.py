@@ -48,8 +48,8 @@ def test_check_runs_it_and_measures():
         ({"settings": {}}, "settings: wanted patterns, a list of texts; found None"),
         ({"settings": {"patterns": "{}"}}, "settings: wanted patterns, a list of texts"),
         ({"settings": {"patterns": ["{}"]}}, r"settings: found 1 patterns; its graph scores \d\d"),
-        ({"max_tokens": 600}, "max_tokens: found 600; its graph cannot run a sequence of that length"),
-        ({"max_tokens": 10**15}, "its graph cannot run a sequence of that length"),
+        ({"max_tokens": 600}, "max_tokens: found 600; the graph in model.onnx cannot run such a sequence"),
+        ({"max_tokens": 10**15}, "max_tokens: found 1000000000000000; the graph in model.onnx cannot run such"),
         ({"max_tokens": 5}, "max_tokens: found 5; a resolver wants 128 or more"),
     ],
 )

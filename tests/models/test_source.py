@@ -32,6 +32,8 @@ def test_shipped_models_are_within_their_budget():
 def test_an_unknown_word_is_refused_with_what_there_is():
     with pytest.raises(InputError, match=r"called 'encodr'\. Did you mean 'encoder'\? Shipped are: .*encoder"):
         find_model("encodr")
+    with pytest.raises(InputError, match="no model is called ''"):
+        find_model("")
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "~/nowhere", "."])

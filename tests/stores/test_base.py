@@ -33,4 +33,4 @@ def test_an_encoder_is_refused_with_what_to_do(found, message):
 
 
 def test_the_collections_own_is_not():
-    refuse_encoder(ENCODER, info(ENCODER, "vectors"), "the index")
+    assert refuse_encoder(ENCODER, info(ENCODER, "vectors"), "the index") is None  # and raises nothing
