@@ -47,7 +47,7 @@ def run(
     2 a mistake in input, options or pipeline; 130 or 143 interrupted.
     """
     from convqa.driver.history import check_mode
-    from convqa.driver.run import Options
+    from convqa.driver.run import Options, check_place
     from convqa.driver.run import run as drive_run
     from convqa.indexing import collection_for
     from convqa.pipeline.compose import parse_settings
@@ -61,8 +61,9 @@ def run(
     name = found.default_pipeline if pipeline == "default" else pipeline
     chosen = parse_settings(settings or [])
     url = None
-    # Loaded before any passage is indexed, so that a mistake in the pipeline is said at once.
+    # Loaded before any passage is indexed, so that a mistake in the pipeline or the output is said at once.
     checked = load(name, None, chosen)
+    check_place(target, source, None)
     if checked.needs_collection or collection is not None:
         with Progress("indexing", "passages", quiet) as shown:
             url = collection_for(found, source, collection, progress=shown, vectors=checked.wanted_vectors)

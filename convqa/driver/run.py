@@ -59,7 +59,7 @@ def run(
     :raises RunError: if the work cannot go on; the journal keeps what was done.
     """
     options = options or Options()
-    _check_place(output, input_path, collection)
+    check_place(output, input_path, collection)
     start = time.perf_counter()
     conversations = [
         _in_language(conversation, collection)
@@ -92,8 +92,11 @@ def run(
     return summary
 
 
-def _check_place(output: Path, input_path: Path, collection: str | None) -> None:
-    """A run folder is a folder of its own: the input is only read, and a collection is not written into."""
+def check_place(output: Path, input_path: Path, collection: str | None) -> None:
+    """A run folder is a folder of its own: the input is only read, and a collection is not written into.
+
+    :raises InputError: if it would not be.
+    """
     if str(output) in {"", "."}:
         raise InputError("OUTPUT is the current folder; name a folder for the run.")
     place = output.resolve()

@@ -341,6 +341,8 @@ def test_a_run_folder_is_a_folder_of_its_own(call, whole, indexed, tmp_path, mon
     for output in (whole, whole / "out"):
         code, _, err = call("run", whole, output, "--collection", indexed)
         assert code == 2 and "which is only read" in err
+    code, _, err = call("run", whole, whole / "out", "--collection", tmp_path / "none.jsonl")
+    assert code == 2 and "which is only read" in err  # before any passage is looked at
     code, _, err = call("run", whole, indexed, "--collection", indexed)
     assert code == 2 and "is the collection that is searched" in err
     monkeypatch.chdir(tmp_path)
