@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.domain import Query, Rewrite
+from convqa.components.rewriting.said import said_before
+from convqa.domain import Query, Rewrite, Turn
 from convqa.models import Options, TextEncoder, load_encoder
+from convqa.models.encoder_input import conversational
 from convqa.models.options import Device, Engine, Precision
 from convqa.stores.base import Encoder
 
 Matrix = NDArray[np.float32]
-Text = Literal["question", "expanded", "rewrite"]
-"""A text of a query: its own words; these and its history terms; the self-contained question of the rewrite.
+Text = Literal["question", "expanded", "rewrite", "conversation"]
+"""A text of a query: its own words; these and its history terms; the self-contained question of the rewrite; its own
+words with the history behind them, which an encoder that ``convqa train encoder`` made reads.
 
-The last belongs to a query that stands alone for its turn. Where a rewrite has several queries, each stands for
+The rewrite's belongs to a query that stands alone for its turn. Where a rewrite has several queries, each stands for
 itself, and its own words take that text's place: the question among them is searched as it was asked.
 """
 
@@ -43,7 +46,7 @@ def _distinct(texts: list[Text]) -> list[Text]:
 Texts = Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct)]
 """Which texts of a query are encoded; its vector is the mean of theirs."""
 
-ALL_TEXTS: list[Text] = ["question", "expanded", "rewrite"]
+DEFAULT_TEXTS: list[Text] = ["question", "expanded", "rewrite"]
 """The mean that serves every rewriter well (docs/benchmarks.md); where two texts are one, it counts once."""
 
 
@@ -76,26 +79,34 @@ class QueryEncoder:
     def identity(self) -> Mapping[str, str]:
         return {"encoder": self.model.identity}
 
-    def encode(self, rewrites: Sequence[Rewrite], queries: Sequence[Query]) -> tuple[NDArray[np.intp], Matrix]:
-        """The places of the queries that have a text at all, and their vectors; ``rewrites[i]`` has ``queries[i]``.
+    def encode(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
+    ) -> tuple[NDArray[np.intp], Matrix]:
+        """The places of the queries that have a text at all, and their vectors.
+
+        ``queries[i]`` is of ``rewrites[i]``, and that of ``turns[i]``.
 
         Each different text of a batch is encoded once.
         """
-        texts = [self._texts_of(rewrite, query) for rewrite, query in zip(rewrites, queries, strict=True)]
+        texts = [self._texts_of(*row) for row in zip(turns, rewrites, queries, strict=True)]
         places = np.flatnonzero([bool(found) for found in texts])
         numbers = {text: number for number, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
         vectors = self.model.encode(list(numbers), role="query")
         means = [vectors[[numbers[text] for text in texts[place]]].mean(axis=0) for place in places]
         return places, unit(np.stack(means)) if means else vectors[:0]
 
-    def _texts_of(self, rewrite: Rewrite, query: Query) -> list[str]:
-        own = query.text.strip()
-        made = {
-            "question": own,
-            "expanded": expanded(query),
-            "rewrite": rewrite.text.strip() if len(rewrite.queries) <= 1 else own,
-        }
-        return list(dict.fromkeys(made[name] for name in self.texts if made[name]))
+    def _texts_of(self, turn: Turn, rewrite: Rewrite, query: Query) -> list[str]:
+        made = (self._text_of(name, turn, rewrite, query) for name in self.texts)
+        return list(dict.fromkeys(text for text in made if text))
+
+    def _text_of(self, name: Text, turn: Turn, rewrite: Rewrite, query: Query) -> str:
+        if name == "expanded":
+            return expanded(query)
+        if name == "rewrite" and len(rewrite.queries) <= 1:
+            return rewrite.text.strip()
+        if name == "conversation" and query.text.strip():
+            return conversational(query.text.strip(), said_before(turn))
+        return query.text.strip()
 
 
 def named(model: TextEncoder) -> Encoder:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Reranker
-from convqa.components.encoding import ALL_TEXTS, ModelOptions, QueryEncoder, Texts
+from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, Texts
 from convqa.components.reranking import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.stores.base import WritableStore
@@ -39,7 +39,7 @@ class Encoder(Reordering, Reranker):
         depth: Annotated[int, Field(ge=1)] = 100,
         top_k: Annotated[int, Field(ge=1)] | None = None,
         encoder: Annotated[str, Field(min_length=1)] = "encoder",
-        vectors: Texts = ALL_TEXTS,
+        vectors: Texts = DEFAULT_TEXTS,
         weight: Annotated[float, Field(gt=0, le=1)] = 1.0,
         texts: Annotated[int, Field(ge=0)] = 20,
         options: ModelOptions | None = None,
@@ -68,7 +68,7 @@ class Encoder(Reordering, Reranker):
         rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
         self.warm_up()
-        asked = self._query_vectors(rewrites)
+        asked = self._query_vectors(turns, rewrites)
         known = self._passage_vectors(rankings)
         ordered = [
             self._reordered(ranking, {} if vector is None else _cosines(ids, vector, known), self.weight)
@@ -76,11 +76,13 @@ class Encoder(Reordering, Reranker):
         ]
         return self._with_texts(ordered)
 
-    def _query_vectors(self, rewrites: Sequence[Rewrite]) -> list[NDArray[Any] | None]:
+    def _query_vectors(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> list[NDArray[Any] | None]:
         """For each rewrite the weighted sum of its queries' vectors; None where none has a word."""
         owners = [place for place, rewrite in enumerate(rewrites) for _ in rewrite.queries]
         queries = [query for rewrite in rewrites for query in rewrite.queries]
-        places, matrix = self._queries.encode([rewrites[owner] for owner in owners], queries)
+        places, matrix = self._queries.encode(
+            [turns[owner] for owner in owners], [rewrites[owner] for owner in owners], queries
+        )
         summed: list[NDArray[Any] | None] = [None] * len(rewrites)
         for place, vector in zip(places, matrix, strict=True):
             before = summed[owners[place]]

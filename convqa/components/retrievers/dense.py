@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, validate_call, with_config
 from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever, WantedVectors
-from convqa.components.encoding import ALL_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts, unit
+from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts, unit
 from convqa.components.feedback import rocchio
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store
@@ -36,7 +36,8 @@ class Dense(Retriever):
 
     A query's vector is the mean of those of the texts that ``vectors`` names, at length 1: ``question`` (the query's
     words), ``expanded`` (these and its history terms), ``rewrite`` (the rewritten question; of a rewrite with several
-    queries each stands for itself, and this is its words again). A query without words finds nothing. There is no
+    queries each stands for itself, and this is its words again), ``conversation`` (the query's words and the history,
+    for an encoder that ``convqa train encoder`` made). A query without words finds nothing. There is no
     ``filter``: vectors are searched without the meta fields of their passages. The collection must have vectors of the
     encoder: ``convqa index --vectors ENCODER``.
 
@@ -56,7 +57,7 @@ class Dense(Retriever):
         collection: str | None = None,
         top_k: Annotated[int, Field(ge=1)] = 100,
         encoder: Annotated[str, Field(min_length=1)] = "encoder",
-        vectors: Texts = ALL_TEXTS,
+        vectors: Texts = DEFAULT_TEXTS,
         prf: VectorFeedback | None = None,
         texts: Annotated[int, Field(ge=0)] = 20,
         options: ModelOptions | None = None,
@@ -101,7 +102,7 @@ class Dense(Retriever):
         queries: Sequence[Query],
     ) -> Sequence[Ranking]:
         self.warm_up()
-        places, matrix = self._queries.encode(rewrites, queries)
+        places, matrix = self._queries.encode(turns, rewrites, queries)
         if self.prf is not None and len(places):
             matrix = self._fed_back(matrix, self.prf)
         rankings = [Ranking()] * len(queries)

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, validate_call, with_config
 from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever, WantedVectors
-from convqa.components.encoding import ALL_TEXTS, ModelOptions, Texts
+from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, Texts
 from convqa.components.rankings import FUSIONS, attach
 from convqa.components.retrievers.bm25 import BM25, Feedback
 from convqa.components.retrievers.dense import Dense, VectorFeedback
@@ -83,7 +83,7 @@ class Hybrid(Retriever):
         weights: Weights = _WEIGHTS,
         depth: Depths | None = None,
         encoder: Annotated[str, Field(min_length=1)] = "encoder",
-        vectors: Texts = ALL_TEXTS,
+        vectors: Texts = DEFAULT_TEXTS,
         k1: Annotated[float, Field(ge=0)] | None = K1,
         b: Annotated[float, Field(ge=0, le=1)] | None = B,
         title_weight: Annotated[float, Field(ge=0)] | None = None,
