@@ -82,7 +82,7 @@ class ResolverSettings(Settings):
 class EncoderSettings(Settings):
     """``precision``: what torch may multiply in. ``plain``: plain texts for each 100 conversational ones, half of them
     questions and half passages, whose vectors shall stay as they are. ``passages``: a file of passages for these,
-    relative to the data folder. ``longest``: tokens of a text in training."""
+    relative to the data folder. ``longest``: tokens of a text in training, if the base takes as many."""
 
     recipe: Literal["encoder"]
     precision: Precision = "auto"
@@ -130,11 +130,11 @@ def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | Non
         return RECIPES[recipe].model_validate(data)
     except ValidationError as error:
         known = RECIPES[recipe].model_fields
-        mistakes = "; ".join(
-            f"{place}: {message}{nearest(place, known) if 'not known' in message else ''}" if place else message
+        mistakes = " ".join(
+            f"{place}: {message}.{nearest(place, known) if 'not known' in message else ''}" if place else f"{message}."
             for place, message in explain(error)
         )
-        raise InputError(f"training file {path}: {mistakes}.") from error
+        raise InputError(f"training file {path}: {mistakes}") from error
 
 
 def changes(settings: Sequence[str]) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
 from convqa.models.resolver_input import Said
+from convqa.training.records import read_lines
 from convqa.training.rewrites import (
     Example,
     alternate,
@@ -27,7 +27,6 @@ from convqa.training.rewrites import (
     qrecc_turns,
     without_overlap,
 )
-from convqa.validation import explain
 
 QRECC_DEV, QRECC_4K, CANARD, OWN = "qrecc-dev", "qrecc-4k", "canard", "own"
 """Names of what may train."""
@@ -60,7 +59,7 @@ def split(root: Path) -> Split:
     """The written split of QReCC and CANARD.
 
     :param root: the data folder, with :data:`FILES`.
-    :raises InputError: naming what is missing.
+    :raises InputError: naming what is missing or damaged.
     """
     missing = [f"{name} ({what})" for name, what in FILES.items() if not (root / name).is_file()]
     if missing:
@@ -149,23 +148,10 @@ def read_own(paths: Iterable[Path]) -> list[Example]:
 
     :raises InputError: naming file and line of the first mistake.
     """
-    found = []
-    for path in paths:
-        try:
-            lines = path.read_bytes().splitlines()
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror}); wanted JSON lines of examples.") from None
-        found += [_example(line, f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip()]
-    return found
+    wanted = "JSON lines of {conversation, question, history, rewrite}"
+    return [_example(record) for path in paths for record in read_lines(path, _Record, wanted)]
 
 
-def _example(line: bytes, where: str) -> Example:
-    try:
-        record = _Record.model_validate(orjson.loads(line))
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{where}: this is no JSON ({error.msg}).") from None
-    except ValidationError as error:
-        mistakes = "; ".join(f"{place or 'the record'}: {message}" for place, message in explain(error))
-        raise InputError(f"{where}: {mistakes}. Wanted: conversation, question, history, rewrite.") from None
+def _example(record: _Record) -> Example:
     history = tuple(Said(said.question, said.answer) for said in record.history)
     return Example(f"own-{record.conversation}", record.question, history, record.rewrite)

@@ -8,8 +8,7 @@ fill the slot. After tag-and-point models of rewriting (Jin et al., "Hierarchica
 from __future__ import annotations
 
 import difflib
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -68,11 +67,6 @@ def terms_of(layout: Layout, rewrite: str) -> tuple[bool, ...]:
     return tuple(
         _tells(plain) and _stem(plain) in wanted for plain in (_plain(layout.text(w)) for w in layout.history_words)
     )
-
-
-def count_patterns(edits: Iterable[Edits]) -> Counter[str]:
-    """How often each pattern is used."""
-    return Counter(insertion.pattern for one in edits for insertion in one.insertions)
 
 
 def known_pattern(pattern: str, known: Sequence[str]) -> str | None:

@@ -15,16 +15,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import orjson
 import torch
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
-from convqa.errors import InputError
-from convqa.files import read_json
 from convqa.models import load_encoder, torch_runtime
 from convqa.models.encoder_input import conversational
 from convqa.models.export import export as to_graph
@@ -38,6 +36,7 @@ from convqa.training.card import card, name_of
 from convqa.training.config import EncoderSettings
 from convqa.training.data import silenced
 from convqa.training.loop import fit as learn
+from convqa.training.records import read_lines, read_titled
 from convqa.training.rewrites import Example
 from convqa.training.tensors import padded
 from convqa.training.train import Bench, Scores, gather, mixed, plan_of, summary
@@ -87,7 +86,7 @@ def setup(settings: EncoderSettings, bench: Bench) -> Work:
     base = trainable(settings.base)
     torch.manual_seed(settings.seed)  # a base without a pooler gets one by chance; nothing uses it
     model, tokenizer, _ = load_pooled(base, _choice(bench.device))
-    tokenizer = Tokenizer(tokenizer.inner, settings.longest)
+    tokenizer = Tokenizer(tokenizer.inner, min(settings.longest, tokenizer.max_tokens))
     examples = silenced(mixed(settings, found), settings.silent, settings.seed)
     kept, passages = _passages(settings, bench)
     plain = _plain(settings, examples, passages)
@@ -167,6 +166,18 @@ def export(work: Work, scores: Scores, target: Path) -> None:
         write_folder(target, about, {ONNX: made.path / ONNX, TOKENIZER: made.path / TOKENIZER, CARD: text.encode()})
 
 
+class _Summary(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    extract: str
+
+
+class _Passage(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    text: str
+
+
 class _Teacher:
     """The vectors of texts by the model as it is before training, each text once; kept in the training's folder."""
 
@@ -213,16 +224,12 @@ def _passages(settings: EncoderSettings, bench: Bench) -> tuple[list[str], list[
     if not settings.plain or bench.data is None:
         return [], []
     path = bench.data / settings.passages
-    wanted = 'passages: {title: {"extract": text}} or JSON lines with text'
+    wanted = 'passages: {title: {"extract": text}} or, in a file *.jsonl, lines of {"text": text}'
     if path.suffix == ".jsonl":
-        found: Any = [orjson.loads(line) for line in path.read_bytes().splitlines()] if path.is_file() else None
+        found = {record.text for record in read_lines(path, _Passage, wanted)}
     else:
-        found = read_json(path, wanted)
-    records = found.values() if isinstance(found, dict) else found
-    try:
-        texts = sorted({str(record.get("extract") or record["text"]) for record in records})
-    except (TypeError, KeyError, AttributeError):
-        raise InputError(f"passages: {path}: wanted {wanted}.") from None
+        found = {record.extract for record in read_titled(path, _Summary, wanted).values()}
+    texts = sorted(found)
     random.Random(7).shuffle(texts)
     held = min(_HELD_OUT, len(texts) // 10)
     return texts[:held], texts[held:]

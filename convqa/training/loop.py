@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -42,6 +43,20 @@ class Plan:
     clip: float = 1.0
     decay: float = 0.01
 
+    def steps(self, examples: int) -> int:
+        """How many batches so many examples make in all epochs; the last epoch may be a part of one.
+
+        :raises InputError: if they are too few to learn from.
+        """
+        steps = round(math.ceil(examples / self.batch) * self.epochs)
+        # The rate of the first step is 0 where there is a warm-up.
+        if steps < 2:
+            raise InputError(
+                f"{examples} examples in batches of {self.batch}, {self.epochs:g} times (epochs), make {steps} steps, "
+                "which teach nothing; wanted at least 2. Add examples, raise epochs or lower batch."
+            )
+        return steps
+
 
 def fit(
     model: nn.Module,
@@ -59,7 +74,7 @@ def fit(
 
     :param lengths: tokens of each example; :param loss: of the examples with these numbers, to be lowered.
     :param groups: parameter groups with a ``factor`` of the learning rate; None: all alike.
-    :raises InputError: if the checkpoint is damaged or of another training.
+    :raises InputError: if the checkpoint is damaged or of another training, or if the plan has too few steps.
     """
     batches = _batches(lengths, plan)
     chosen = groups or [{"params": [p for p in model.parameters() if p.requires_grad], "factor": 1.0}]
@@ -105,10 +120,9 @@ def batches_of(lengths: Sequence[int], plan: Plan, epoch: int) -> list[list[int]
 
 
 def _batches(lengths: Sequence[int], plan: Plan) -> list[list[int]]:
-    """Those of all epochs; the last epoch may be a part of one."""
-    epochs = -int(-plan.epochs // 1)
-    batches = [one for epoch in range(epochs) for one in batches_of(lengths, plan, epoch)]
-    return batches[: round(len(batches) * plan.epochs / epochs)]
+    """Those of all epochs."""
+    batches = [one for epoch in range(math.ceil(plan.epochs)) for one in batches_of(lengths, plan, epoch)]
+    return batches[: plan.steps(len(lengths))]
 
 
 def _learn(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor, clip: float) -> float:

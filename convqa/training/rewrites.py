@@ -6,20 +6,27 @@ therefore be disjoint from what is reported on by conversation **and** by text (
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+from convqa.errors import InputError
+from convqa.files import read_bytes
 from convqa.models.resolver_input import Said
+from convqa.training.records import read_lines, read_list
+from convqa.validation import shorten
 
 _LONG, _SHORT = 7, 5
 """Words of a question or a rewrite that is shared by chance so rarely that one is enough, and that two are enough."""
 
 _ANSWER = 10
 """Words of an answer that is shared by chance so rarely that one is enough; shorter ones tell nothing."""
+
+_ROW = re.compile(r"(\S+_q#\d+)\t([^\t]*)")
+"""A line of a table of CANARD: dialog and number of the turn, and a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,49 +47,68 @@ class Example:
             yield said.answer, True
 
 
+class _Turn(BaseModel):
+    """A record of QReCC in the shared task's form."""
+
+    model_config = ConfigDict(strict=True)
+
+    conversation: int = Field(alias="Conversation_no")
+    question: str = Field(alias="Question")
+    rewrite: str = Field(alias="Truth_rewrite")
+    context: list[str] = Field([], validation_alias=AliasChoices("NewContext", "Context"))
+
+
+class _Line(BaseModel):
+    """A line of QReCC's training part."""
+
+    model_config = ConfigDict(strict=True)
+
+    conversation: str
+    question: str
+    label: str
+
+
+class _Published(BaseModel):
+    """A record of CANARD as published."""
+
+    model_config = ConfigDict(strict=True)
+
+    dialog: str = Field(alias="QuAC_dialog_id")
+    question: str = Field(alias="Question")
+    rewrite: str = Field(alias="Rewrite")
+    history: list[str] = Field(alias="History")
+
+
 def qrecc_turns(path: Path) -> list[Example]:
     """Turns in the shared task's form with ``Truth_rewrite`` and a history (``NewContext`` or ``Context``)."""
-    found = []
-    for turn in json.loads(path.read_text(encoding="utf-8")):
-        context = turn.get("NewContext") or turn.get("Context") or []
-        if context:
-            history = tuple(Said(*context[i : i + 2]) for i in range(0, len(context) - 1, 2))
-            found.append(Example(f"qrecc-{turn['Conversation_no']}", turn["Question"], history, turn["Truth_rewrite"]))
-    return found
+    turns = read_list(path, _Turn, "a list of QReCC's turns with Conversation_no, Question, Truth_rewrite, NewContext")
+    found = (Example(f"qrecc-{one.conversation}", one.question, _said(one.context), one.rewrite) for one in turns)
+    return [example for example in found if example.history]
 
 
 def qrecc_4k(path: Path) -> list[Example]:
     """Lines of {conversation: "Q: .. A: ..", question, label}; a conversation is named by its first question."""
     found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        parts = re.split(r"(?:^|\n)Q: ", record["conversation"])[1:]
+    for line in read_lines(path, _Line, "JSON lines of {conversation, question, label}"):
+        parts = re.split(r"(?:^|\n)Q: ", line.conversation)[1:]
         history = tuple(Said(*map(str.strip, [*part.split(" A: ", 1), ""][:2])) for part in parts)
         if history:
-            found.append(Example(f"4k-{history[0].question}", record["question"], history, record["label"]))
+            found.append(Example(f"4k-{history[0].question}", line.question, history, line.label))
     return found
 
 
 def canard_dev(path: Path) -> list[Example]:
     """CANARD as published; the titles that open each history are left out, because no user says them."""
-    found = []
-    for record in json.loads(path.read_text(encoding="utf-8")):
-        context = record["History"][2:]
-        history = tuple(Said(*context[i : i + 2]) for i in range(0, len(context) - 1, 2))
-        if history:
-            found.append(Example(_article(record["QuAC_dialog_id"]), record["Question"], history, record["Rewrite"]))
-    return found
+    records = read_list(path, _Published, "a list of CANARD's records with QuAC_dialog_id, Question, Rewrite, History")
+    found = (Example(_article(one.dialog), one.question, _said(one.history[2:]), one.rewrite) for one in records)
+    return [example for example in found if example.history]
 
 
 def canard_tables(folder: Path) -> list[Example]:
     """CANARD's training part from three tables; of its answers there are content words only."""
-
-    def table(name: str) -> dict[str, str]:
-        with (folder / name).open(encoding="utf-8", newline="") as file:
-            return dict(row[:2] for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if len(row) > 1)
-
-    questions, rewrites = table("train.question.tsv"), table("train.rewrite.tsv")
-    answers = table("train.answer.tokens.tsv")
+    questions, rewrites, answers = (
+        _table(folder / f"train.{name}.tsv") for name in ("question", "rewrite", "answer.tokens")
+    )
     dialogs: dict[str, list[tuple[int, str]]] = {}
     for key in questions:
         dialog, _, number = key.rpartition("_q#")
@@ -94,6 +120,26 @@ def canard_tables(folder: Path) -> list[Example]:
             if history and rewrites.get(key):
                 found.append(Example(_article(dialog), questions[key], tuple(history), rewrites[key]))
             history.append(Said(questions[key], answers.get(key, "").replace(" | ", " ")))
+    return found
+
+
+def _said(utterances: Sequence[str]) -> tuple[Said, ...]:
+    """Exchanges of questions and answers that alternate."""
+    return tuple(Said(*utterances[i : i + 2]) for i in range(0, len(utterances) - 1, 2))
+
+
+def _table(path: Path) -> dict[str, str]:
+    wanted = "on each line the id of a turn, which ends in _q# and a number, a tab, and a text, in UTF-8"
+    found = {}
+    for number, line in enumerate(read_bytes(path, wanted).splitlines(), 1):
+        try:
+            row = _ROW.match(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            row = None
+        if row:
+            found[row[1]] = row[2]
+        elif line.strip():
+            raise InputError(f"{path}: line {number}: found {shorten(line)}; wanted {wanted}.")
     return found
 
 

@@ -102,14 +102,19 @@ def gather(settings: Settings, data: Path | None) -> Split:
 
 
 def mixed(settings: Settings, found: Split) -> list[Example]:
-    """The examples to train on, as often and in the order in which the settings name their sets."""
-    return [
+    """The examples to train on, as often and in the order in which the settings name their sets.
+
+    :raises InputError: if they are too few for the loop.
+    """
+    examples = [
         example
         for part in settings.mix
         for _ in range(part.times)
         for name in part.sets
         for example in found.training[name]
     ]
+    plan_of(settings).steps(len(examples))  # before the recipe's long work
+    return examples
 
 
 def plan_of(settings: Settings) -> Plan:
@@ -133,8 +138,8 @@ def need_extra() -> None:
 def summary(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
     """A line for each set.
 
-    >>> summary({"validation": {"F1": 0.81234, "turns": 244}})
-    ['validation: F1 0.812, turns 244']
+    >>> summary({"validation": {"F1": 0.81234, "turns": 253}})
+    ['validation: F1 0.812, turns 253']
     """
     return [
         f"{name}: " + ", ".join(f"{measure} {value:.3f}" if value % 1 else f"{measure} {value:.0f}" for measure, value

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from convqa.training.data import FILES
 from convqa.training.train import need_extra
 
 
@@ -50,6 +51,22 @@ def test_a_missing_data_folder_is_a_mistake_that_says_where_to_name_it(call, tmp
     monkeypatch.setenv("CONVQA_DATA", str(tmp_path))
     code, _, error = call("train", "encoder", *output)
     assert code == 2 and "qrecc/dev-turns.json" in error and "canard/dev.json" in error
+
+
+@pytest.mark.models
+def test_damaged_data_is_a_mistake_with_file_and_record(call, tmp_path):
+    _need_models()
+    for name in FILES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("[]")
+    turns = tmp_path / "qrecc" / "dev-turns.json"
+    turns.write_text('[{"Conversation_no": 1, "Turn_no": 1, "NewContext": ["a", "b"]}]')
+    asked = ("train", "resolver", "--data", tmp_path, "--output", tmp_path / "out")
+    code, _, error = call(*asked)
+    assert code == 2 and f"{turns}: record 0: Question: is missing" in error
+    turns.write_text('[{"Conversation_no": 1, "Turn')
+    code, _, error = call(*asked)
+    assert code == 2 and f"{turns}: line 1, column " in error and "cut off" in error
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ def test_an_unknown_recipe_is_refused_with_the_nearest():
     [
         ({"epochs": 0}, "epochs: found 0"),
         ({"rate": "fast"}, "rate: found 'fast'"),
-        ({"epoch": 1}, "epoch: is not known here Did you mean 'epochs'?"),
+        ({"epoch": 1}, "epoch: is not known here. Did you mean 'epochs'?"),
         ({"mix": [{"sets": ["squad"]}]}, "mix[0].sets[0]: found 'squad'"),
         ({"mix": []}, "mix: found []"),
         ({"recipe": "resolver"}, "recipe: found 'resolver'"),
@@ -37,6 +37,15 @@ def test_a_wrong_field_is_named_with_its_file(change, said):
     with pytest.raises(InputError) as caught:
         load("encoder", None, change)
     assert said in str(caught.value) and "encoder.yaml" in str(caught.value)
+
+
+def test_several_mistakes_are_sentences():
+    with pytest.raises(InputError) as caught:
+        load("resolver", None, {"passages": "x", "seed": -1})
+    said = str(caught.value).partition("resolver.yaml: ")[2]
+    assert said == (
+        "seed: found -1; input should be greater than or equal to 0. passages: is not known here. Did you mean 'base'?"
+    )
 
 
 def test_the_resolver_has_no_choice_of_precision():

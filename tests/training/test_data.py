@@ -116,6 +116,11 @@ def test_mistakes_in_own_files_are_named_with_their_line(tmp_path, line, said):
     assert said in str(caught.value) and "mine.jsonl" in str(caught.value)
 
 
+def test_an_own_file_that_is_missing_is_said_to_be_missing(tmp_path):
+    with pytest.raises(InputError, match=r"mine.jsonl: no such file; wanted JSON lines of \{conversation"):
+        read_own([tmp_path / "mine.jsonl"])
+
+
 def test_a_share_of_the_examples_loses_its_answers():
     examples = [Example(str(number), "q", (Said("h", "a"), Said("i", "b")), "r") for number in range(1000)]
     silent = [example for example in silenced(examples, 0.2, 1) if example.history == (Said("h", ""), Said("i", ""))]

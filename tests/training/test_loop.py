@@ -93,6 +93,18 @@ def test_it_learns_and_half_an_epoch_is_half_the_steps(torch, make, tmp_path):
     assert not model.training and loss(list(range(40))).item() < before
 
 
+@pytest.mark.parametrize(("changes", "steps"), [({"batch": 64, "epochs": 1}, 1), ({"epochs": 0.01}, 0)])
+def test_too_few_steps_to_learn_are_refused(torch, make, tmp_path, changes, steps):
+    from convqa.training.loop import fit
+
+    model, loss = make()
+    with pytest.raises(
+        InputError, match=rf"40 examples in batches of \d+, [\d.]+ times \(epochs\), make {steps} steps"
+    ):
+        fit(model, LENGTHS, loss, plan(**changes), tmp_path)
+    assert not (tmp_path / "checkpoint.pt").exists()
+
+
 @pytest.mark.parametrize("step", [1, 13, 29])
 def test_a_training_that_was_cut_off_ends_in_the_same_parameters(torch, make, tmp_path, step):
     from convqa.training.loop import fit

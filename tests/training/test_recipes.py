@@ -177,11 +177,46 @@ def test_a_model_that_cannot_be_trained_is_refused(settings, own, tmp_path):
 
 
 def test_passages_that_are_none_are_refused(settings, own, tmp_path):
-    (own / "passages.jsonl").write_text('{"title": "x"}\n')
-    with pytest.raises(InputError, match=r"passages: .*passages.jsonl: wanted"):
-        train(settings("encoder"), Bench(tmp_path / "made", own))
-    with pytest.raises(InputError, match=r"none.jsonl"):
-        train(settings("encoder", passages="none.jsonl"), Bench(tmp_path / "made-2", own))
+    def refused(name, text, said):
+        if text is not None:
+            (own / name).write_text(text)
+        with pytest.raises(InputError, match=rf"{name}: {said}"):
+            train(settings("encoder", passages=name), Bench(tmp_path / "made", own))
+
+    refused("passages.jsonl", '{"text": "x"}\n{"title": "x"}\n', "line 2: text: is missing")
+    refused("passages.jsonl", '{"text": "x"}\n{"te', "line 2: this is no JSON")
+    refused("none.jsonl", None, "no such file; wanted passages")
+    refused("none.json", None, "no such file; wanted passages")
+    refused("wiki.json", '{"Faust": {"extract": "A play."}, "Goethe": {}}', "Goethe: extract: is missing")
+    refused("wiki.json", '[{"text": "A play."}]', "found no object; wanted passages")
+
+
+def test_passages_may_be_summaries_of_wikipedia(settings, own, tmp_path):
+    from convqa.training.encoder import setup
+
+    summaries = {str(number): {"extract": f"passage {number}"} for number in range(30)}
+    (own / "wiki.json").write_text(json.dumps(summaries))
+    work = setup(settings("encoder", passages="wiki.json"), Bench(tmp_path / "made", own))
+    texts, _ = work.plain["passages"]
+    assert len(texts) == 3 and all(text.startswith("passage ") for text in texts)
+
+
+@pytest.mark.parametrize("recipe", ["encoder", "rewriter", "resolver"])
+def test_settings_that_teach_nothing_are_refused_before_the_work(recipe, settings, own, tmp_path):
+    with pytest.raises(InputError, match=r"18 examples in batches of 4, 0.1 times \(epochs\), make 0 steps"):
+        train(settings(recipe, epochs=0.1), Bench(tmp_path / "made", own))
+    assert not (tmp_path / "made" / "vectors").exists()
+
+
+def test_an_encoder_trains_within_the_length_of_its_base(settings, own, tmp_path):
+    from convqa.training.encoder import fit, setup
+
+    long = json.dumps({"text": "passage " * 400})
+    (own / "passages.jsonl").write_text("".join(f'{long[:-2]}{name}"}}\n' for name in "abcdefghij"))
+    work = setup(settings("encoder", longest=192), Bench(tmp_path / "made", own))
+    assert max(map(len, work.sequences)) == 128
+    fit(work)
+    assert max(map(len, setup(settings("encoder", longest=64), Bench(tmp_path / "short", own)).sequences)) == 64
 
 
 @pytest.mark.parametrize("recipe", ["encoder", "resolver"])

@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 import string
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from convqa.errors import InputError
 from convqa.models.resolver_input import Said
-from convqa.training.rewrites import Example, alternate, canard_tables, qrecc_4k, qrecc_turns, without_overlap
+from convqa.training.rewrites import (
+    Example,
+    alternate,
+    canard_dev,
+    canard_tables,
+    qrecc_4k,
+    qrecc_turns,
+    without_overlap,
+)
 
 words = st.text(string.ascii_lowercase, min_size=1, max_size=2)
 texts = st.lists(words, min_size=1, max_size=12).map(" ".join)
@@ -113,3 +123,45 @@ def test_canard_tables_are_put_together_by_turn_number(tmp_path):
     assert canard_tables(tmp_path) == [
         Example("C_1", "Third?", (Said("First?", "red green"), Said("Second?", "")), "Third of A?")
     ]
+
+
+TURN = {"Conversation_no": 3, "Question": "When?", "Truth_rewrite": "When was A?", "NewContext": ["A?", "Yes."]}
+PUBLISHED = {"QuAC_dialog_id": "C_1_0", "Question": "When?", "Rewrite": "When was A?", "History": ["A", "Life"]}
+
+
+def without(record, field):
+    return {name: value for name, value in record.items() if name != field}
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "said"),
+    [
+        (qrecc_turns, json.dumps([TURN])[:40], "line 1, column "),
+        (qrecc_turns, json.dumps([TURN, without(TURN, "Question")]), "record 1: Question: is missing"),
+        (qrecc_turns, json.dumps([TURN | {"Conversation_no": "x"}]), "record 0: Conversation_no: found 'x'"),
+        (qrecc_turns, json.dumps([TURN | {"NewContext": ["A?", 5]}]), "record 0: NewContext[1]: found 5"),
+        (qrecc_turns, json.dumps(TURN), "found no list"),
+        (qrecc_turns, "", "the file is empty"),
+        (canard_dev, json.dumps([PUBLISHED])[:-9], "line 1, column "),
+        (canard_dev, json.dumps([PUBLISHED, without(PUBLISHED, "History")]), "record 1: History: is missing"),
+        (canard_dev, json.dumps([7]), "record 0: the record: found 7"),
+        (qrecc_4k, '{"conversation": "", "question": "q", "label": "l"}\n{"conv', "line 2: this is no JSON"),
+        (qrecc_4k, '{"conversation": "", "question": "q"}', "line 1: label: is missing"),
+    ],
+)
+def test_damaged_files_are_refused_with_file_place_and_field(tmp_path, read, text, said):
+    (tmp_path / "damaged").write_text(text)
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "damaged")
+    message = str(caught.value)
+    assert said in message and str(tmp_path / "damaged") in message and "anted" in message
+
+
+@pytest.mark.parametrize("line", [b"C_1_0_q#2", b"C_1_0\tSecond?", b"C_1_0_q#x\tSecond?", b"C_1_0_q#2\t\xff"])
+def test_damaged_tables_of_canard_are_refused_with_file_and_line(tmp_path, line):
+    for name in ("question", "rewrite", "answer.tokens"):
+        (tmp_path / f"train.{name}.tsv").write_bytes(b"C_1_0_q#1\tFirst?\n")
+    assert canard_tables(tmp_path) == []
+    (tmp_path / "train.rewrite.tsv").write_bytes(b"C_1_0_q#1\tFirst?\n" + line)
+    with pytest.raises(InputError, match=r"train.rewrite.tsv: line 2: found b'C_1_0.*; wanted on each line the id"):
+        canard_tables(tmp_path)
