@@ -24,7 +24,10 @@ def check(
     pipelines: Annotated[list[str], typer.Argument(metavar="PIPELINE...", help="Shipped names or paths.")],
     settings: Settings = None,
 ) -> int:
-    """Check pipelines without running them: every mistake in each, with its node and parameter."""
+    """Check pipelines without running them: every mistake in each, with its node and parameter.
+
+    Models and collections are not looked at: whether they are there, and fit, is found when a run begins.
+    """
     from convqa.errors import InputError
     from convqa.pipeline.compose import compose, parse_settings
     from convqa.pipeline.load import assemble

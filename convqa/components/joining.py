@@ -35,7 +35,7 @@ class Weighing:
     def __init__(
         self,
         inputs: Annotated[list[str], Field(min_length=2), AfterValidator(_sockets)],
-        weights: dict[str, Annotated[float, Field(gt=0)]] | None = None,
+        weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None,
         top_k: Annotated[int, Field(ge=1)] = 100,
         texts: Annotated[int, Field(ge=0)] = 20,
         collection: str | None = None,

@@ -17,6 +17,16 @@ def test_check_of_good_pipelines(call):
     assert call("check", "default", "copy-bm25", "concat-bm25", "expansion-bm25")[0] == 0
 
 
+def test_check_says_that_it_looks_at_no_models(call):
+    assert call("check", "default", "--set", "rewriter.model=nosuch")[:2] == (0, "default: ok\n")
+    assert "Models and collections are not looked at" in " ".join(call("check", "--help")[1].split())
+
+
+def test_check_refuses_weights_that_are_infinite(call):
+    code, _, err = call("check", "default", "--set", "retriever.weights={sparse: .inf}")
+    assert code == 2 and "components.retriever.weights.sparse found inf" in err
+
+
 def test_show_as_text(call):
     code, out, _ = call("show", "expansion-bm25", "--set", "retriever.top_k=7")
     assert code == 0

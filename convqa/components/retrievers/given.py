@@ -31,7 +31,7 @@ class Given(Retriever):
     def __init__(
         self,
         top_k: Annotated[int, Field(ge=1)] = 100,
-        k1: Annotated[float, Field(ge=0)] = K1,
+        k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] = K1,
         b: Annotated[float, Field(ge=0, le=1)] = B,
     ) -> None:
         self.top_k = top_k

@@ -28,8 +28,8 @@ logger = logging.getLogger(__name__)
 class Weights(TypedDict, total=False):
     """What each ranking counts; what is left out keeps its default."""
 
-    sparse: Annotated[float, Field(gt=0)]
-    dense: Annotated[float, Field(gt=0)]
+    sparse: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    dense: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 _WEIGHTS: Weights = {"sparse": 1.0, "dense": 1.5}
@@ -84,9 +84,9 @@ class Hybrid(Retriever):
         depth: Depths | None = None,
         encoder: Annotated[str, Field(min_length=1)] = "encoder",
         vectors: Texts = DEFAULT_TEXTS,
-        k1: Annotated[float, Field(ge=0)] | None = K1,
+        k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = K1,
         b: Annotated[float, Field(ge=0, le=1)] | None = B,
-        title_weight: Annotated[float, Field(ge=0)] | None = None,
+        title_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None,
         stopwords: Stopwords = "long",
         prf: BothFeedbacks | None = None,
         without_vectors: Literal["refuse", "sparse"] = "refuse",

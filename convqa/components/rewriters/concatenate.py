@@ -8,6 +8,7 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
+from convqa.components.rewriting.said import blank
 from convqa.domain import Query, Rewrite, Turn, open_question
 
 
@@ -16,6 +17,7 @@ class Concatenate(Rewriter):
     """The first and the last questions of the history, then the question: one text, one query.
 
     Raises recall, and costs precision at the top: earlier questions count as much as the one that was asked.
+    Exchanges in which nobody said anything do not count.
 
     :param first: how many of the oldest questions. :param last: how many of the latest; both large = all of them.
     """
@@ -27,8 +29,9 @@ class Concatenate(Rewriter):
 
     def rewrite(self, turn: Turn) -> Rewrite:
         question = open_question(turn)
-        latest = max(self.first, len(turn.history) - self.last)
-        chosen = (*turn.history[: self.first], *turn.history[latest:])
+        history = [exchange for exchange in turn.history if not blank(exchange)]
+        latest = max(self.first, len(history) - self.last)
+        chosen = (*history[: self.first], *history[latest:])
         texts = [text for exchange in chosen if (text := exchange.question.strip())]
         # A question that the system answered by asking back stands in the history and is the open one: once is enough.
         text = " ".join([*(text for text in texts if text != question.strip()), question])

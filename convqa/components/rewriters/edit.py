@@ -16,8 +16,9 @@ from convqa.models import Resolution
 class Edit(Resolving):
     """Write the self-contained question by pointing: for each place of the question a phrase of the history, or none.
 
-    A tag-and-point model (after Jin et al., "Hierarchical Context Tagging for Utterance Rewriting", AAAI 2022): it can
-    say nothing that was not said. What is searched is the question with weighted terms, as by ``terms``.
+    A tag-and-point model (after Jin et al., "Hierarchical Context Tagging for Utterance Rewriting", AAAI 2022): of
+    its own it says only the words of the model's patterns (besides, other than, his, did ...). What is searched is the
+    question with weighted terms, as by ``terms``.
 
     :param model: a resolver: the one that ships, or a folder. :param weight: what a certain term counts, where a word
         of the question counts 1. :param least: probability from which on a term is searched.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
 from typing import Annotated, NamedTuple
 
 from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
+from convqa.components.rewriting.said import blank, first_and_latest
 from convqa.components.rewriting.words import placed
 from convqa.domain import Exchange, Query, Rewrite, Turn, open_question
 from convqa.text.analysis import analyzer
@@ -77,16 +77,15 @@ def history_terms(turn: Turn, question: str, most: int) -> list[str]:
 
 def _history_words(turn: Turn) -> Iterator[tuple[Word, float]]:
     """All words of the history with the factor of their place, oldest first."""
-    history = turn.history
-    indices = range(max(0, len(history) - _REACH), len(history))
-    for index in chain((0,) if indices.start else (), indices):
+    history = [exchange for exchange in first_and_latest(turn.history, _REACH) if not blank(exchange)]
+    for index, exchange in enumerate(history):
         last = _LAST if index == len(history) - 1 else 1.0
-        said, replied = _words_of(history[index], turn.language)
+        said, replied = _words_of(exchange, turn.language)
         for word in said:
             yield word, last * (_FIRST if index == 0 else 1.0)
         for word in replied:
             yield word, last
-    if history and history[-1].status == "asked":
+    if turn.history and turn.history[-1].status == "asked":
         for word in _content_words(turn.question, turn.language):
             yield word, _LAST
 

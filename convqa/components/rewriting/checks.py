@@ -11,16 +11,8 @@ from convqa.components.rewriting.words import listed
 from convqa.files import mend
 from convqa.text.analysis import analyzer
 
-FALLBACKS = {
-    "empty": "it wrote nothing",
-    "unfinished": "it had not come to an end after the longest text or time that is allowed",
-    "loop": "it says the same again and again",
-    "too long": "more than twice the question's words and 30",
-    "no question": "a statement or a reply, where a question or a request was asked",
-    "strays": "most of its words were said neither in the question nor before, or none of the question's words is left",
-    "unreadable": "it is not in the form that was asked for",
-}
-"""Why a model's text is not taken, in the words of a run's summary."""
+FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
+"""Why a model's text is not taken, in the words of a run's summary; docs/rewriting.md says when."""
 
 _MARKS = "?\u061f\uff1f"
 _LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question)\s*:\s*", re.I)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from convqa.components.rewriting.words import listed
+from convqa.components.rewriting.words import latin, listed
 from convqa.text.analysis import analyzer
 
 _REFERS = {
@@ -38,14 +38,15 @@ def follows_up(question: str, language: str = "en") -> str:
     """The sign by which a question needs the conversation: "refers", "continues", "bare" or "definite"; "" for none.
 
     How long a question is decides nothing by itself: "And Berlin?" needs the conversation, "Who is Ada Lovelace?" does
-    not. In a language whose words are not known here every question counts as a follow-up ("unknown").
+    not. In a language whose words are not known here, or in another script than the Latin one, every question counts as
+    a follow-up ("unknown").
 
     >>> [follows_up(question) for question in ("When was she born?", "And Berlin?", "Why?", "What were the causes?")]
     ['refers', 'continues', 'bare', 'definite']
     >>> follows_up("Who is Ada Lovelace?")
     ''
     """
-    if language not in _REFERS:
+    if language not in _REFERS or not latin(question):
         return "unknown"
     analysis = analyzer(language)
     words = analysis.words(question)

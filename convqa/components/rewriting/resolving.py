@@ -13,6 +13,7 @@ from convqa.components.encoding import ModelOptions
 from convqa.components.rewriters.expansion import Expansion
 from convqa.components.rewriting.queries import unchanged
 from convqa.components.rewriting.said import said_before
+from convqa.components.rewriting.words import latin
 from convqa.domain import Query, Rewrite, Turn, open_question
 from convqa.models import Options, Resolution, Resolver, load_resolver
 from convqa.models.resolver_input import LANGUAGE
@@ -20,7 +21,6 @@ from convqa.text.analysis import Analyzer, analyzer
 
 Weight = Annotated[float, Field(gt=0, le=10)]
 FOREIGN = "resolver: not in its language; expanded instead"
-_LATIN_ENDS = "\u0250"
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -83,9 +83,7 @@ def reads(question: str, language: str) -> bool:
     >>> reads("When was he born?", "en"), reads("Wann wurde er geboren?", "de"), reads("\u4ed6\u5728\u54ea\u91cc", "en")
     (True, False, False)
     """
-    letters = [sign for sign in question if sign.isalpha()]
-    latin = sum(sign < _LATIN_ENDS for sign in letters)
-    return language == LANGUAGE and (not letters or 2 * latin > len(letters))
+    return language == LANGUAGE and latin(question)
 
 
 def needed(question: str, resolution: Resolution, least: float, analysis: Analyzer) -> list[tuple[str, float]]:

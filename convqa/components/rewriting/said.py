@@ -8,7 +8,7 @@ from itertools import zip_longest
 from convqa.domain import Exchange, Turn
 from convqa.models.resolver_input import Said
 
-__all__ = ["Said", "fitted", "said_before"]
+__all__ = ["Said", "blank", "first_and_latest", "fitted", "said_before"]
 
 REACH = 50
 """Exchanges that are looked at, beside the first one."""
@@ -34,8 +34,7 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Said]:
     >>> [tuple(said) for said in said_before(Turn(TurnId(1, 3), "Yes", (Exchange("Hi", "Hello."), asked)))]
     [('Hi', 'Hello.'), ('', 'Are you over 60?'), ('Yes', '')]
     """
-    # Of ten thousand exchanges only these are touched; an empty one is made up for by none before them.
-    history = turn.history if len(turn.history) <= REACH + 1 else (turn.history[0], *turn.history[-REACH:])
+    history = first_and_latest(turn.history, REACH)
     closed = len(history)
     while closed and history[closed - 1].status == "asked":
         closed -= 1
@@ -47,6 +46,21 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Said]:
         pairs += [Said(*pair) for pair in zip_longest(replies, answers, fillvalue="")]
     shown = [Said(_short(question), _short(answer)) for question, answer in pairs]
     return [exchange for exchange in shown if any(exchange)]
+
+
+def first_and_latest(history: tuple[Exchange, ...], latest: int) -> tuple[Exchange, ...]:
+    """The first exchange that is not blank, and the latest ones: of ten thousand only these are read.
+
+    A blank one among the latest is still there, and is made up for by none before them.
+    """
+    start = max(0, len(history) - latest)
+    first = next((exchange for exchange in history[:start] if not blank(exchange)), None)
+    return history[start:] if first is None else (first, *history[start:])
+
+
+def blank(exchange: Exchange) -> bool:
+    """Whether nobody said anything in an exchange."""
+    return not exchange.question.strip() and not exchange.answer.strip()
 
 
 def fitted(

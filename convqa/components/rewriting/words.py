@@ -1,10 +1,12 @@
-"""Words of a text with their places, and lists of words."""
+"""Words of a text with their places, lists of words, and the script they are in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from convqa.text.analysis import analyzer
+
+_LATIN_ENDS = "\u0250"
 
 
 def listed(words: str) -> frozenset[str]:
@@ -25,3 +27,13 @@ def placed(text: str, language: str) -> Iterator[tuple[str, int]]:
         start = lowered.index(word, start)
         yield word, start
         start += len(word)
+
+
+def latin(text: str) -> bool:
+    """Whether most letters of a text are Latin ones; a text without letters is in every script.
+
+    >>> latin("Wo wurde er geboren?"), latin("1808?"), latin("\u4ed6\u5728\u54ea\u91cc")
+    (True, True, False)
+    """
+    letters = [sign for sign in text if sign.isalpha()]
+    return not letters or 2 * sum(sign < _LATIN_ENDS for sign in letters) > len(letters)

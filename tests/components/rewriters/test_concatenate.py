@@ -36,6 +36,17 @@ def test_an_open_question_is_said_once():
     assert Concatenate(first=9).rewrite(Turn(TurnId(1, 2), "Yes", (asked,))).text == "Can I apply?"
 
 
+def test_blank_exchanges_do_not_take_the_place_of_the_topic():
+    blank = (Exchange("", ""), Exchange("  ", "\n", status="failed"))
+    for first, last in ((1, 0), (0, 1), (1, 1), (2, 1)):
+        rewriter = Concatenate(first=first, last=last)
+        plain = rewriter.rewrite(Turn(TurnId(1, 5), "why?", HISTORY))
+        assert rewriter.rewrite(Turn(TurnId(1, 9), "why?", (*blank, *HISTORY, *blank))) == plain
+    # Where the system spoke first, there is an exchange, and its question is empty.
+    greeted = (Exchange("", "Hello!"), *HISTORY)
+    assert Concatenate(first=1).rewrite(Turn(TurnId(1, 6), "why?", greeted)).text == "why?"
+
+
 def test_empty_questions_leave_no_blanks():
     history = (Exchange(" ", "", status="failed"), Exchange("q?"))
     assert Concatenate(first=9).rewrite(Turn(TurnId(1, 3), "why?", history)).text == "q? why?"

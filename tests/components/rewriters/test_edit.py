@@ -41,7 +41,8 @@ def test_what_is_searched_is_the_question_with_weighted_terms(edit, terms):
 
 
 def test_the_text_of_terms_is_the_question_with_the_likely_ones(terms):
-    assert terms.rewrite_batch([turn("When did he die?")])[0].text == "When did he die? Frank Zappa"
+    text = terms.rewrite_batch([turn("When did he die?")])[0].text
+    assert text.startswith("When did he die? Frank Zappa")
 
 
 @pytest.mark.parametrize("rewriter", [Edit, Terms])

@@ -42,6 +42,14 @@ def test_the_first_question_weighs_most():
     assert terms("When was she born?", *ADA, most=2) == ["Ada", "Lovelace"]
 
 
+def test_blank_exchanges_take_no_factor_from_the_first_and_the_last():
+    blank = (Exchange("", ""), Exchange("  ", "\n", status="failed"))
+    history = (Exchange("city zeppelin"), Exchange("river balloon"), Exchange("market glider"))
+    for most in range(1, 7):
+        assert terms("Why?", *blank, *history, *blank, most=most) == terms("Why?", *history, most=most)
+    assert terms("Why?", *blank * 200, *ADA, *blank * 99, most=2) == ["Ada", "Lovelace"]
+
+
 def test_words_of_the_question_are_not_repeated_in_any_form():
     assert terms("What were Ada's engines?", Exchange("Did Ada like an engine?")) == ["like"]
 

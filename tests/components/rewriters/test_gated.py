@@ -56,6 +56,25 @@ def test_german_has_its_own_signs_and_other_languages_are_always_rewritten():
     assert follows_up("Qui est Ada Lovelace?", "fr") == "unknown"
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "\u4ed6\u5728\u54ea\u91cc\u51fa\u751f?",
+        "\u0623\u064a\u0646 \u0648\u0644\u062f\u061f",
+        "\u0413\u0434\u0435 \u043e\u043d \u0436\u0438\u043b?",
+    ],
+)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_other_scripts_are_always_rewritten_whatever_the_language_says(question, language):
+    asked = turn(question, *ADA, language=language)
+    assert Gated("expansion").rewrite_batch([asked]) == [Expansion().rewrite(asked)]
+    assert follows_up(question, language) == "unknown"
+
+
+def test_a_word_in_another_script_makes_no_other_script():
+    assert follows_up("What does \u0632\u064a\u062a mean in Arabic?") == ""
+
+
 def test_only_follow_ups_reach_the_rewriter_and_the_others_are_noted():
     turns = [turn("When was she born?", *ADA), turn("Who is Goethe?", *ADA), turn("Why?", *ADA), turn("Who?")]
     rewrites = Gated("expansion").rewrite_batch(turns)

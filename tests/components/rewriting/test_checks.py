@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,6 +53,11 @@ def test_rewrites_are_taken(text, question):
 def test_what_is_no_rewrite_has_a_reason(text, why):
     assert reason(text) == why
     assert why in FALLBACKS
+
+
+def test_the_docs_say_when_each_reason_holds():
+    page = (Path(__file__).parents[3] / "docs" / "rewriting.md").read_text(encoding="utf-8")
+    assert [why for why in FALLBACKS if not re.search(rf"^\| {why}\b.* \| \S", page, re.M)] == []
 
 
 def test_a_question_keeps_one_of_its_words():

@@ -48,6 +48,11 @@ def test_ten_thousand_exchanges_are_the_first_and_the_latest():
     assert all(len(exchange.answer) <= LONGEST for exchange in said)
 
 
+def test_the_first_exchange_is_the_first_in_which_something_was_said():
+    history = (Exchange("", ""), Exchange(" ", "\n"), Exchange("topic"), *(Exchange(f"q{n}") for n in range(REACH + 9)))
+    assert [said.question for said in said_before(turn("?", *history))][:2] == ["topic", "q9"]
+
+
 def test_long_texts_are_cut_between_words_where_there_are_any():
     said = said_before(turn("?", Exchange("seven77 " * 1000, "\u8c01" * 5000)))
     assert said[0].question.endswith("seven77") and said[0].answer == "\u8c01" * LONGEST

@@ -1,0 +1,64 @@
+"""Numbers that are none are refused where a pipeline is checked, by every station, and not late in a run."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import pkgutil
+from typing import Any, get_type_hints
+
+import pytest
+from pydantic import ValidationError
+
+from convqa.components import builders, joiners, readers, rerankers, retrievers, rewriters
+from convqa.components.base import Station
+from convqa.components.joiners.rrf import RRF
+from convqa.components.retrievers.bm25 import BM25
+from convqa.components.retrievers.dense import Dense
+from convqa.components.retrievers.hybrid import Hybrid
+from convqa.components.rewriters.fused import Fused
+
+UNLIMITED = {"rewriters.generate.seconds"}
+"""An infinite limit of time is none, and does no harm."""
+
+
+def parameters():
+    for package in (builders, joiners, readers, rerankers, retrievers, rewriters):
+        for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            for cls in vars(importlib.import_module(found.name)).values():
+                if inspect.isclass(cls) and issubclass(cls, Station) and cls.__module__ == found.name:
+                    for name, kind in get_type_hints(cls.__init__).items():
+                        place = f"{found.name.removeprefix('convqa.components.')}.{name}"
+                        if name != "return" and kind is not Any and place not in UNLIMITED:
+                            yield pytest.param(cls, name, id=place)
+
+
+def refused(cls, **parameters):
+    """Where pydantic found a mistake; what is left out is not looked at."""
+    with pytest.raises(ValidationError) as error:
+        cls(**parameters)
+    return [".".join(map(str, item["loc"])) for item in error.value.errors() if item["type"] != "missing_argument"]
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize(("cls", "name"), list(parameters()))
+def test_no_parameter_is_infinite(cls, name, value):
+    assert {place.partition(".")[0] for place in refused(cls, **{name: value})} == {name}
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize(
+    ("cls", "place", "shape"),
+    [
+        (Hybrid, "weights.sparse", lambda value: {"sparse": value}),
+        (Hybrid, "weights.dense", lambda value: {"dense": value}),
+        (Hybrid, "prf.sparse.weight", lambda value: {"sparse": {"weight": value}}),
+        (BM25, "prf.weight", lambda value: {"weight": value}),
+        (Dense, "prf.weight", lambda value: {"weight": value}),
+        (RRF, "weights.dense", lambda value: {"dense": value}),
+        (Fused, "weights.0", lambda value: [value]),
+    ],
+)
+def test_nothing_in_a_parameter_is_infinite(cls, place, shape, value):
+    assert refused(cls, **{place.partition(".")[0]: shape(value)}) == [place]
