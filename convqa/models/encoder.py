@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from convqa.errors import InputError, WorkError
-from convqa.models.folder import Manifest, ModelFolder
+from convqa.models.folder import MANIFEST, Manifest, ModelFolder, read_as
 from convqa.models.once import once
 from convqa.models.options import Choice, Options, choose
 from convqa.models.source import find_model
@@ -20,6 +21,12 @@ Vectors = Callable[[Sequence[Tokens]], NDArray[np.float32]]
 """Sequences of tokens -> one row of length 1 each, in order."""
 
 
+class Settings(BaseModel):
+    """What of an encoder's manifest only encoders have. ``prefixes``: what is put before a text, by what it is."""
+
+    prefixes: dict[Role, str] = {}
+
+
 class TextEncoder:
     """Texts as vectors of length 1, so that the inner product is the cosine. Safe to call from several threads.
 
@@ -27,7 +34,7 @@ class TextEncoder:
     """
 
     def __init__(
-        self, folder: ModelFolder, choice: Choice, dimension: int, prefixes: Mapping[str, str], tokenizer: Tokenizer,
+        self, folder: ModelFolder, choice: Choice, dimension: int, prefixes: Mapping[Role, str], tokenizer: Tokenizer,
         vectors: Vectors,
     ) -> None:  # fmt: skip
         self.name = folder.name
@@ -82,6 +89,8 @@ def _onnx(folder: ModelFolder, manifest: Manifest, choice: Choice) -> TextEncode
 
     if manifest.kind != "encoder" or manifest.dimension is None:
         raise InputError(f"{folder.path} holds a model of kind {manifest.kind!r}; wanted an encoder.")
+    where = f"{folder.path / MANIFEST}: settings"
+    settings = read_as(Settings, manifest.settings, where, "Make the model again with convqa models export.")
     model = OnnxModel(folder.path)
 
     def vectors(sequences: Sequence[Tokens]) -> NDArray[np.float32]:
@@ -89,4 +98,4 @@ def _onnx(folder: ModelFolder, manifest: Manifest, choice: Choice) -> TextEncode
 
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
     model.expect(tokenizer, (1, manifest.dimension))
-    return TextEncoder(folder, choice, manifest.dimension, manifest.settings.get("prefixes", {}), tokenizer, vectors)
+    return TextEncoder(folder, choice, manifest.dimension, settings.prefixes, tokenizer, vectors)

@@ -15,10 +15,10 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from convqa.errors import InputError
 from convqa.files import read_json, unwritable
@@ -36,6 +36,21 @@ _SHAPING = {"config.json", "modules.json", "sentence_bert_config.json", "config_
             "generation_config.json", "chat_template.jinja", "chat_template.json", "1_Pooling/config.json"}  # fmt: skip
 
 
+_SPDX = {name.lower(): name for name in ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "CC-BY-4.0",
+         "CC-BY-SA-4.0", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "GPL-3.0", "AGPL-3.0", "MPL-2.0")}  # fmt: skip
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+def spdx(licence: str) -> str:
+    """A licence as SPDX spells it, where it is one of the usual ones: cards write it in small letters.
+
+    >>> spdx("apache-2.0"), spdx("see the original")
+    ('Apache-2.0', 'see the original')
+    """
+    return _SPDX.get(licence.lower(), licence)
+
+
 class Manifest(BaseModel):
     """``convqa.json``. ``files``: name -> SHA-256 in hex; ``settings``: what only this kind of model has."""
 
@@ -49,7 +64,7 @@ class Manifest(BaseModel):
     max_tokens: int = Field(default=512, ge=1)
     pooling: Literal["mean", "cls"] | None = None
     base: str = ""
-    licence: str = ""
+    licence: Annotated[str, AfterValidator(spdx)] = ""
     files: dict[str, str]
     settings: dict[str, Any] = {}
 
@@ -109,11 +124,19 @@ def read_manifest(path: Path) -> Manifest:
     version = found.get("format") if isinstance(found, dict) else None
     if version != 1:
         raise InputError(f"{file}: found format {version!r}, wanted 1: the model is of another version of convqa.")
+    return read_as(Manifest, found, str(file), "Make the model again with convqa models export.")
+
+
+def read_as(shape: type[Shape], found: object, where: str, advice: str) -> Shape:
+    """What a file says, checked.
+
+    :raises InputError: naming each field that is not as it should be, and then what to do.
+    """
     try:
-        return Manifest.model_validate(found)
+        return shape.model_validate(found)
     except ValidationError as error:
         problems = "; ".join(f"{field}: {message}" for field, message in explain(error))
-        raise InputError(f"{file}: {problems}. Make the model again with convqa models export.") from None
+        raise InputError(f"{where}: {problems}. {advice}") from None
 
 
 def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes]) -> Manifest:
@@ -155,13 +178,13 @@ def check_target(target: Path) -> None:
 
 
 def licence_of(folder: Path) -> str:
-    """The licence that a model's card names in its head; "" where it names none."""
+    """The licence that a model's card names in its head, as SPDX spells it; "" where it names none."""
     try:
         head = (folder / CARD).read_text(encoding="utf-8", errors="replace")[:5000]
     except OSError:
         return ""
     found = re.search(r"^license:\s*(\S+)", head, re.M)
-    return found[1] if found else ""
+    return spdx(found[1]) if found else ""
 
 
 _HASHES: dict[tuple[str, int, int], str] = {}

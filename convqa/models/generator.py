@@ -19,6 +19,9 @@ from convqa.models.source import find_model
 LONGEST = 1024
 """Tokens of a prompt, where neither the model nor the caller sets a smaller limit."""
 
+LEAST = 32
+"""Tokens that a model must have room for, to be shown a question."""
+
 
 class Written(NamedTuple):
     """What was written for one prompt; ``finished`` = the model came to an end by itself."""
@@ -57,6 +60,31 @@ class Generator:
         """How many tokens each text takes."""
         return [len(ids) for ids in self._ids(texts, False)]
 
+    def room(self, most_tokens: int) -> int:
+        """How many tokens of a prompt the model can be shown, where it is to write ``most_tokens``.
+
+        :raises InputError: if that is next to none.
+        """
+        places = getattr(self._model.config, "max_position_embeddings", None)
+        if not places:  # T5 has no limit but what it was trained on
+            return LONGEST
+        # A causal model writes into the same places, an encoder-decoder into as many of its own.
+        most = int(places) - LEAST if self.kind == "causal" else int(places)
+        if most_tokens > most:
+            raise InputError(
+                f"most_tokens: found {most_tokens}; wanted {max(most, 0)} or less: the model {self.name} has {places} "
+                f"positions{f', and {LEAST} are for what it reads' if self.kind == 'causal' else ''}."
+            )
+        return int(places) - most_tokens if self.kind == "causal" else min(int(places), LONGEST)
+
+    def check_chat(self) -> None:
+        """Refuse to chat with a model that was not made for it.
+
+        :raises InputError: if it has no chat template.
+        """
+        if not self.has_chat_template:
+            raise InputError(f"the model {self.name} has no chat template; choose another format than chat.")
+
     def generate(self, prompts: Sequence[str], most_tokens: int) -> list[str]:
         """The texts alone."""
         return [written.text for written in self.write(prompts, most_tokens)]
@@ -77,10 +105,13 @@ class Generator:
         :param longest_input: tokens of a prompt; of a longer one, the middle is left out.
         :param seconds: time for one batch; None = as long as it takes. A limit makes texts depend on the machine.
         :param chat: each prompt is a user's message, to be put into the model's chat template.
+        :raises InputError: if the model cannot write so much (:meth:`room`), or has no chat template.
         """
         import torch
 
-        room = min(longest_input, self._room(most_tokens))
+        room = min(longest_input, self.room(most_tokens))
+        if chat:
+            self.check_chat()
         # A chat template writes its special tokens itself.
         rows = self._ids([self._as_chat(prompt) for prompt in prompts], False) if chat else self._ids(prompts, True)
         ids = [_without_middle(row, room) for row in rows]
@@ -133,13 +164,6 @@ class Generator:
         found = self._tokenizer(whole, add_special_tokens=special, verbose=False)["input_ids"]
         return [list(ids) for ids in found]
 
-    def _room(self, most_tokens: int) -> int:
-        """How long a prompt may be by the model's own limits."""
-        config = self._model.config
-        places = getattr(config, "max_position_embeddings", None) or LONGEST
-        # A causal model writes into the same places; T5 has no limit but what it was trained on.
-        return max(1, places - most_tokens if self.kind == "causal" else min(places, LONGEST))
-
     def _config(self, most_tokens: int, beams: int, seconds: float | None) -> Any:
         """The model's own settings for generating, without any chance in them and with an end."""
         config = copy.deepcopy(self._model.generation_config)
@@ -176,9 +200,10 @@ def load_generator(name: str, options: Options = Options()) -> Generator:  # noq
     folder = find_model(name)
     if folder.manifest is not None:
         raise InputError(f"{folder.path} holds a model of kind {folder.manifest.kind!r}; wanted a generator.")
+    if options.engine == "onnx" or options.precision == "int8":
+        asked = "engine onnx" if options.engine == "onnx" else "precision int8"
+        raise InputError(f"a generator runs on torch, in float32 or bfloat16; {asked} was asked for.")
     choice = choose(folder, replace(options, precision="float32") if options.precision == "auto" else options)
-    if choice.engine != "torch":
-        raise InputError(f"a generator runs on torch only; engine {choice.engine} was asked for.")
     return once(("generator", folder.path, folder.checksum(), choice), lambda: _load(folder, choice))
 
 

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 from convqa.errors import InputError
+from convqa.models.check import kind_of
 from convqa.models.export import needs_onnx
 from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, write_folder
 from convqa.models.source import find_model
@@ -22,6 +23,8 @@ def quantize(name: str, target: Path) -> None:
     needs_onnx()
     folder = find_model(name)
     manifest = folder.manifest
+    if manifest is None and kind_of(folder) == "generator":
+        raise InputError(f"{folder.path} is a generator, which runs on torch only; there is no int8 model of it.")
     if manifest is None or not folder.has_onnx:
         raise InputError(f"{folder.path} holds no {ONNX}: make one first with convqa models export.")
     if manifest.precision != "float32":

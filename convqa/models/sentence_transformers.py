@@ -4,19 +4,58 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
 from convqa.files import read_json
-from convqa.models.folder import ModelFolder
+from convqa.models.encoder import Role
+from convqa.models.folder import ModelFolder, Shape, read_as
 
 Pooling = Literal["mean", "cls"]
 
 _POOLING: dict[str, Pooling] = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
+_ADVICE = "Copy the model again."
 _KNOWN = {"Transformer", "Pooling", "Normalize"}
 # Models whose positions begin after the padding's number, and which have two fewer than their configuration says.
 _OFFSET = {"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl"}
-_ROLES = {"query": ("query",), "passage": ("passage", "document", "corpus")}
+_ROLES: dict[Role, tuple[str, ...]] = {"query": ("query",), "passage": ("passage", "document", "corpus")}
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Length(_File):
+    max_seq_length: Annotated[int, Field(ge=1)] | None = None
+
+
+class _TokenizersLength(_File):
+    # Tokenizers without a limit say so with a very large number, larger than JSON's readers have integers for.
+    model_max_length: Annotated[float, Field(gt=0)] | None = None
+
+
+class _Module(_File):
+    type: str = ""
+    path: str = ""
+
+
+class _Modules(_File):
+    modules: list[_Module]
+
+
+class _PoolingModes(_File):
+    """Newer versions write one name, or several, instead of flags."""
+
+    model_config = ConfigDict(extra="allow")
+
+    pooling_mode: str | list[str] | None = None
+    include_prompt: bool = True
+
+
+class _Prompts(_File):
+    prompts: dict[str, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +64,7 @@ class Recipe:
 
     pooling: Pooling
     max_tokens: int
-    prefixes: dict[str, str] = field(default_factory=dict)
+    prefixes: dict[Role, str] = field(default_factory=dict)
 
 
 def recipe(folder: ModelFolder, config: Any) -> Recipe:
@@ -39,12 +78,11 @@ def recipe(folder: ModelFolder, config: Any) -> Recipe:
 
 def max_tokens(path: Path, config: Any) -> int:
     """How many tokens the model takes: the least of what its files say."""
-    limits = [_object(path / "sentence_bert_config.json").get("max_seq_length")]
-    limits.append(_object(path / "tokenizer_config.json").get("model_max_length"))
+    limits: list[float | None] = [_read(path / "sentence_bert_config.json", _Length).max_seq_length]
+    limits.append(_read(path / "tokenizer_config.json", _TokenizersLength).model_max_length)
     places = getattr(config, "max_position_embeddings", None)
     if places:
         limits.append(places - 2 if config.model_type in _OFFSET else places)
-    # Tokenizers without a limit say so with a very large number.
     return int(min([limit for limit in limits if limit and limit < 1_000_000] or [512]))
 
 
@@ -52,42 +90,41 @@ def _pooling(path: Path) -> Pooling:
     file = path / "modules.json"
     if not file.is_file():
         return "mean"
-    modules = read_json(file, "sentence-transformers' list of modules")
-    if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
-        raise InputError(f"{file}: wanted a list of modules.")
-    kinds = {str(module.get("type", "")).rsplit(".", 1)[-1]: str(module.get("path", "")) for module in modules}
+    found = read_json(file, "sentence-transformers' list of modules")
+    modules = read_as(_Modules, {"modules": found}, str(file), _ADVICE).modules
+    kinds = {module.type.rsplit(".", 1)[-1]: module.path for module in modules}
     unknown = sorted(set(kinds) - _KNOWN)
     if unknown or "Pooling" not in kinds:
         raise InputError(
             f"{file}: asks for {', '.join(unknown) or 'no pooling'}; convqa runs a Transformer, Pooling and Normalize."
         )
     place = path / kinds["Pooling"] / "config.json"
-    found = _object(place)
-    # Newer versions write one name instead of flags.
-    named = found.get("pooling_mode")
-    modes = [named] if named else [name for name, value in found.items() if name.startswith("pooling_mode") and value]
+    said = _read(place, _PoolingModes)
+    flags = [name for name, value in (said.model_extra or {}).items() if name.startswith("pooling_mode") and value]
+    modes = [said.pooling_mode] if isinstance(said.pooling_mode, str) else said.pooling_mode or flags
     known: dict[str, Pooling] = {**_POOLING, "mean": "mean", "cls": "cls"}
     if len(modes) != 1 or modes[0] not in known:
         raise InputError(f"{place}: asks for the pooling {', '.join(modes) or 'none'}; convqa knows mean and cls.")
-    if found.get("include_prompt") is False:
+    if not said.include_prompt:
         raise InputError(f"{place}: leaves the prompt out of the pooling (include_prompt), which convqa does not do.")
     return known[modes[0]]
 
 
-def _prefixes(path: Path) -> dict[str, str]:
-    prompts = _object(path / "config_sentence_transformers.json").get("prompts") or {}
-    found = {}
+def _prefixes(path: Path) -> dict[Role, str]:
+    prompts = _read(path / "config_sentence_transformers.json", _Prompts).prompts or {}
+    found: dict[Role, str] = {}
     for role, names in _ROLES.items():
-        text = next((prompts[name] for name in names if prompts.get(name)), "")
+        text = next((prompts[name] for name in names if prompts.get(name)), None)
         if text:
-            found[role] = str(text)
+            found[role] = text
     return found
 
 
-def _object(file: Path) -> dict[str, Any]:
+def _read(file: Path, shape: type[Shape]) -> Shape:
+    """What one of the files says; a file that is not there says nothing."""
     if not file.is_file():
-        return {}
+        return shape()
     found = read_json(file, "settings of a model")
     if not isinstance(found, dict):
-        raise InputError(f"{file}: wanted a JSON object.")
-    return found
+        raise InputError(f"{file}: wanted a JSON object. {_ADVICE}")
+    return read_as(shape, found, str(file), _ADVICE)

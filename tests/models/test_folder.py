@@ -88,6 +88,22 @@ def test_a_bad_manifest_is_refused(made, fields, message):
         open_folder("made", made)
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"settings": {"prefixes": 5}}, r"convqa\.json: settings: prefixes: found 5; input should be a valid dict"),
+        ({"settings": {"prefixes": "abc"}}, "settings: prefixes: found 'abc'; input should be a valid dict"),
+        ({"settings": {"prefixes": {"query": 3}}}, r"settings: prefixes\.query: found 3; input should be a valid str"),
+        ({"settings": {"prefixes": {"qery": "q: "}}}, "found 'qery'; input should be 'query' or 'passage'"),
+        ({"max_tokens": 4}, "copied: texts are to be cut at 4 tokens; wanted 5 or more"),
+    ],
+)
+def test_settings_that_no_encoder_has_are_refused(copied, fields, message):
+    change(copied, **fields)
+    with pytest.raises(InputError, match=message):
+        load_encoder(str(copied))
+
+
 def test_a_manifest_that_is_no_json_is_refused(made):
     (made / "convqa.json").write_text('{"format": 1,')
     with pytest.raises(InputError, match=r"convqa\.json: .*this is no JSON"):
@@ -146,9 +162,10 @@ def test_nothing_is_written_over(made, tmp_path):
 @pytest.mark.parametrize(
     ("card", "licence"),
     [
-        (b"---\nlanguage: en\nlicense: apache-2.0\n---\n# A model", "apache-2.0"),
+        (b"---\nlanguage: en\nlicense: apache-2.0\n---\n# A model", "Apache-2.0"),
         (b"# A model\nIts license: see there", ""),
-        (b"---\nlicense: mit\n---\n\xff", "mit"),
+        (b"---\nlicense: mit\n---\n\xff", "MIT"),
+        (b"---\nlicense: gemma\n---\n", "gemma"),
         (None, ""),
     ],
 )
@@ -156,6 +173,10 @@ def test_the_licence_is_what_the_head_of_the_card_names(tmp_path, card, licence)
     if card is not None:
         (tmp_path / "README.md").write_bytes(card)
     assert licence_of(tmp_path) == licence
+
+
+def test_a_manifest_names_a_licence_in_one_way():
+    assert Manifest(format=1, files={}, licence="apache-2.0", **ABOUT).licence == "Apache-2.0"
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="every place can be written to")

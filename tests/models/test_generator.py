@@ -69,6 +69,19 @@ def test_a_prompt_of_any_length_fits(tiny_generator):
         assert len(generator.write(["Faust " * 100_000], 3)) == 1
 
 
+@pytest.mark.parametrize(("kind", "most"), [("gpt2", 224), ("bart", 1024)])
+def test_more_tokens_than_the_model_has_places_for_are_refused(tiny_generator, kind, most):
+    generator = load_generator(tiny_generator(kind))
+    assert len(generator.write(["Faust " * 2000], most)) == 1
+    with pytest.raises(InputError, match=f"most_tokens: found {most + 1}; wanted {most} or less: .* positions"):
+        generator.write(["Who?"], most + 1)
+
+
+def test_a_model_without_a_chat_template_does_not_chat(tiny_generator):
+    with pytest.raises(InputError, match="has no chat template; choose another format than chat"):
+        load_generator(tiny_generator("gpt2")).write(["Who?"], 8, chat=True)
+
+
 def test_the_middle_is_left_out(tiny_generator):
     generator = load_generator(tiny_generator("gpt2"))
     start, end = "Who wrote Faust? " * 9, " When was he born?" * 9
@@ -131,6 +144,8 @@ def broken(folder: Path, how: str) -> None:
         (folder / "config.json").write_text(json.dumps({**told, "n_embd": 32}))
     elif how == "more layers":
         (folder / "config.json").write_text(json.dumps({**told, "n_layer": 3}))
+    elif how == "fewer layers":
+        (folder / "config.json").write_text(json.dumps({**told, "n_layer": 1}))
     elif how == "other kind":
         (folder / "config.json").write_text(json.dumps({**told, "architectures": ["GPT2Model"]}))
     elif how == "no JSON":
@@ -149,6 +164,7 @@ def broken(folder: Path, how: str) -> None:
         ("no weights", "weights"),
         ("other shapes", "cannot be loaded|other shapes"),
         ("more layers", "weights lack"),
+        ("fewer layers", r"weights have layers that config\.json does not count, such as that of transformer\.h\.1\."),
         ("other kind", "GPT2Model writes no texts"),
         ("no JSON", "cannot be loaded"),
         ("tokenizer of another", "they are not of one model"),
@@ -163,7 +179,10 @@ def test_damaged_and_foreign_folders_are_refused(tiny_generator, tmp_path, how, 
 
 
 def test_what_cannot_run_a_generator_is_refused(tiny_generator):
-    for options, message in ((Options(engine="onnx"), "model.onnx"), (Options(precision="int8"), "int8")):
+    for options, message in (
+        (Options(engine="onnx"), "engine onnx was asked"),
+        (Options(precision="int8"), "precision int8 was asked"),
+    ):
         with pytest.raises(InputError, match=message):
             load_generator(tiny_generator("gpt2"), options)
     with pytest.raises(InputError, match="no such folder"):

@@ -180,6 +180,110 @@ def test_weights_of_another_architecture_are_refused(make):
         file.write_text(before)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "sentence_bert_config.json",
+            {"max_seq_length": "abc"},
+            r"sentence_bert_config\.json: max_seq_length: found 'abc'",
+        ),
+        (
+            "sentence_bert_config.json",
+            {"max_seq_length": -5},
+            "max_seq_length: found -5; .* greater than or equal to 1",
+        ),
+        ("sentence_bert_config.json", {"max_seq_length": 1}, "texts are to be cut at 1 tokens; wanted 5 or more"),
+        ("tokenizer_config.json", {"model_max_length": "long"}, "model_max_length: found 'long'"),
+        ("config_sentence_transformers.json", {"prompts": [1]}, r"prompts: found \[1\]; input should be a valid dict"),
+        ("config_sentence_transformers.json", {"prompts": {"query": 3}}, r"prompts\.query: found 3"),
+    ],
+)
+def test_settings_that_no_model_has_are_refused(make, name, content, message):
+    folder = make("BertModel")
+    (folder / name).write_text(json.dumps(content))
+    with pytest.raises(InputError, match=message):
+        load_encoder(str(folder))
+
+
+def test_settings_may_say_nothing(make):
+    folder = sentence_transformers(
+        make("BertModel"),
+        **{"config_sentence_transformers.json": {"prompts": None},
+           "sentence_bert_config.json": {"max_seq_length": None},
+           "tokenizer_config.json": {"model_max_length": int(1e30)}, "1_Pooling/config.json": {"pooling_mode": "mean"}},
+    )  # fmt: skip
+    assert load_encoder(str(folder)).max_tokens == 32
+
+
+FAMILIES = {
+    "Bert": ("BertForMaskedLM", "BertForPreTraining", "BertForQuestionAnswering"),
+    "Roberta": ("RobertaModel", "RobertaForMaskedLM"),
+    "XLMRoberta": ("XLMRobertaModel", "XLMRobertaForMaskedLM"),
+    "MPNet": ("MPNetModel", "MPNetForMaskedLM"),
+    "DistilBert": ("DistilBertModel", "DistilBertForMaskedLM"),
+    "Electra": ("ElectraForPreTraining",),
+    "Albert": ("AlbertForMaskedLM",),
+}
+
+
+@pytest.mark.parametrize(("family", "model"), [(family, one) for family, names in FAMILIES.items() for one in names])
+def test_encoders_with_the_head_of_another_task_load(transformers, tmp_path, family, model):
+    sizes = {"vocab_size": len(WORDS), "max_position_embeddings": 32}
+    if family == "DistilBert":
+        sizes |= {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 16}
+    else:
+        sizes |= {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    config = getattr(transformers, f"{family}Config")(**sizes)
+    getattr(transformers, model)(config).save_pretrained(tmp_path)
+    tokenizer(transformers, WORDS).save_pretrained(tmp_path)
+    assert load_encoder(str(tmp_path)).encode(["faust"]).shape == (1, 16)
+
+
+def reconfigure(folder, **changes):
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("model", "layers"),
+    [("BertModel", 0), ("BertModel", 1), ("BertForMaskedLM", 1), ("BertForSequenceClassification", 1)],
+)
+def test_weights_of_more_layers_are_refused(make, model, layers):
+    folder = reconfigure(make(model, num_labels=1), num_hidden_layers=layers)
+    load = load_pair_scorer if model == "BertForSequenceClassification" else load_encoder
+    with pytest.raises(
+        InputError, match=rf"have layers that config\.json does not count, .*encoder\.layer\.{layers}\."
+    ):
+        load(folder)
+
+
+def test_a_type_that_is_not_the_architectures_is_refused(make):
+    message = r"config\.json: model_type: found 'roberta', but architectures names Bert.*Copy the model again"
+    with pytest.raises(InputError, match=message):
+        load_encoder(reconfigure(make("BertModel"), model_type="roberta"))
+    with pytest.raises(InputError, match=message):
+        load_pair_scorer(reconfigure(make("BertForSequenceClassification", num_labels=1), model_type="roberta"))
+
+
+@pytest.mark.parametrize("heads", [None, [], ["Contriever"], ["pipeline"]])
+def test_architectures_that_say_nothing_are_no_reason_to_refuse(make, heads):
+    assert load_encoder(reconfigure(make("BertModel"), architectures=heads)).dimension == 16
+
+
+def test_one_architecture_has_several_names(transformers, tmp_path):
+    config = transformers.XLMRobertaConfig(
+        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=32,
+    )  # fmt: skip
+    transformers.XLMRobertaModel(config).save_pretrained(tmp_path)
+    tokenizer(transformers, WORDS).save_pretrained(tmp_path)
+    before = load_encoder(str(tmp_path)).encode(TEXTS)
+    reconfigure(tmp_path, model_type="roberta")
+    assert np.array_equal(load_encoder(str(tmp_path)).encode(TEXTS), before)
+
+
 def test_damaged_weights_are_refused(make):
     folder = make("BertModel")
     file = folder / "model.safetensors"
@@ -204,7 +308,11 @@ def test_a_tokenizer_of_another_model_is_refused(transformers, make):
     [
         ({"1_Pooling/config.json": {"pooling_mode_max_tokens": True}}, "asks for the pooling pooling_mode_max_tokens"),
         ({"modules.json": [{"path": "", "type": "x.Transformer"}, {"path": "2", "type": "x.Dense"}]}, "asks for Dense"),
-        ({"modules.json": {}}, "wanted a list of modules"),
+        ({"modules.json": {}}, "modules: found {}; input should be a valid list"),
+        ({"modules.json": [{"type": 3}]}, r"modules\[0\]\.type: found 3"),
+        ({"1_Pooling/config.json": {"pooling_mode": ["mean", "cls"]}}, "asks for the pooling mean, cls"),
+        ({"1_Pooling/config.json": {"pooling_mode": 5}}, "pooling_mode.*: found 5"),
+        ({"1_Pooling/config.json": []}, "wanted a JSON object"),
     ],
 )
 def test_steps_that_convqa_does_not_know_are_refused(make, files, message):
@@ -275,7 +383,7 @@ def test_a_quantized_model_is_near_and_says_so(exported, tmp_path):
         quantize(str(tmp_path / "int8"), tmp_path / "again")
 
 
-def test_what_cannot_be_exported_or_quantized_is_refused(plain, exported, tmp_path):
+def test_what_cannot_be_exported_or_quantized_is_refused(plain, exported, tiny_generator, tmp_path):
     from convqa.models.export import export
     from convqa.models.quantize import quantize
 
@@ -285,6 +393,8 @@ def test_what_cannot_be_exported_or_quantized_is_refused(plain, exported, tmp_pa
         export(str(plain), exported / "encoder")
     with pytest.raises(InputError, match=r"holds no model\.onnx: make one first"):
         quantize(str(plain), tmp_path / "int8")
+    with pytest.raises(InputError, match="is a generator, which runs on torch only; there is no int8 model of it"):
+        quantize(tiny_generator("t5"), tmp_path / "int8")
 
 
 def test_check_says_what_a_model_is(plain, exported, make):

@@ -28,8 +28,8 @@ class Generate(Rewriter):
 
     :param model: a folder, or a Hugging Face name such as ``castorini/t5-base-canard``.
     :param format: how history and question are shown: "canard-t5", "chat", "plain", a template of your own with
-        ``{history}`` and ``{question}``, or "auto": what the model's convqa.json says, else "chat" for a model with a
-        chat template, "canard-t5" for other encoder-decoders, "plain" for the rest.
+        ``{history}`` and ``{question}``, or "auto": what the mapping ``convqa`` in the model's config.json says, else
+        "chat" for a model with a chat template, "canard-t5" for other encoder-decoders, "plain" for the rest.
     :param answers: of how many of the latest exchanges the answers are shown; None = all, and none with "canard-t5".
     :param rewrites: show earlier questions as they were rewritten, where they were.
     :param search: "terms" = new words of the text are weighted terms of the question; "text" = the text is a second
@@ -74,9 +74,18 @@ class Generate(Rewriter):
         self._generator: Generator | None = None
 
     def warm_up(self) -> None:
-        """Load the model, once per process."""
+        """Load the model, once per process.
+
+        :raises InputError: if there is none, or if it cannot be shown this format or write so many tokens.
+        """
         if self._generator is None:
-            self._generator = load_generator(self.model, Options(**(self.options or {})))
+            generator = load_generator(self.model, Options(**(self.options or {})))
+            generator.room(self.most_tokens)
+            name = self._format_of(generator)
+            of_format(name)
+            if name == "chat":
+                generator.check_chat()
+            self._generator = generator
 
     def identity(self) -> Mapping[str, str]:
         return {"generator": self._loaded().identity}
@@ -91,7 +100,7 @@ class Generate(Rewriter):
         if not asked:
             return rewrites
         generator = self._loaded()
-        name = _format_of(generator) if self.format == "auto" else self.format
+        name = self._format_of(generator)
         shape = of_format(name)
         shown = self._shown([(said, rewrites[place].text) for place, said in asked], name, generator)
         prompts = [shape(said, rewrites[place].text) for (place, _), said in zip(asked, shown, strict=True)]
@@ -115,19 +124,20 @@ class Generate(Rewriter):
         room = self.longest_input - generator.lengths([of_format(name)([], "")])[0]
         return [fitted(_with_answers(said, most), question, room, generator.lengths) for said, question in asked]
 
+    def _format_of(self, generator: Generator) -> str:
+        if self.format != "auto":
+            return self.format
+        named = generator.settings.get("format")
+        if isinstance(named, str):
+            return named
+        if generator.has_chat_template:
+            return "chat"
+        return "canard-t5" if generator.kind == "seq2seq" else "plain"
+
     def _loaded(self) -> Generator:
         self.warm_up()
         assert self._generator is not None
         return self._generator
-
-
-def _format_of(generator: Generator) -> str:
-    named = generator.settings.get("format")
-    if isinstance(named, str):
-        return named
-    if generator.has_chat_template:
-        return "chat"
-    return "canard-t5" if generator.kind == "seq2seq" else "plain"
 
 
 def _with_answers(said: Sequence[Said], most: int | None) -> list[Said]:

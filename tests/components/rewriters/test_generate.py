@@ -155,6 +155,27 @@ def test_it_survives_haystacks_yaml_and_names_its_model(tiny_generator):
 
 
 @pytest.mark.models
+@pytest.mark.parametrize(
+    ("parameters", "told", "message"),
+    [
+        ({"format": "chat"}, {}, "has no chat template"),
+        ({}, {"convqa": {"format": "chat"}}, "has no chat template"),
+        ({}, {"convqa": {"format": "canard"}}, "format: found 'canard'; wanted: canard-t5"),
+        ({"most_tokens": 300}, {}, "most_tokens: found 300; wanted 224 or less"),
+    ],
+)
+def test_what_the_model_cannot_do_is_refused_before_the_first_turn(tiny_generator, tmp_path, parameters, told, message):
+    folder = tmp_path / "named"
+    shutil.copytree(tiny_generator("gpt2"), folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **told}))
+    station = Generate(str(folder), **parameters)
+    for _ in range(2):
+        with pytest.raises(InputError, match=message):
+            station.warm_up()
+
+
+@pytest.mark.models
 def test_no_clock_decides_what_is_written(tiny_generator, monkeypatch):
     seen = []
     monkeypatch.setattr(Generator, "write", lambda self, prompts, *limits: seen.append(limits) or [])
