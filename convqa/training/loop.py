@@ -69,8 +69,8 @@ def fit(
 ) -> None:
     """Train until the plan is done; goes on from the checkpoint in ``folder`` if there is one.
 
-    An interrupted training that goes on ends in the same parameters as one that was not (on the same machine, with the
-    same number of threads). Ctrl-C and SIGTERM wait for the step to end and a checkpoint to be written.
+    An interrupted training that goes on ends in the same parameters as one that was not (on the same machine; tested
+    with one thread). Ctrl-C and SIGTERM wait for the step to end and a checkpoint to be written.
 
     :param lengths: tokens of each example; :param loss: of the examples with these numbers, to be lowered.
     :param groups: parameter groups with a ``factor`` of the learning rate; None: all alike.
