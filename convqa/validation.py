@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+
+from convqa.errors import InputError
+
+Shape = TypeVar("Shape", bound=BaseModel)
 
 _SECRET = re.compile(
     r"pass(word|wd|phrase)?|secret|token|credentials?|(api|access|private)[-_]?key|((basic|http)[-_]?)?auth", re.I
 )
+
+
+def read_as(shape: type[Shape], found: object, where: str, advice: str) -> Shape:
+    """What a file or a record says, checked.
+
+    :raises InputError: naming each field that is not as it should be, and then what to do.
+    """
+    try:
+        return shape.model_validate(found)
+    except ValidationError as error:
+        problems = "; ".join(f"{field or 'the record'}: {message}" for field, message in explain(error))
+        raise InputError(f"{where}: {problems}. {advice}") from None
 
 
 def explain(error: ValidationError) -> list[tuple[str, str]]:

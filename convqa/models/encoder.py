@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from convqa.errors import InputError, WorkError
-from convqa.models.folder import MANIFEST, Manifest, ModelFolder, read_as
+from convqa.models.folder import MANIFEST, Manifest, ModelFolder
 from convqa.models.once import once
 from convqa.models.options import Choice, Options, choose
 from convqa.models.source import find_model
 from convqa.models.tokens import Tokenizer, Tokens, load_tokenizer
+from convqa.validation import read_as
 
 Role = Literal["query", "passage"]
 Vectors = Callable[[Sequence[Tokens]], NDArray[np.float32]]

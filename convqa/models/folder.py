@@ -15,14 +15,14 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
 from convqa.files import read_json, unwritable
-from convqa.validation import explain
+from convqa.validation import read_as
 
 MANIFEST = "convqa.json"
 ONNX = "model.onnx"
@@ -38,8 +38,6 @@ _SHAPING = {"config.json", "modules.json", "sentence_bert_config.json", "config_
 
 _SPDX = {name.lower(): name for name in ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "CC-BY-4.0",
          "CC-BY-SA-4.0", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "GPL-3.0", "AGPL-3.0", "MPL-2.0")}  # fmt: skip
-
-Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def spdx(licence: str) -> str:
@@ -125,18 +123,6 @@ def read_manifest(path: Path) -> Manifest:
     if version != 1:
         raise InputError(f"{file}: found format {version!r}, wanted 1: the model is of another version of convqa.")
     return read_as(Manifest, found, str(file), "Make the model again with convqa models export.")
-
-
-def read_as(shape: type[Shape], found: object, where: str, advice: str) -> Shape:
-    """What a file says, checked.
-
-    :raises InputError: naming each field that is not as it should be, and then what to do.
-    """
-    try:
-        return shape.model_validate(found)
-    except ValidationError as error:
-        problems = "; ".join(f"{field}: {message}" for field, message in explain(error))
-        raise InputError(f"{where}: {problems}. {advice}") from None
 
 
 def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes]) -> Manifest:

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from convqa.errors import InputError
 from convqa.files import read_json
 from convqa.models.encoder import Role
-from convqa.models.folder import ModelFolder, Shape, read_as
+from convqa.models.folder import ModelFolder
+from convqa.validation import Shape, read_as
 
 Pooling = Literal["mean", "cls"]
 
