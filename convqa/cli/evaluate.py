@@ -14,19 +14,26 @@ if TYPE_CHECKING:
     from convqa.evaluation import AnswerScorer, Evaluation
 
 Task = Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")]
+Truth = Annotated[
+    Path | None,
+    typer.Argument(metavar="TRUTH_DIR", help="The truth: QReCC's ground-truth.json, MRQA's data, or its folder."),
+]
+Run = Annotated[
+    Path | None, typer.Argument(metavar="RUN_DIR", help="The run (run.json, predictions.json), or its folder.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(help="Write the official file (evaluation.prototext, evaluation.json) and turns.jsonl here."),
+]
 
 
 @command
 def evaluate(
-    truth: Annotated[
-        Path | None, typer.Argument(metavar="TRUTH_DIR", help="Holds the truth (ground-truth.json).")
-    ] = None,
-    run: Annotated[Path | None, typer.Argument(metavar="RUN_DIR", help="Holds the run (run.json).")] = None,
+    truth: Truth = None,
+    run: Run = None,
     input_dataset: Annotated[Path | None, typer.Option(help="TRUTH_DIR, as the official script calls it.")] = None,
     input_run: Annotated[Path | None, typer.Option(help="RUN_DIR, as the official script calls it.")] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Write the official file (evaluation.prototext) and turns.jsonl here.")
-    ] = None,
+    output: Output = None,
     task: Task = "auto",
     eval_missing_truth: Annotated[
         bool, typer.Option("--eval-missing-truth", help="Count turns whose truth is missing, too.")
@@ -37,6 +44,9 @@ def evaluate(
     no_rewriting: Annotated[bool, typer.Option("--no-rewriting", help="Leave out QR.")] = False,
     no_retrieval: Annotated[bool, typer.Option("--no-retrieval", help="Leave out MRR.")] = False,
     no_answering: Annotated[bool, typer.Option("--no-answering", help="Leave out EM, F1 and ROUGE1-R.")] = False,
+    skip_no_answer: Annotated[
+        bool, typer.Option("--skip-no-answer", help="MRQA: leave out questions without a prediction, not count 0.")
+    ] = False,
     breakdown: Annotated[
         list[str] | None,
         typer.Option("--breakdown", metavar="FIELD", help="Means by group: history, or a field of the truth; repeat."),
@@ -61,6 +71,7 @@ def evaluate(
         "no_rewriting": no_rewriting,
         "no_retrieval": no_retrieval,
         "no_answering": no_answering,
+        "skip_no_answer": skip_no_answer,
         "scorers": _scorers(sas, posscore),
     }
     # A task need not have an option that nobody asked for.

@@ -5,16 +5,14 @@ from __future__ import annotations
 import hashlib
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import convqa
-from convqa.domain import Conversation
 from convqa.driver.history import HistoryMode
-from convqa.files import to_json_bytes
 from convqa.pipeline.load import Pipeline
 from convqa.stores import open_store
 
@@ -39,19 +37,22 @@ LIBRARIES = (
 
 def fingerprint(
     task: str,
-    conversations: Sequence[Conversation],
+    digest: str,
     pipeline: Pipeline,
     collection: str | None,
     history: HistoryMode,
     batch_size: int,
     limit: int | None,
 ) -> dict[str, Any]:
-    """Equal fingerprints give byte-identical run files; a journal of another fingerprint is not continued."""
+    """Equal fingerprints give byte-identical run files; a journal of another fingerprint is not continued.
+
+    :param digest: of the input.
+    """
     models = pipeline.models
     return {
         "convqa": convqa.__version__,
         "task": task,
-        "input": _digest(conversations),
+        "input": digest,
         "pipeline": hashlib.sha256(pipeline.document.to_yaml().encode()).hexdigest(),
         "collection": None if collection is None else _collection(collection),
         "models": models,
@@ -94,13 +95,6 @@ def _shaping(models: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
     """The libraries whose versions count; a model's identity says what runs it: ``checksum (torch float32 on cpu)``."""
     on_torch = any("(torch " in identity for station in models.values() for identity in station.values())
     return (*SHAPING, *SHAPING_TORCH) if on_torch else SHAPING
-
-
-def _digest(conversations: Sequence[Conversation]) -> str:
-    digest = hashlib.sha256()
-    for conversation in conversations:
-        digest.update(to_json_bytes(conversation.to_json()))
-    return digest.hexdigest()
 
 
 def _collection(url: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -78,7 +78,7 @@ class Journal:
         """Whether any turn failed."""
         return any(response.error is not None for response in self.responses(list(self._offsets)))
 
-    def without_failures(self, conversations: Sequence[Conversation]) -> int:
+    def without_failures(self, conversations: Iterable[Conversation]) -> int:
         """Forget failed turns and all later turns of their conversations; returns how many turns that were."""
         kept: set[TurnId] = set()
         for conversation in conversations:

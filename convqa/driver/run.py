@@ -16,6 +16,7 @@ from convqa.domain import DEFAULT_LANGUAGE, Conversation
 from convqa.driver.fingerprint import fingerprint
 from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, check
+from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
 from convqa.driver.summary import Summary, Tally
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
@@ -61,29 +62,27 @@ def run(
     options = options or Options()
     check_place(output, input_path, collection)
     start = time.perf_counter()
-    conversations = [
-        _in_language(conversation, collection)
-        for conversation in itertools.islice(task.read(input_path), options.limit)
-    ]
-    check(conversations, options.history)
-    mark = fingerprint(
-        task.name, conversations, pipeline, collection, options.history, options.batch_size, options.limit
-    )
-    folder = RunFolder(output)
-    with _locked(output):
+    read = itertools.islice(task.read(input_path), options.limit)
+    in_language = (_in_language(conversation, collection) for conversation in read)
+    with _locked(output), Intake(in_language, output) as intake:
+        check(intake, options.history)
+        mark = fingerprint(
+            task.name, intake.digest, pipeline, collection, options.history, options.batch_size, options.limit
+        )
+        folder = RunFolder(output)
         folder.begin(mark, pipeline, task.run_file, options.restart)
         journal = Journal(folder.journal)
         try:
             if options.retry_errors and journal.has_failures():
                 folder.note_retry()
-                journal.without_failures(conversations)
+                journal.without_failures(intake)
             resumed = len(journal)
-            _answer(pipeline, conversations, journal, options, progress or _silently)
-            order = (turn.id for conversation in conversations for turn in conversation.turns)
+            _answer(pipeline, intake, journal, options, progress or _silently)
+            order = (turn.id for conversation in intake for turn in conversation.turns)
             tally = Tally()
             run_file = task.write(tally.passing(journal.responses(order)), output, pipeline.stages)
             summary = Summary(
-                run_file, len(conversations), tally.turns, resumed, journal.given, journal.own, tally.unanswered,
+                run_file, intake.conversations, tally.turns, resumed, journal.given, journal.own, tally.unanswered,
                 tuple(tally.failures), time.perf_counter() - start, tally.timings, tally.notes,
             )  # fmt: skip
             folder.finish(summary.to_json())
@@ -122,20 +121,18 @@ def _silently(done: int, total: int) -> None:
     """No progress."""
 
 
-def _answer(
-    pipeline: Pipeline, conversations: list[Conversation], journal: Journal, options: Options, progress: Progress
-) -> None:
-    total = sum(len(conversation.turns) for conversation in conversations)
-    progress(len(journal), total)
-    waves = drive(pipeline, conversations, options.history, options.batch_size, options.wait, journal.get)
+def _answer(pipeline: Pipeline, intake: Intake, journal: Journal, options: Options, progress: Progress) -> None:
+    progress(len(journal), intake.turns)
+    waves = drive(pipeline, intake, options.history, options.batch_size, options.wait, journal.get)
     for wave in waves:
         journal.append(wave)
-        progress(len(journal), total)
+        progress(len(journal), intake.turns)
 
 
 @contextmanager
 def _locked(output: Path) -> Iterator[None]:
-    """Hold the run folder, so that two runs never write into it at once."""
+    """Hold the run folder, so that two runs never write into it at once. One that stays empty is removed again."""
+    new = not output.exists()
     try:
         output.mkdir(parents=True, exist_ok=True)
         lock = FileLock(output / ".lock", timeout=0)
@@ -153,3 +150,5 @@ def _locked(output: Path) -> Iterator[None]:
     finally:
         (output / ".lock").unlink(missing_ok=True)
         lock.release()
+        if new and not any(output.iterdir()):
+            output.rmdir()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from convqa.domain import Conversation, Response, Turn, TurnId, Turns
@@ -34,7 +35,7 @@ class Wave:
 
 def drive(
     pipeline: Pipeline,
-    conversations: Sequence[Conversation],
+    conversations: Iterable[Conversation],
     history: HistoryMode = "own",
     batch_size: int = BATCH_SIZE,
     wait: float = WAIT_SECONDS,
@@ -42,6 +43,7 @@ def drive(
 ) -> Iterator[Wave]:
     """Answer conversations: ``batch_size`` of them at a time, wave t holding the t-th turn of each.
 
+    :param conversations: walked twice, the first time to check them; held are those of one group.
     :param wait: seconds to wait for a store that went away before giving up.
     :param done: the response of a turn that was answered before; such turns only feed the history.
     :raises InputError: if the contexts do not fit ``history``.
@@ -74,9 +76,10 @@ def drive(
             yield Wave(group, number, tuple(responses), tuple(seen))
 
 
-def _batched(conversations: Sequence[Conversation], size: int) -> Iterator[Sequence[Conversation]]:
-    for start in range(0, len(conversations), size):
-        yield conversations[start : start + size]
+def _batched(conversations: Iterable[Conversation], size: int) -> Iterator[Sequence[Conversation]]:
+    rest = iter(conversations)
+    while members := list(itertools.islice(rest, size)):
+        yield members
 
 
 def _patiently(pipeline: Pipeline, turns: Sequence[Turn], wait: float) -> list[Response]:

@@ -19,9 +19,9 @@ def official_text(evaluation: Evaluation) -> str:
     """What the task's official file says: official measures only, and of those the ones that could be computed."""
     return evaluation.task.official_text(
         {
-            measure.name: evaluation.summaries[measure.name].mean
-            for measure in evaluation.measures
-            if measure.official and measure.name in evaluation.summaries
+            column.measure.name: evaluation.summaries[column.measure.name].mean
+            for column in evaluation.columns
+            if column.measure.official and column.measure.name in evaluation.summaries
         }
     )
 
@@ -44,6 +44,8 @@ def write_turns(evaluation: Evaluation, path: Path) -> Path:
     """
     rows: dict[TurnId, dict[str, Any]] = {turn.id: evaluation.task.key(turn.id) for turn in evaluation.gold.turns}
     for name, scores in evaluation.scores.items():
+        if scores.groups:  # a macro average: the groups have the same scores under their own names
+            continue
         for id, value in zip(scores.ids, scores.values, strict=True):
             rows[id][name] = value
     with whole_file(path) as stream:

@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from convqa.metrics.bootstrap import interval
+from convqa.metrics.bootstrap import interval_of_macro_average
+from convqa.metrics.macro import macro_average
 from convqa.tasks import Gold, Measure, Run, Scores, Task
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Mean over ``turns`` turns, with the ends of its 95 % bootstrap interval (turns are drawn)."""
+    """Mean over ``turns`` turns, with the ends of its 95 % bootstrap interval (turns are drawn).
+
+    A macro average is the mean of its groups' means; turns are drawn within each group.
+    """
 
     mean: float
     low: float
@@ -21,11 +25,21 @@ class Summary:
 
     @classmethod
     def of(cls, scores: Scores, seed: int) -> Summary:
-        low, high = interval(scores.values, seed)
-        return cls(sum(scores.values) / len(scores.values), low, high, len(scores.values))
+        scale, groups = scores.measure.scale, list(scores.by_group().values())
+        low, high = interval_of_macro_average(groups, seed)
+        mean = macro_average([_mean(values, scale) for values in groups])
+        return cls(mean, scale * low, scale * high, len(scores.values))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _mean(values: Sequence[float], scale: float) -> float:
+    """Added one by one and scaled before it is divided, as official scripts do: the same to the last bit."""
+    total = 0.0
+    for value in values:
+        total += value
+    return scale * total / len(values)
 
 
 Summaries = Mapping[str, Summary]

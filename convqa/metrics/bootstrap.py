@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy
+from numpy.typing import NDArray
 
 _AT_ONCE = 200_000
 
@@ -17,15 +18,34 @@ def interval(scores: Sequence[float], seed: int, resamples: int = 1000, level: f
 
     :raises ValueError: without scores.
     """
-    if not scores:
+    return interval_of_macro_average([scores], seed, resamples, level)
+
+
+def interval_of_macro_average(
+    groups: Sequence[Sequence[float]], seed: int, resamples: int = 1000, level: float = 0.95
+) -> tuple[float, float]:
+    """The same of the mean of the groups' means: scores are drawn within each group.
+
+    >>> interval_of_macro_average([[0.5, 0.5], [1.0]], seed=1)
+    (0.75, 0.75)
+
+    :raises ValueError: without groups, or with one that has no scores.
+    """
+    if not groups or not all(groups):
         raise ValueError("an interval needs at least one score")
-    values = numpy.asarray(scores, dtype=numpy.float64)
     generator = numpy.random.default_rng(seed)
+    means = numpy.mean([_means(scores, generator, resamples) for scores in groups], axis=0)
+    low, high = numpy.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _means(scores: Sequence[float], generator: numpy.random.Generator, resamples: int) -> NDArray[numpy.float64]:
+    """The means of as many samples, each as large as there are scores."""
+    values = numpy.asarray(scores, dtype=numpy.float64)
     means = numpy.empty(resamples)
     step = max(1, _AT_ONCE // len(values))
     for start in range(0, resamples, step):
         part = means[start : start + step]
         drawn = generator.integers(0, len(values), (len(part), len(values)))
         part[:] = values.take(drawn).mean(axis=1)
-    low, high = numpy.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    return means

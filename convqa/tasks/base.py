@@ -32,7 +32,7 @@ class Task(ABC):
 
     name: ClassVar[str]
     run_file: ClassVar[str]
-    truth_file: ClassVar[str]
+    truth_file: ClassVar[str]  # its name; in words where ``has_truth`` looks at more than a name
     official_file: ClassVar[str]
     default_pipeline: ClassVar[str]
     options: ClassVar[type[Options]] = Options
@@ -43,7 +43,9 @@ class Task(ABC):
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[Conversation]:
-        """Conversations in input order; warns (logger ``convqa``) about what it mended. Errors come before the first.
+        """Conversations in input order; warns (logger ``convqa``) about what it mended.
+
+        The driver reads to the end before it answers anything, so an error may come at its place in the file.
 
         :raises InputError: naming file, record, field, what was found and what is wanted.
         """

@@ -49,7 +49,7 @@ class Measure:
     """A named number, and its place: the official file, a line of the table, or beside another measure's line.
 
     ``beside`` names the measure whose line it shares, with ``label`` as its words there; ``counts``: it is a number of
-    things (words), not a share.
+    things (words), not a share. ``scale``: what the mean of the turns' scores is multiplied by (100 for percent).
     """
 
     name: str
@@ -57,26 +57,43 @@ class Measure:
     beside: str = ""
     label: str = ""
     counts: bool = False
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A measure over a run: a score for each turn that it rests on, or the reason why there is none."""
+    """A measure over a run: a score for each turn that it rests on, or the reason why there is none.
+
+    ``groups``: the group of each turn, where the number is a macro average: the mean of the groups' means.
+    """
 
     measure: Measure
     ids: tuple[TurnId, ...] = ()
     values: tuple[float, ...] = ()
     skipped: str = ""
+    groups: tuple[str, ...] = ()
+
+    def by_group(self) -> dict[str, list[float]]:
+        """The values of each group, groups in order of appearance; without groups all values are one."""
+        found: dict[str, list[float]] = {}
+        for group, value in zip(self.groups or [""] * len(self.values), self.values, strict=True):
+            found.setdefault(group, []).append(value)
+        return found
 
     def split(self, groups: Mapping[TurnId, Sequence[str]]) -> dict[str, Scores]:
         """The same by group; a turn may be in several, or in none."""
-        rows: dict[str, list[tuple[TurnId, float]]] = {}
-        for id, value in zip(self.ids, self.values, strict=True):
+        places: dict[str, list[int]] = {}
+        for place, id in enumerate(self.ids):
             for group in groups.get(id, ()):
-                rows.setdefault(group, []).append((id, value))
+                places.setdefault(group, []).append(place)
         return {
-            group: replace(self, ids=tuple(id for id, _ in found), values=tuple(value for _, value in found))
-            for group, found in rows.items()
+            group: replace(
+                self,
+                ids=tuple(self.ids[place] for place in found),
+                values=tuple(self.values[place] for place in found),
+                groups=tuple(self.groups[place] for place in found) if self.groups else (),
+            )
+            for group, found in places.items()
         }
 
 

@@ -1,0 +1,69 @@
+"""A run's input: read once, kept on disk, walked as often as needed, so that memory holds one group of it."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+import orjson
+
+from convqa.domain import Conversation
+from convqa.files import to_json_bytes, unwritable
+
+
+class Intake:
+    """Conversations in order. ``digest`` is of all of them; ``conversations`` and ``turns`` say how many there are.
+
+    :param folder: where the file is that holds them until this is closed; it has no name there.
+    :raises StorageFull: if it cannot be written; else whatever reading the input raises.
+    """
+
+    def __init__(self, conversations: Iterable[Conversation], folder: Path) -> None:
+        self.conversations = self.turns = 0
+        digest = hashlib.sha256()
+        with _errors_in(folder):
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open until this is closed
+        try:
+            for conversation in conversations:
+                line = to_json_bytes(conversation.to_json())
+                digest.update(line)
+                with _errors_in(folder):
+                    self._file.write(line + b"\n")
+                self.conversations += 1
+                self.turns += len(conversation.turns)
+            with _errors_in(folder):
+                self._file.flush()
+        except BaseException:
+            self._file.close()
+            raise
+        self.digest = digest.hexdigest()
+
+    def __iter__(self) -> Iterator[Conversation]:
+        place = 0
+        while True:
+            self._file.seek(place)  # another walk may have moved on in between
+            line = self._file.readline()
+            if not line:
+                return
+            place = self._file.tell()
+            yield Conversation.from_json(orjson.loads(line))
+
+    def __enter__(self) -> Intake:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+@contextmanager
+def _errors_in(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(f"the copy of the input in {folder}", error) from error

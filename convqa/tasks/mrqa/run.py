@@ -1,0 +1,63 @@
+"""predictions.json: {qid: answer}, written whole or not at all, and read back for scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from convqa.domain import Response
+from convqa.errors import InputError
+from convqa.files import read_json, to_json_bytes, whole_file
+from convqa.validation import shorten
+
+FILE = "predictions.json"
+WANTED = "a JSON object {qid: answer}"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run's answers by question; a question without one is not there."""
+
+    path: Path
+    answers: Mapping[str, str]
+
+
+def read(path: Path) -> Run:
+    """predictions.json, or the one in a directory.
+
+    :raises InputError: where the official script would crash: an answer that is no string.
+    """
+    file = path / FILE if path.is_dir() else path
+    found = read_json(file, WANTED)
+    for problem in problems(found):
+        raise InputError(f"{file}: {problem}.")
+    return Run(file, found)
+
+
+def problems(found: object) -> Iterable[str]:
+    """What keeps a JSON value from being scored."""
+    if not isinstance(found, dict):
+        yield f"found {shorten(found)}; wanted {WANTED}"
+        return
+    for id, answer in found.items():
+        if not isinstance(answer, str):
+            yield f"question {id!r}: found {shorten(answer)}; wanted a string"
+
+
+def write(responses: Iterable[Response], directory: Path) -> Path:
+    """Stream the answers into DIRECTORY/predictions.json, one a line; returns its path.
+
+    A question that failed or was not answered has "", so that it counts, as 0.
+
+    :raises StorageFull: if it cannot be written; no partial file is left.
+    """
+    path = directory / FILE
+    with whole_file(path) as stream:
+        separator = b"{\n"
+        for response in responses:
+            text = response.answer.text if response.answer else ""
+            stream.write(separator + to_json_bytes(str(response.id.conversation)) + b": " + to_json_bytes(text))
+            separator = b",\n"
+        stream.write(b"{}\n" if separator == b"{\n" else b"\n}\n")
+    return path

@@ -1,0 +1,169 @@
+"""Score predictions exactly as the official script does (mrqa_official_eval.py), question by question.
+
+Differences: what makes the script crash is an ``InputError``; several data sets, their macro averages and SQuAD 2's
+rules for questions that cannot be answered stand beside its numbers and never change them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from convqa.errors import InputError
+from convqa.files import log
+from convqa.metrics import mrqa, squad
+from convqa.tasks import scores
+from convqa.tasks.mrqa.run import Run
+from convqa.tasks.mrqa.sets import domain_of
+from convqa.tasks.mrqa.truth import Gold, GoldTurn
+from convqa.tasks.scores import Measure, Scores
+
+OFFICIAL_FILE = "evaluation.json"
+
+_PERCENT = 100.0
+_NO_ANSWERS = "no question has an answer that the official script could compare"
+
+
+@dataclass(frozen=True, slots=True)
+class Options(scores.Options):
+    """:param skip_no_answer: the official script's: leave out questions without a prediction, instead of counting 0."""
+
+    skip_no_answer: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"skip_no_answer": self.skip_no_answer}
+
+
+Pairs = list[tuple[GoldTurn, str | None]]
+"""Questions with their predictions; None: there is none, which counts 0."""
+
+
+class Row(NamedTuple):
+    """A question with its scores, 0 to 1 each."""
+
+    turn: GoldTurn
+    em: float
+    f1: float
+
+
+def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
+    """EM and F1 (0 to 100) of one data set; of several, those of each, and their macro averages.
+
+    :raises InputError: if no question of a data set is left to score.
+    """
+    _warn_of_questions(gold, run)
+    pairs = {one.name: _pairs(gold, one.name, run, options) for one in gold.sets}
+    rows = {name: _official(found) for name, found in pairs.items()}
+    if len(pairs) == 1:
+        (name,) = pairs
+        return [*_one_set(rows[name]), *_squad2(pairs[name], "")]
+    columns: list[Scores] = []
+    for name in pairs:
+        columns += [*_side_by_side(rows[name], f"{name} ", official=True), *_squad2(pairs[name], f"{name} ")]
+    for average, names in averages([one.name for one in gold.sets if rows[one.name]]).items():
+        columns += _side_by_side([row for name in names for row in rows[name]], f"{average} ", macro=True)
+    return columns
+
+
+def official_text(means: Mapping[str, float]) -> str:
+    """The script's line; of several data sets, a line that names them as the published result files do.
+
+    >>> official_text({"EM": 50.0, "F1": 62.5})
+    '{"exact_match": 50.0, "f1": 62.5}\\n'
+    >>> official_text({"SQuAD F1": 62.5, "SQuAD EM": 50.0})
+    '{"SQuAD_em": 50.0, "SQuAD_f1": 62.5}\\n'
+    """
+    names = {"EM": "exact_match", "F1": "f1"}
+    line = {names.get(name) or "_".join((name[:-3], name[-2:].lower())): mean for name, mean in means.items()}
+    return json.dumps(dict(sorted(line.items())), ensure_ascii=False) + "\n"
+
+
+def averages(names: Sequence[str]) -> dict[str, list[str]]:
+    """Name of a macro average -> the data sets that it is over, for each that has more than one.
+
+    >>> averages(["SQuAD", "NewsQA", "DROP"])
+    {'in-domain': ['SQuAD', 'NewsQA'], 'all': ['SQuAD', 'NewsQA', 'DROP']}
+    """
+    found: dict[str, list[str]] = {"in-domain": [], "out-of-domain": []}
+    for name in names:
+        found.get(domain_of(name), []).append(name)
+    whole = list(names) not in found.values()
+    return {average: members for average, members in found.items() if len(members) > 1} | (
+        {"all": list(names)} if whole and len(names) > 1 else {}
+    )
+
+
+def _pairs(gold: Gold, name: str, run: Run, options: Options) -> Pairs:
+    """The questions of a data set that count."""
+    found = [(turn, run.answers.get(str(turn.id.conversation))) for turn in gold.turns if turn.dataset == name]
+    kept = [pair for pair in found if pair[1] is not None] if options.skip_no_answer else found
+    if not kept:
+        raise InputError(f"{run.path}: has no prediction for any question of {name}, so nothing is left to score.")
+    return kept
+
+
+def _official(pairs: Pairs) -> list[Row]:
+    return [
+        Row(turn, 0.0, 0.0)
+        if answer is None
+        else Row(turn, mrqa.exact_match(turn.answers, answer), mrqa.f1(turn.answers, answer))
+        for turn, answer in pairs
+        if turn.answers
+    ]
+
+
+def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
+    """By SQuAD 2's rules, where some question cannot be answered: then the empty answer is the right one."""
+    if all(turn.answers for turn, _ in pairs):
+        return []
+    rows = []
+    for turn, answer in pairs:
+        # An accepted answer of which nothing is left after normalisation is none.
+        truths = [truth for truth in turn.answers if squad.normalise(truth)] or [""]
+        best = [0.0, 0.0]
+        if answer is not None:
+            best = [max(measure(truth, answer) for truth in truths) for measure in (squad.exact_match, squad.f1)]
+        rows.append(Row(turn, *best))
+    line = f"{prefix}F1 (SQuAD 2)"
+    beside = Measure(f"{prefix}EM (SQuAD 2)", beside=line, label="EM", scale=_PERCENT)
+    em, f1 = _columns(rows, beside, Measure(line, scale=_PERCENT))
+    columns = [f1, em]
+    for kind in ("answerable", "unanswerable"):
+        members = [row for row in rows if bool(row.turn.answers) == (kind == "answerable")]
+        measures = [
+            replace(beside, name=f"{prefix}{name} (SQuAD 2, {kind})", label=f"{name} {kind}") for name in ("EM", "F1")
+        ]
+        columns += _columns(members, *measures) if members else []
+    return columns
+
+
+def _one_set(rows: list[Row]) -> list[Scores]:
+    measures = [Measure(name, official=True, scale=_PERCENT) for name in ("EM", "F1")]
+    return _columns(rows, *measures)
+
+
+def _side_by_side(rows: list[Row], prefix: str, official: bool = False, macro: bool = False) -> list[Scores]:
+    """F1 on a line of the table with EM beside it."""
+    line = Measure(f"{prefix}F1", official=official, scale=_PERCENT)
+    em, f1 = _columns(rows, replace(line, name=f"{prefix}EM", beside=line.name, label="EM"), line)
+    groups = tuple(row.turn.dataset for row in rows) if macro else ()
+    return [replace(f1, groups=groups), replace(em, groups=groups)]
+
+
+def _columns(rows: Sequence[Row], em: Measure, f1: Measure) -> list[Scores]:
+    if not rows:
+        return [Scores(em, skipped=_NO_ANSWERS), Scores(f1, skipped=_NO_ANSWERS)]
+    ids = tuple(row.turn.id for row in rows)
+    return [Scores(em, ids, tuple(row.em for row in rows)), Scores(f1, ids, tuple(row.f1 for row in rows))]
+
+
+def _warn_of_questions(gold: Gold, run: Run) -> None:
+    """Predictions that lack are punished and foreign ones ignored: say so, since it is mostly a mistake."""
+    asked = {str(turn.id.conversation) for turn in gold.turns}
+    lacking, foreign = len(asked - run.answers.keys()), len(run.answers.keys() - asked)
+    if lacking:
+        log.warning("%s: lacks %d of the %d questions", run.path, lacking, len(asked))
+    if foreign:
+        log.warning("%s: ignored %d predictions for questions that are not in the truth", run.path, foreign)

@@ -1,0 +1,78 @@
+"""What every task promises. Tasks are found in their folder: a new one is tested by being there."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+
+import pytest
+
+from convqa.cli import evaluate as command
+from convqa.domain import Answer, Failure, Ranking, Response, Rewrite, TurnId
+from convqa.errors import InputError
+from convqa.pipeline.load import load
+from convqa.tasks import Measure, Options, Scores, Task, tasks
+
+STAGES = frozenset({"rewrites", "rankings", "readings", "answers"})
+
+every_task = pytest.mark.parametrize("task", tasks().values(), ids=list(tasks()))
+
+
+@every_task
+def test_it_says_what_it_is_and_its_pipeline_loads(task):
+    assert isinstance(task, Task)
+    for name in ("name", "run_file", "truth_file", "official_file", "default_pipeline"):
+        assert isinstance(getattr(task, name), str) and getattr(task, name)
+    assert load(task.default_pipeline).stages >= {"rewrites", "rankings", "answers"}
+
+
+@every_task
+def test_its_options_have_defaults_and_are_on_the_command_line(task):
+    assert issubclass(task.options, Options)
+    task.options()
+    known = set(inspect.signature(command.evaluate).parameters)
+    assert {field.name for field in fields(task.options)} - {"scorers"} <= known
+
+
+@every_task
+def test_nothing_looks_like_its_input_where_nothing_is(task, tmp_path):
+    for path in (tmp_path, tmp_path / "absent"):
+        assert not task.matches(path) and not task.has_truth(path) and not task.has_run(path)
+    (tmp_path / "other.json").write_text('{"a": [1]}')
+    (tmp_path / "other.jsonl").write_text("\x00\n[]\n")
+    assert not task.matches(tmp_path) and not task.matches(tmp_path / "other.json")
+
+
+@every_task
+def test_what_is_missing_is_refused_by_name(task, tmp_path):
+    for read in (lambda path: list(task.read(path)), task.gold, task.read_run):
+        with pytest.raises(InputError, match="absent"):
+            read(tmp_path / "absent")
+
+
+@every_task
+def test_a_run_has_every_turn_and_is_told_by_its_name(task, tmp_path):
+    answered = Response(
+        TurnId("c1", 1), Rewrite("q", ()), Ranking(), answer=Answer("answer", "said"), timings={}, error=None
+    )
+    failed = Response(TurnId("c2", 1), error=Failure("reader", "ValueError", "no"))
+    silent = Response(TurnId("c3", 1), Rewrite("q", ()), Ranking(), answer=Answer("none", "", reason="nothing"))
+    path = task.write(iter([answered, failed, silent]), tmp_path, STAGES)
+    assert path == tmp_path / task.run_file and task.has_run(tmp_path) and task.has_run(path)
+    answers = task.read_run(tmp_path).answers
+    assert sorted(answers.values()) == ["", "", "said"]
+    assert task.read_run(path).answers == answers
+
+
+@every_task
+def test_a_turns_name_is_one_of_a_kind(task):
+    names = [task.key(TurnId(id, 1)) for id in ("a", "b")]
+    assert names[0] != names[1] and names[0].keys() == names[1].keys()
+
+
+def test_groups_and_values_go_together_when_scores_are_split():
+    ids = tuple(TurnId(name, 1) for name in "abc")
+    whole = Scores(Measure("F1", scale=100), ids, (1.0, 0.0, 0.5), groups=("x", "y", "y"))
+    parts = whole.split({ids[0]: ["one"], ids[2]: ["one", "two"]})
+    assert parts["one"].by_group() == {"x": [1.0], "y": [0.5]} and parts["two"].by_group() == {"y": [0.5]}
+    assert Scores(Measure("F1"), ids, (1.0, 0.0, 0.5)).by_group() == {"": [1.0, 0.0, 0.5]}

@@ -1,0 +1,229 @@
+"""MRQA's own files: strict with the place, lenient with a count, and never the whole file at once."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.errors import InputError
+from convqa.tasks.mrqa.mistakes import Lenient
+from convqa.tasks.mrqa.official import read_official
+
+
+def asked(qid="q1", answers=("Goethe",), **more):
+    return {"qid": qid, "question": "Who?", "answers": list(answers), **more}
+
+
+def found(text, *spans):
+    return {"text": text, "char_spans": [list(span) for span in spans]}
+
+
+def context(*qas, text="Goethe wrote Faust."):
+    return {"context": text, "qas": list(qas)}
+
+
+HEADER = {"header": {"dataset": "SQuAD", "split": "dev"}}
+GOOD = context(asked("good"))
+
+
+def test_the_tasks_own_sample(data):
+    """Three articles of NewsQA as the task published them: every answer stands exactly where its span is."""
+    contexts = list(read_official(data / "mrqa" / "NewsQA_sample.jsonl"))
+    questions = [(context, question) for context in contexts for question in context.questions]
+    assert (len(contexts), len(questions)) == (3, 17)
+    for context, question in questions:
+        assert [context.text[start:end] for start, end in question.spans] == list(question.answers)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("header", [(), (HEADER,)])
+@pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz", "x"])
+def test_plain_or_packed_with_or_without_header_whatever_its_name(write, packed, header, name):
+    path = write(name, *header, context(asked(detected_answers=[found("Goethe", (0, 5))])), packed=packed)
+    (only,) = read_official(path)
+    (question,) = only.questions
+    assert (only.text, only.title) == ("Goethe wrote Faust.", "")
+    assert (question.id, question.text, question.answers, question.spans) == ("q1", "Who?", ("Goethe",), ((0, 6),))
+
+
+def test_inclusive_spans_become_half_open_and_are_there_once(write):
+    detected = [found("42", (14, 15), (18, 19)), found("42", (14, 15)), found("42.", (14, 16))]
+    text = "The answer is 42. 42 is the answer."
+    (only,) = read_official(write("x", context(asked(detected_answers=detected), text=text)))
+    assert only.questions[0].spans == ((14, 16), (18, 20), (14, 17))
+    assert [text[start:end] for start, end in only.questions[0].spans] == ["42", "42", "42."]
+
+
+@pytest.mark.parametrize("text", ["goethe", "The Goethe!", "Go ethe"])
+def test_the_text_is_what_stands_there_after_normalisation_and_without_blanks(write, text):
+    (only,) = read_official(write("x", context(asked(detected_answers=[found(text, (0, 5))]))))
+    assert only.questions[0].spans == ((0, 6),)
+
+
+def test_what_is_to_be_predicted_needs_no_answers_and_unknown_fields_are_no_mistake(write):
+    (only,) = read_official(write("x", {"context": "c", "qas": [{"qid": "q", "question": "?", "id": 3}], "more": None}))
+    assert (only.questions[0].answers, only.questions[0].spans) == ((), ())
+
+
+def test_characters_outside_the_first_plane_count_as_one(write):
+    detected = [found("Goethe", (2, 7))]
+    line = context(asked(detected_answers=detected), text="👋 Goethe")
+    for as_ascii in (False, True):
+        (only,) = read_official(write("x", json.dumps(line, ensure_ascii=as_ascii).encode()))
+        assert only.questions[0].spans == ((2, 8),)
+
+
+def at(**more):
+    return context(asked(detected_answers=[found("Goethe", (0, 5)) | more]))
+
+
+MISTAKES = [
+    (b"", r"line 2: is blank", "blank lines"),
+    (b'{"context": "x", "qas": [', r"line 2, column \d+: this is no JSON", "lines that are no JSON"),
+    (b'{"context": "\xff", "qas": []}', r"line 2: byte 14 of the line is not UTF-8", "lines that are no JSON"),
+    (b"[" * 100_000, r"line 2: this JSON cannot be read", "lines that are no JSON"),
+    (b'{"context": "\\ud800", "qas": []}', r"line 2: has 1 half surrogates", "lines with half surrogates"),
+    ([], r"line 2: the record: found \[\]", "lines that are no contexts"),
+    (HEADER, r"line 2: a header stands on the first line only", "lines that are no contexts"),
+    ({"qas": []}, r"line 2: context: is missing", "lines that are no contexts"),
+    ({"context": None, "qas": []}, r"line 2: context: found None", "lines that are no contexts"),
+    ({"context": "x", "qas": {}}, r"line 2: qas: found \{\}", "lines that are no contexts"),
+    (context(3), r"line 2: qas\[0\]: the record: found 3", "questions of another form"),
+    (context({"question": "?"}), r"line 2: qas\[0\]: qid: is missing", "questions of another form"),
+    (context(asked(7)), r"line 2: qas\[0\]: qid: found 7", "questions of another form"),
+    (context(asked("")), r"line 2: qas\[0\]: qid: found ''", "questions of another form"),
+    (context(asked(question=None)), r"line 2: qas\[0\]: question: found None", "questions of another form"),
+    (context(asked(answers=[1])), r"line 2: qas\[0\]: answers\[0\]: found 1", "questions of another form"),
+    (context(asked() | {"answers": "x"}), r"line 2: qas\[0\]: answers: found 'x'", "questions of another form"),
+    (context(asked("good")), r"line 2: qas\[0\]: qid: 'good' names an earlier", "questions whose qid was there before"),
+    (context(asked("a"), asked("a")), r"line 2: qas\[1\]: qid: 'a' names", "questions whose qid was there before"),
+    (at(text=None), r"detected_answers\[0\]: text: found None", "detected answers of another form"),
+    (at(char_spans=[[0]]), r"char_spans\[0\]: found \[0\]; list should have at least 2", "detected answers of another"),
+    (at(char_spans=[[0, 5.0]]), r"char_spans\[0\]\[1\]: found 5.0", "detected answers of another form"),
+    (at(char_spans=[[0, True]]), r"char_spans\[0\]\[1\]: found True", "detected answers of another form"),
+    (at(char_spans=[[0, 19]]), r"qas\[0\]\.detected_answers\[0\]\.char_spans\[0\]: found \[0, 19\]", "spans outside"),
+    (at(char_spans=[[0, 5], [-1, 5]]), r"char_spans\[1\]: found \[-1, 5\]", "spans outside their context"),
+    (at(char_spans=[[5, 0]]), r"found \[5, 0\]; wanted first and last character in the context, which has 19", "spans"),
+    (at(char_spans=[[0, 6]], text="Faust"), r"the context has 'Goethe ' there; wanted 'Faust'", "spans with another"),
+    (at(char_spans=[[1, 6]]), r"the context has 'oethe ' there; wanted 'Goethe'", "spans with another text"),
+]
+
+
+@pytest.mark.parametrize(("line", "message", "kind"), MISTAKES)
+def test_a_mistake_is_refused_with_its_line_or_skipped_and_counted(write, caplog, line, message, kind):
+    path = write("x.jsonl", GOOD, line, context(asked("last")))
+    with pytest.raises(InputError, match=message) as caught:
+        list(read_official(path))
+    assert str(caught.value).startswith(f"{path}: line 2")
+    lenient = Lenient()
+    ids = [question.id for context in read_official(path, lenient) for question in context.questions]
+    assert (ids[0], ids[-1]) == ("good", "last")
+    ((counted, number),) = lenient.counts.items()
+    assert counted.startswith(kind) and number == 1
+    (warning,) = caplog.messages
+    assert warning.startswith(f"{path}: went on without 1 {kind}") and f"{path}: line 2" in warning
+
+
+def test_what_is_right_beside_a_mistake_is_kept(write, caplog):
+    detected = [found("Goethe", (0, 5), (0, 99)), found("Faust", (0, 5)), found("Faust", (13, 17))]
+    path = write("x", context(3, asked("a", detected_answers=detected), asked("a"), asked("b")), b"", b"")
+    for _ in range(2):  # told once, however often it is read
+        lenient = Lenient()
+        (only,) = read_official(path, lenient)
+    assert [(question.id, question.spans) for question in only.questions] == [("a", ((0, 6), (13, 18))), ("b", ())]
+    assert lenient.counts.total() == 6 and lenient.counts["blank lines"] == 2
+    list(read_official(path, lenient))
+    assert len(caplog.messages) == 2
+
+
+def test_spans_may_have_another_text_where_nothing_rests_on_it(write):
+    path = write("x", at(text="Faust"))
+    (only,) = read_official(path, aligned=False)
+    assert only.questions[0].spans == ((0, 6),)
+    with pytest.raises(InputError, match=r"found \[0, 99\]"):
+        list(read_official(write("y", at(char_spans=[[0, 99]])), aligned=False))
+
+
+@pytest.mark.parametrize("cut", [1, 30, -9, -1])
+@pytest.mark.parametrize("lenient", [None, Lenient()])
+def test_damaged_gzip_is_no_shorter_file(write, cut, lenient):
+    path = write("x.jsonl.gz", *[context(asked(f"q{number}")) for number in range(2000)], packed=True)
+    path.write_bytes(path.read_bytes()[: cut + 20 if cut > 0 else cut])
+    with pytest.raises(InputError, match=r"x\.jsonl\.gz: behind line \d+: the gzip is damaged"):
+        list(read_official(path, lenient))
+    whole = gzip.compress(json.dumps(GOOD).encode() * 3000)
+    path.write_bytes(whole[:40] + bytes(20) + whole[60:])
+    with pytest.raises(InputError, match="the gzip is damaged"):
+        list(read_official(path))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([HEADER], "there is no context in it; wanted MRQA"),
+        ([b""], "is blank"),
+    ],
+)
+def test_a_file_without_contexts(write, lines, message):
+    with pytest.raises(InputError, match=message):
+        list(read_official(write("x", *lines)))
+
+
+def test_no_file_an_empty_one_and_a_folder(tmp_path):
+    with pytest.raises(InputError, match=r"absent: no such file; wanted MRQA's JSON lines"):
+        list(read_official(tmp_path / "absent"))
+    with pytest.raises(InputError, match="cannot be read"):
+        list(read_official(tmp_path))
+    (tmp_path / "empty").touch()
+    with pytest.raises(InputError, match="there is no context in it"):
+        list(read_official(tmp_path / "empty"))
+
+
+def test_a_mark_of_byte_order_and_a_last_line_without_end_are_no_mistake(write):
+    path = write("x", b"\xef\xbb\xbf" + json.dumps(HEADER).encode(), GOOD, end=b"")
+    assert len(list(read_official(path))) == 1
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    def peak(lines):
+        text = "Goethe wrote Faust. " * 500
+        with gzip.open(tmp_path / "x", "wt", compresslevel=1) as file:
+            for number in range(lines):
+                file.write(json.dumps(context(asked(f"q{number}"), text=text)) + "\n")
+        tracemalloc.start()
+        assert sum(len(context.questions) for context in read_official(tmp_path / "x")) == lines
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(10)
+    small, large = peak(50), peak(600)  # 0.5 and 6 MB of text
+    assert large < small + 1_000_000
+
+
+fields = ("context", "qas", "qid", "question", "answers", "detected_answers", "text", "char_spans", "header")
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(fields), inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60) | values.map(lambda value: json.dumps(value).encode()))
+def test_any_line_is_read_refused_or_counted(tmp_path_factory, line):
+    path = tmp_path_factory.getbasetemp() / "any.jsonl"
+    path.write_bytes(line)
+    for lenient in (None, Lenient()):
+        try:
+            for context in read_official(path, lenient):
+                for question in context.questions:
+                    assert all(0 <= start < end <= len(context.text) for start, end in question.spans)
+        except InputError as error:
+            assert str(error).startswith(str(Path(path)))

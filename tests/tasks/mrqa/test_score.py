@@ -1,0 +1,275 @@
+"""The official numbers to the last bit, what crashes the official script, and what stands beside its numbers."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+
+import pytest
+
+from convqa.errors import InputError
+from convqa.evaluation import evaluate, official_text
+from convqa.metrics.macro import macro_average
+from convqa.tasks.mrqa.score import averages
+from convqa.tasks.mrqa.sets import official_name
+
+
+def line(*answers_by_qid):
+    qas = [{"qid": qid, "question": "?", "answers": answers} for qid, answers in answers_by_qid]
+    return {"context": "c", "qas": qas}
+
+
+@pytest.fixture
+def score(write, predict):
+    """``score({qid: answers}, {qid: answer})``: an evaluation."""
+
+    def scored(truth, answers, name="x.jsonl", **options):
+        return evaluate(write(f"in/{name}", line(*truth.items())).parent, predict(answers), **options)
+
+    return scored
+
+
+def means(evaluation):
+    return {name: summary.mean for name, summary in evaluation.summaries.items()}
+
+
+CASES = [  # answers, prediction, EM, F1: made with the official script
+    (["The Beatles"], "beatles!", 100, 100),
+    (["the"], "a", 100, 0),
+    (["U.S."], "the US", 100, 100),
+    (["3,000"], "3000", 100, 100),
+    (["12 March 1990"], "March 12, 1990", 0, 100),
+    (["well-known"], "well known", 0, 0),
+    (["“Hello”"], "Hello", 0, 0),
+    (["cat sat", "the cat sat on a mat"], "a cat on the mat", 0, 85.71428571428571),
+]
+
+
+@pytest.mark.parametrize(("answers", "prediction", "em", "f1"), CASES)
+def test_worked_cases(score, answers, prediction, em, f1):
+    assert (
+        official_text(score({"q": answers}, {"q": prediction}))
+        == json.dumps({"exact_match": float(em), "f1": float(f1)}) + "\n"
+    )
+
+
+def test_em_and_f1_are_maxima_taken_apart(score):
+    found = means(score({"q": ["x y", "x y z w"]}, {"q": "x y z w v"}))
+    assert found["EM"] == 0 and found["F1"] == 100 * (2 * (4 / 5) / (4 / 5 + 1))
+    assert means(score({"q": ["the", "b c"]}, {"q": "a"})) == {"EM": 100, "F1": 0}
+
+
+TRUTH, PREDICTIONS = {"a": ["x y"], "b": ["z"], "c": ["w"]}, {"a": "x", "b": "z"}
+
+
+def test_a_missing_prediction_counts_0_or_is_left_out(score, caplog):
+    counted, left_out = score(TRUTH, PREDICTIONS), score(TRUTH, PREDICTIONS, skip_no_answer=True)
+    assert official_text(counted) == '{"exact_match": 33.333333333333336, "f1": 55.55555555555555}\n'
+    assert official_text(left_out) == '{"exact_match": 50.0, "f1": 83.33333333333333}\n'
+    assert (counted.summaries["F1"].turns, left_out.summaries["F1"].turns) == (3, 2)
+    assert counted.to_json()["options"] == {"skip_no_answer": False, "seed": 1}
+    assert caplog.messages.count(f"{counted.run.path}: lacks 1 of the 3 questions") == 2
+
+
+def test_an_empty_prediction_is_one_and_a_missing_one_is_none(score):
+    """The official script compares "", which equals an answer of which nothing is left; it compares no missing one."""
+    assert means(score({"q": ["the"]}, {"q": ""})) == {"EM": 100, "F1": 0}
+    assert means(score({"q": ["the"], "r": ["x"]}, {"r": "x"})) == {"EM": 50, "F1": 50}
+
+
+def test_extra_predictions_are_ignored_and_told(score, caplog):
+    assert means(score(TRUTH, PREDICTIONS | {"c": "w", "d": "?"}))["EM"] == pytest.approx(200 / 3)
+    assert "ignored 1 predictions for questions that are not in the truth" in caplog.text
+
+
+def official(answers, predictions, skip_no_answer=False):
+    """The sums of the official script, over f1 and em of one question each."""
+    from convqa.metrics import mrqa
+
+    f1 = em = total = 0
+    for qid, truths in answers.items():
+        if qid not in predictions:
+            total += not skip_no_answer
+            continue
+        total += 1
+        em += bool(mrqa.exact_match(truths, predictions[qid]))
+        f1 += mrqa.f1(truths, predictions[qid])
+    return {"exact_match": 100.0 * em / total, "f1": 100.0 * f1 / total}
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_the_last_bit_is_the_official_one(score, flag):
+    words = list("abcdefghijk")
+    truth = {f"q{n}": [" ".join(words[: n % 7 + 1]), " ".join(words[n % 5 :])] for n in range(500)}
+    answers = {f"q{n}": " ".join(words[n % 3 : n % 11 + 2]) for n in range(0, 500, 3)}
+    expected = official(truth, answers, flag)
+    assert official_text(score(truth, answers, skip_no_answer=flag)) == json.dumps(expected) + "\n"
+    assert len(str(expected["f1"])) > 12
+
+
+@pytest.mark.parametrize(
+    ("truth", "predictions", "message"),
+    [
+        ({"a": ["x"]}, {"a": None}, r"predictions\.json: question 'a': found None; wanted a string"),
+        ({"a": ["x"]}, {"a": ["x"]}, r"question 'a': found \['x'\]; wanted a string"),
+        ({"a": ["x"]}, {"a": 3}, r"question 'a': found 3; wanted a string"),
+        ({"a": ["x"]}, ["x"], r"predictions\.json: found \['x'\]; wanted a JSON object"),
+        ({"a": []}, {"a": "x"}, r"x\.jsonl: question 'a' has no answers, so it cannot be scored"),
+        ({}, {"a": "x"}, r"x\.jsonl: there is no question in it to score"),
+    ],
+)
+def test_what_crashes_the_official_script(score, truth, predictions, message):
+    with pytest.raises(InputError, match=message):
+        score(truth, predictions)
+
+
+def test_nothing_left_to_score(score):
+    with pytest.raises(InputError, match=r"has no prediction for any question of x, so nothing is left to score"):
+        score(TRUTH, {}, skip_no_answer=True)
+
+
+def test_a_question_twice_is_refused_where_the_official_script_takes_the_last(write, predict):
+    path = write("x.jsonl", line(("a", ["x"])), line(("a", ["y"])))
+    with pytest.raises(InputError, match=r"x\.jsonl: line 2: qas\[0\]: qid: 'a' names an earlier question too"):
+        evaluate(path, predict({"a": "x"}))
+
+
+def test_texts_at_spans_do_not_matter_as_officially(write, predict):
+    record = line(("a", ["x"]))
+    record["qas"][0]["detected_answers"] = [{"text": "no", "char_spans": [[0, 0]]}]
+    assert means(evaluate(write("x.jsonl", record), predict({"a": "x"})))["EM"] == 100
+
+
+# --- SQuAD 2 ------------------------------------------------------------------------------------------------------
+
+
+def squad2(*questions):
+    qas = [
+        {
+            "id": id,
+            "question": "?",
+            "answers": [{"text": text, "answer_start": "a the x y".index(text)} for text in texts],
+        }
+        for id, *texts in questions
+    ]
+    return {"data": [{"title": "", "paragraphs": [{"context": "a the x y", "qas": qas}]}]}
+
+
+def test_unanswerable_questions_stand_apart_and_leave_the_official_numbers(write, predict):
+    truth = squad2(("a", "x y", "x"), ("b", "the"), ("c",), ("d",), ("e",))
+    found = evaluate(write("x.json", truth), predict({"a": "x", "b": "", "c": "", "d": "y"}))
+    assert official_text(found) == '{"exact_match": 100.0, "f1": 50.0}\n'  # "the" and "": equal, and nothing is shared
+    expected = {
+        "F1 (SQuAD 2)": 60.0,  # a, b and c of five
+        "EM (SQuAD 2)": 60.0,
+        "EM (SQuAD 2, answerable)": 100.0,
+        "F1 (SQuAD 2, answerable)": 100.0,
+        "EM (SQuAD 2, unanswerable)": pytest.approx(100 / 3),
+        "F1 (SQuAD 2, unanswerable)": pytest.approx(100 / 3),
+    }
+    assert means(found) == {"EM": 100.0, "F1": 50.0, **expected}
+    assert {name: found.summaries[name].turns for name in ("F1", "F1 (SQuAD 2)")} == {"F1": 2, "F1 (SQuAD 2)": 5}
+
+
+def test_without_unanswerable_questions_there_is_nothing_of_squad_2(write, predict):
+    assert set(means(evaluate(write("x.json", squad2(("a", "x"))), predict({"a": "x"})))) == {"EM", "F1"}
+
+
+def test_only_unanswerable_questions(write, predict):
+    found = evaluate(write("x.json", squad2(("a",))), predict({"a": ""}))
+    assert found.skipped["F1"].startswith("no question has an answer") and means(found)["F1 (SQuAD 2)"] == 100
+    assert official_text(found) == "{}\n"
+
+
+# --- several data sets --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(write):
+    for name, ids in {"SQuAD": "kb", "NewsQA": "c", "DROP": "d", "RACE": "ef", "mine": "g"}.items():
+        write(f"in/{name}.jsonl", line(*[(id, [id]) for id in ids]))
+    return write("in/README.txt").parent
+
+
+def test_macro_averages_count_each_set_the_same(folder, predict, caplog):
+    found = evaluate(folder, predict({"k": "k", "c": "c", "d": "x", "e": "e", "f": "f"}))
+    assert found.task.name == "mrqa"
+    assert {name: mean for name, mean in means(found).items() if name.endswith("F1")} == {
+        "DROP F1": 0, "NewsQA F1": 100, "RACE F1": 100, "SQuAD F1": 50, "mine F1": 0,
+        "in-domain F1": 75, "out-of-domain F1": 50, "all F1": 50,
+    }  # fmt: skip
+    assert json.loads(official_text(found)) == {
+        f"{name}_{measure}": value
+        for name, value in {"DROP": 0, "NewsQA": 100, "RACE": 100, "SQuAD": 50, "mine": 0}.items()
+        for measure in ("em", "f1")
+    }
+    assert "the in-domain average is not the published one: there is no TriviaQA, SearchQA, HotpotQA" in caplog.text
+    assert "mine: none of the shared task's sets" in caplog.text
+
+
+def test_one_set_of_a_folder_scores_as_alone(folder, predict):
+    run = predict({"k": "k", "c": "x"})
+    together, alone = evaluate(folder, run), evaluate(folder / "SQuAD.jsonl", run)
+    assert together.summaries["SQuAD F1"] == alone.summaries["F1"]
+    assert together.summaries["SQuAD EM"] == alone.summaries["EM"]
+
+
+def test_questions_are_broken_down_by_set_and_domain(folder, predict):
+    found = evaluate(folder, predict({"k": "k", "c": "c"}), breakdown=["dataset", "domain"]).breakdowns
+    assert {group: by["all F1"].mean for group, by in found["dataset"].items()}["SQuAD"] == 50
+    assert found["domain"]["in-domain"]["all F1"].mean == 75
+
+
+def test_a_macro_averages_interval_draws_within_the_sets(write, predict):
+    for name, count in {"SQuAD": 200, "DROP": 4}.items():
+        write(f"in/{name}.jsonl", line(*[(f"{name}{n}", ["x"]) for n in range(count)]))
+    answers = {f"SQuAD{n}": "x" for n in range(0, 200, 2)} | {"DROP0": "x", "DROP1": "x"}
+    found = evaluate(write("in/x.txt").parent, predict(answers)).summaries
+    assert found["all F1"].mean == 50
+    assert found["SQuAD F1"].high - found["SQuAD F1"].low < 20 < found["all F1"].high - found["all F1"].low
+    assert found["all F1"].low >= 0 and found["all F1"].high <= 100
+
+
+@pytest.mark.parametrize(
+    ("file", "domain", "system", "f1", "em"),
+    [
+        ("in-domain", "in-domain", "BASELINE (Anonymous)", 84.44, 75.19),
+        ("in-domain", "in-domain", "D-NET (Baidu)", 84.13, 74.72),
+        ("in-domain", "in-domain", "Delphi (Apple)", 82.33, 73.41),
+        ("in-domain", "in-domain", "FT_XLNet (HIT)", 82.89, 73.78),
+        ("in-domain", "in-domain", "HLTC-MRQA (HKUST)", 81.04, 71.08),
+        ("in-domain", "in-domain", "BERT large baseline (MRQA Organizers)", 76.33, None),
+        ("in-domain", "in-domain", "BERT base baseline (MRQA Organizers)", 74.69, None),
+        ("ood", "out-of-domain", "BERT large baseline (MRQA Organizers)", 57.06, None),
+        ("ood", "out-of-domain", "BERT base baseline (MRQA Organizers)", 54.62, None),
+        ("ood", "out-of-domain", "BASELINE (Anonymous)", 69.99, 58.23),
+        ("ood", "out-of-domain", "D-NET (Baidu)", 69.66, 57.81),
+        ("ood", "out-of-domain", "Delphi (Apple)", 68.52, 57.95),
+        ("ood", "out-of-domain", "FT_XLNet (HIT)", 68.01, 56.74),
+        ("ood", "out-of-domain", "HLTC-MRQA (HKUST)", 65.87, 53.99),
+    ],
+)
+def test_published_macro_figures(data, file, domain, system, f1, em):
+    """By the functions that ``evaluate`` groups and averages with, from each system's figures for six data sets."""
+    board = json.loads((data / "mrqa" / f"{file}-dev-results.json").read_text())["leaderboard"]
+    entries = [entry["scores"] for entry in board if entry["submission"]["description"] == system]
+    for measure, published in (("f1", f1), ("em", em)):
+        figures = {
+            official_name(name.removesuffix(f"_{measure}")): value
+            for name, value in entries[0].items()
+            if re.search(f"_{measure}$", name)
+        }
+        ((average, members),) = averages(list(figures)).items()
+        assert (average, len(members)) == (domain, 6)
+        assert published in (None, round(macro_average([figures[name] for name in members]), 2))
+
+
+def test_all_six_sets_are_the_published_average(write, predict, caplog):
+    caplog.set_level(logging.WARNING)
+    names = ["BioASQ", "DROP", "DuoRC.ParaphraseRC", "RACE", "RelationExtraction", "TextbookQA"]
+    for name in names:
+        write(f"in/{name}.jsonl.gz", line((name, ["x"])), packed=True)
+    found = evaluate(write("in/x.txt").parent, predict(dict.fromkeys(names[:3], "x") | dict.fromkeys(names[3:], "y")))
+    assert means(found)["out-of-domain F1"] == 50 and "all F1" not in means(found)
+    assert caplog.messages == []
