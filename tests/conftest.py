@@ -138,6 +138,16 @@ def openai_server() -> Iterator[Callable[..., Any]]:
         yield lambda reply: stack.enter_context(_service("openai_server").serving(reply))
 
 
+@pytest.fixture
+def file_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A server of files that knows ranges and faults (tests/services); no proxy stands before it."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    with _service("file_server").serving() as server:
+        yield server
+
+
 @pytest.fixture(scope="session")
 def make_generator() -> Callable[..., Any]:
     """Makes a real generator with random weights and saves it in a folder (tests/services/tiny_generators.py)."""
@@ -162,6 +172,43 @@ def tiny_generator(
         if kind not in folders:
             folders[kind] = str(tmp_path_factory.mktemp(kind))
             make_generator(kind, Path(folders[kind]))
+        return folders[kind]
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def tiny_readers() -> ModuleType:
+    """Readers in which no network is: their tokenizers, their likings (tests/services/tiny_readers.py)."""
+    return _service("tiny_readers")
+
+
+@pytest.fixture(scope="session")
+def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a reader of random weights: "Bert", "Roberta" ...; "Bert onnx" and "Bert int8" are exported."""
+    from convqa.errors import InputError
+    from convqa.models.torch_runtime import import_torch
+
+    try:
+        import_torch()
+    except InputError as error:
+        pytest.skip(str(error))
+    folders: dict[str, Path] = {}
+
+    def made(kind: str) -> Path:
+        if kind not in folders:
+            folder = tmp_path_factory.mktemp("reader") / "model"
+            if kind.endswith(" onnx"):
+                from convqa.models.export import export
+
+                export(str(made(kind.removesuffix(" onnx"))), folder)
+            elif kind.endswith(" int8"):
+                from convqa.models.quantize import quantize
+
+                quantize(str(made(kind.replace(" int8", " onnx"))), folder)
+            else:
+                _service("tiny_readers").make(kind, folder)
+            folders[kind] = folder
         return folders[kind]
 
     return made

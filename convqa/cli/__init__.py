@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def application() -> Typer:
     """The application with all its commands."""
-    from convqa.cli import ask, collections, evaluate, index, models, pipelines, run, train  # noqa: F401 - they register their commands
+    from convqa.cli import ask, collections, download, evaluate, index, models, mrqa_server, pipelines, run, train, view  # noqa: F401 - they register their commands
     from convqa.cli.app import app
 
     return app

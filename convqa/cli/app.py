@@ -39,6 +39,7 @@ _AFTERWARDS = {
         " Its passages are in the collection all, or not at all. Given again, the same command goes on with what a "
         "server has; --vectors without SOURCES goes on with vectors."
     ),
+    "download": " What has come is kept: the same command goes on from there.",
     "train": " What was learnt is kept: the same command goes on from there.",
 }
 """What an interrupted command leaves."""

@@ -1,0 +1,140 @@
+"""``convqa view``: contexts with their questions, the answers marked."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from convqa.cli.app import command
+from convqa.errors import InputError
+
+if TYPE_CHECKING:
+    from convqa.tasks.mrqa.contexts import Context, Question
+
+_STRUCTURE = re.compile(r"\s*\[(TLE|DOC|PAR)\]\s*")
+_AS = {"TLE": "\n# ", "DOC": "\n\n---\n", "PAR": "\n\n"}
+"""How the marks of MRQA's texts look: a title, the border of two documents, a paragraph."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Could do things to a terminal; line ends and tabs are not among them."""
+
+
+@command
+def view(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="MRQA's JSON lines, plain or gzip, or SQuAD-format JSON.")
+    ],
+    start: Annotated[int, typer.Option(min=1, help="The first context to show, counted from 1.")] = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many contexts to show.", show_default=False)] = None,
+    qid: Annotated[
+        list[str] | None, typer.Option("--qid", metavar="ID", help="Only this question; may be repeated.")
+    ] = None,
+) -> None:
+    """Show contexts with their questions; where answers stand is marked »so«[1], with the question's number.
+
+    On a terminal through $PAGER and in colour (unless NO_COLOR is set), else as plain text.
+    """
+    import click
+
+    from convqa.tasks.mrqa.files import read_contexts
+
+    colour = not os.environ.get("NO_COLOR")
+    numbered = islice(enumerate(read_contexts(file, aligned=False), 1), start - 1, None)
+    chosen = islice(_asking(numbered, qid), limit)
+    first = next(chosen, None)
+    if first is None:
+        asked = f"question {' or '.join(qid)} behind it" if qid else "context there"
+        raise InputError(f"{file}: --start {start}: there is no {asked}.")
+
+    def pages() -> Iterator[str]:
+        yield _header(file)
+        yield page(*first, colour)
+        for one in chosen:
+            yield "\n\n" + page(*one, colour)
+
+    click.echo_via_pager(pages(), color=None if colour else False)
+
+
+def page(number: int, context: Context, colour: bool = False) -> str:
+    """A context as it is shown: a heading, the text with its answers marked, the questions with their answers."""
+    title = f": {_plain(context.title)}" if context.title else ""
+    heading = f"===== Context {number}{title} ====="
+    text = "".join(_segment(text, asked, colour) for text, asked in segments(context)).strip("\n")
+    questions = [_question(place, question) for place, question in enumerate(context.questions, 1)]
+    return "\n\n".join([heading, text, *questions])
+
+
+def segments(context: Context) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The text, cut wherever an answer begins or ends; with each piece the numbers of the questions that it answers."""
+    places = [_united(question.spans) for question in context.questions]
+    borders = sorted({0, len(context.text), *(border for spans in places for span in spans for border in span)})
+    for start, end in pairwise(borders):
+        yield (
+            context.text[start:end],
+            tuple(n for n, spans in enumerate(places, 1) if any(s <= start and end <= e for s, e in spans)),
+        )
+
+
+def _united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans of one question; those that overlap are one."""
+    united: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if united and start < united[-1][1]:
+            united[-1] = united[-1][0], max(end, united[-1][1])
+        else:
+            united.append((start, end))
+    return united
+
+
+def _segment(text: str, asked: tuple[int, ...], colour: bool) -> str:
+    shown = _STRUCTURE.sub(lambda mark: _AS[mark[1]], _plain(text))
+    if not asked:
+        return shown
+    numbers = ",".join(map(str, asked))
+    if colour:  # line by line, as pagers forget it at a line's end
+        styled = (typer.style(line, fg="red", bold=True, underline=True) if line else "" for line in shown.split("\n"))
+        shown = "\n".join(styled)
+    return f"»{shown}«[{numbers}]"
+
+
+def _question(number: int, question: Question) -> str:
+    answers = " | ".join(dict.fromkeys(map(_plain, question.answers))) or "none: it cannot be answered"
+    nowhere = " (nowhere in the text)" if question.answers and not question.spans else ""
+    return f"[{number}] {_plain(question.text)}\n    id: {_plain(question.id)}\n    answers: {answers}{nowhere}"
+
+
+def _plain(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def _asking(contexts: Iterable[tuple[int, Context]], qids: list[str] | None) -> Iterator[tuple[int, Context]]:
+    """The contexts with only the questions of these ids, and without those that have none of them."""
+    from dataclasses import replace
+
+    for number, context in contexts:
+        kept = tuple(question for question in context.questions if qids is None or question.id in qids)
+        if kept or qids is None:
+            yield number, replace(context, questions=kept)
+
+
+def _header(path: Path) -> str:
+    """What the first line of an MRQA file says of the whole; "" where there is no header."""
+    import orjson
+
+    from convqa.tasks.mrqa.lines import read_start
+
+    line = read_start(path, "contexts", 10_000)[0].partition(b"\n")[0]
+    try:
+        found: Any = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return ""
+    header = found.get("header") if isinstance(found, dict) else None
+    if not isinstance(header, dict):
+        return ""
+    said = ", ".join(f"{_plain(str(key))} {_plain(str(value))}" for key, value in header.items())
+    return f"{path}: {said}\n\n"
