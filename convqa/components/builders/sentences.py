@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Annotated
 
 from haystack import component
@@ -20,9 +21,10 @@ _SAME = 0.7
 
 @component
 class Sentences(Builder):
-    """The best spans of a reading, in the order in which their passages were ranked and their texts run.
+    """The sentences of a reading's best spans, in the order in which their passages were ranked and their texts run.
 
-    A span that repeats one that was taken before is passed over. Without a reading (or with an empty one) the answer
+    A span is quoted with the whole sentences that it is part of. One that repeats what was taken before is passed over.
+    Without a reading (or with an empty one) the answer
     is the beginning of the best passage whose text is there.
 
     :param sentences: how many sentences an answer has at most.
@@ -33,8 +35,8 @@ class Sentences(Builder):
         self.sentences = sentences
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
-        spans = reading.spans if reading and reading.spans else tuple(_beginning(ranking, turn.language))
-        chosen = list(_apart(spans, self.sentences))
+        read = reading.spans if reading and reading.spans else tuple(_beginning(ranking, turn.language))
+        chosen = list(_apart(_whole(read, ranking, turn.language), self.sentences))
         if not chosen:
             return _nothing(ranking)
         place = {hit.id: index for index, hit in enumerate(ranking.hits)}
@@ -43,6 +45,17 @@ class Sentences(Builder):
             Sentence(" ".join(span.text.split()), (Citation(span.passage_id, span.start, span.end),)) for span in chosen
         )
         return Answer.of(said, turn.language, score=max(span.score for span in chosen))
+
+
+def _whole(spans: Iterable[Span], ranking: Ranking, language: str) -> Iterator[Span]:
+    """The same spans, grown to the sentences that they are part of where their passage's text is there."""
+    texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
+    for span in spans:
+        text = texts.get(span.passage_id, "")
+        touched = [one for one in sentences(text, language) if one[0] < span.end and one[1] > span.start]
+        start, end = (touched[0][0], touched[-1][1]) if touched else (span.start, span.end)
+        start, end = min(start, span.start), max(end, span.end)
+        yield replace(span, start=start, end=end, text=text[start:end]) if touched else span
 
 
 def _apart(spans: Iterable[Span], most: int) -> Iterator[Span]:

@@ -36,10 +36,10 @@ def test_best_spans_in_the_order_of_ranking_and_text():
 
 
 def test_white_space_of_a_quote_is_collapsed_in_the_answer_only():
-    answer = build(span(P, "London.\r\nShe  wrote notes.", 1.0))
-    assert answer.text == "London. She wrote notes."
+    answer = build(span(P, "Ada was born in London.\r\nShe  wrote notes.", 1.0))
+    assert answer.text == "Ada was born in London. She wrote notes."
     (citation,) = answer.sentences[0].citations
-    assert P.text[citation.start : citation.end] == "London.\r\nShe  wrote notes."
+    assert P.text[citation.start : citation.end] == "Ada was born in London.\r\nShe  wrote notes."
 
 
 def test_a_repeated_sentence_is_passed_over():
@@ -76,3 +76,16 @@ def test_nothing_to_say_gives_a_reason():
     bare = build(reading=False, ranking=Ranking((Hit("r", 1.0), Hit("e", 0.5, Passage("e", " ")))))
     assert (bare.kind, bare.nearest) == ("none", ("r", "e"))
     assert bare.reason == "no passage that was found has a text to quote"
+
+
+def test_a_span_is_quoted_with_the_whole_sentences_that_it_is_part_of():
+    answer = build(span(P, "born", 3.0), span(P, "notes. She", 2.0), span(P, "Ada", 1.0))
+    assert answer.sentences == (
+        Sentence("Ada was born in London.", (Citation("p", 0, 23),)),
+        Sentence("She wrote notes. She died in 1852.", (Citation("p", 25, 60),)),
+    )
+
+
+def test_a_span_of_a_passage_whose_text_is_not_there_stays_as_it_is():
+    answer = build(Span("r", 3, 9, "a span", 1.0))
+    assert answer.sentences == (Sentence("a span", (Citation("r", 3, 9),)),)
