@@ -58,7 +58,7 @@ def check_model(name: Name, json: Json = False, allow_download: AllowDownload = 
 
 @models("export")
 def export_model(name: Name, target: Target, allow_download: AllowDownload = False) -> None:  # noqa: ARG001
-    """Export an encoder or a scorer of pairs from torch to ONNX Runtime, in float32."""
+    """Export an encoder, a scorer of pairs or a reader from torch to ONNX Runtime, in float32."""
     from convqa.models.export import export
 
     start = time.perf_counter()

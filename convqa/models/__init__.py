@@ -6,18 +6,22 @@ from convqa.models.encoder import TextEncoder, load_encoder
 from convqa.models.generator import Generator, Written, load_generator
 from convqa.models.options import Options
 from convqa.models.pairs import PairScorer, load_pair_scorer
+from convqa.models.reader import PairReading, SpanReader, load_reader
 from convqa.models.resolver import Resolution, Resolver, load_resolver
 
 __all__ = [
     "Generator",
     "Options",
+    "PairReading",
     "PairScorer",
     "Resolution",
     "Resolver",
+    "SpanReader",
     "TextEncoder",
     "Written",
     "load_encoder",
     "load_generator",
     "load_pair_scorer",
+    "load_reader",
     "load_resolver",
 ]

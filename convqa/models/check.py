@@ -18,6 +18,8 @@ from convqa.models.folder import Manifest, ModelFolder
 from convqa.models.generator import load_generator
 from convqa.models.onnx_runtime import OnnxModel
 from convqa.models.pairs import load_pair_scorer
+from convqa.models.reader import HEADS, load_reader
+from convqa.models.reader import KIND as READER
 from convqa.models.resolver import KIND as RESOLVER
 from convqa.models.resolver import Resolver, load_resolver
 from convqa.models.resolver_input import Said
@@ -48,6 +50,10 @@ def check(name: str) -> dict[str, Any]:
         scorer = load_pair_scorer(name)
         pairs = [(text[:60], text) for text in sample_passages()]
         return found | {"max_tokens": scorer.max_tokens} | _run(scorer, scorer.score, pairs)
+    if kind == READER:
+        reader = load_reader(name)
+        asked = [("What is said of it?", text) for text in sample_passages()]
+        return found | {"max_tokens": reader.max_tokens} | _run(reader, lambda some: reader.read(some, 1), asked)
     if kind == "generator":
         generator = load_generator(name)
         prompts = [text[:200] for text in sample_passages()[:_PROMPTS]]
@@ -80,7 +86,7 @@ def compare(name: str, other: str) -> str:
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """encoder, pairs, generator, or the kind that a manifest names.
+    """encoder, pairs, reader, generator, or the kind that a manifest names.
 
     :raises InputError: if the folder's configuration cannot be read.
     """
@@ -90,6 +96,8 @@ def kind_of(folder: ModelFolder) -> str:
 
     config = load_config(folder)
     heads = config.architectures or []
+    if any(head.endswith(HEADS) for head in heads):
+        return READER
     if config.is_encoder_decoder or any(head.endswith(("CausalLM", "LMHeadModel")) for head in heads):
         return "generator"
     return "pairs" if any(head.endswith("ForSequenceClassification") for head in heads) else "encoder"

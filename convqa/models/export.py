@@ -11,6 +11,8 @@ from typing import Any
 from convqa.errors import InputError
 from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, check_target, licence_of, write_folder
 from convqa.models.options import Choice
+from convqa.models.reader import HEADS
+from convqa.models.reader import KIND as READER
 from convqa.models.source import find_model
 
 TORCH = Choice("torch", "cpu", "float32")
@@ -19,7 +21,7 @@ _EXAMPLE = (2, 16)
 
 
 def export(name: str, target: Path) -> None:
-    """Write the encoder or the scorer of pairs of that name as a float32 graph into a new folder.
+    """Write the encoder, the scorer of pairs or the reader of that name as a float32 graph into a new folder.
 
     :raises InputError: if there is no such model, if it cannot be exported, or if the target is there already.
     """
@@ -31,7 +33,7 @@ def export(name: str, target: Path) -> None:
     module, tokenizer, about = _module(folder)
     with tempfile.TemporaryDirectory() as aside:
         graph = Path(aside) / ONNX
-        to_onnx(module, module.inputs, [module.output], graph)
+        to_onnx(module, module.inputs, module.outputs, graph, per_token=about["kind"] == READER)
         licence, card = licence_of(folder.path), _card(folder, about["kind"])
         files = {ONNX: graph, TOKENIZER: tokenizer.inner.to_str().encode(), CARD: card.encode()}
         base = folder.path.name if Path(folder.name).expanduser().is_dir() else folder.name
@@ -87,6 +89,11 @@ def _module(folder: ModelFolder) -> tuple[Any, Any, dict[str, Any]]:
 
         scored, tokenizer = load_scored(folder, TORCH)
         return scored, tokenizer, {"kind": "pairs", "max_tokens": tokenizer.max_tokens}
+    if any(head.endswith(HEADS) for head in heads):
+        from convqa.models.torch_reader import load_spanned
+
+        spanned, tokenizer = load_spanned(folder, TORCH)
+        return spanned, tokenizer, {"kind": READER, "max_tokens": tokenizer.max_tokens}
     from convqa.models.torch_encoder import load_pooled
 
     module, tokenizer, made = load_pooled(folder, TORCH)

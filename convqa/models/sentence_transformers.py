@@ -81,10 +81,14 @@ def max_tokens(path: Path, config: Any) -> int:
     """How many tokens the model takes: the least of what its files say."""
     limits: list[float | None] = [_read(path / "sentence_bert_config.json", _Length).max_seq_length]
     limits.append(_read(path / "tokenizer_config.json", _TokenizersLength).model_max_length)
-    places = getattr(config, "max_position_embeddings", None)
-    if places:
-        limits.append(places - 2 if config.model_type in _OFFSET else places)
+    limits.append(places(config))
     return int(min([limit for limit in limits if limit and limit < 1_000_000] or [512]))
+
+
+def places(config: Any) -> int | None:
+    """How many tokens the model has positions for; None where they are not counted."""
+    found = getattr(config, "max_position_embeddings", None)
+    return found - 2 if found and config.model_type in _OFFSET else found
 
 
 def _pooling(path: Path) -> Pooling:

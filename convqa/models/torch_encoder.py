@@ -25,7 +25,7 @@ class Pooled(torch.nn.Module):  # type: ignore[name-defined,misc]
 
     inputs = ("input_ids", "attention_mask")
     """What the exported graph takes: a single text is of type 0, which the model assumes."""
-    output = "vectors"
+    outputs = ("vectors",)
 
     def __init__(self, trunk: Any, pooling: Pooling) -> None:
         super().__init__()

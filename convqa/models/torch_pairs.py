@@ -23,7 +23,7 @@ torch = torch_runtime.import_torch()
 class Scored(torch.nn.Module):  # type: ignore[name-defined,misc]
     """A classifier's answer as one number: its only one, or how much its second class exceeds its first."""
 
-    output = "scores"
+    outputs = ("scores",)
 
     def __init__(self, classifier: Any) -> None:
         super().__init__()

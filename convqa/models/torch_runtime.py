@@ -180,7 +180,14 @@ def _unloadable(folder: ModelFolder, what: str, error: Exception) -> InputError:
 
 
 def run_sorted(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> NDArray[np.float32]:
+    """:func:`rows` of one shape, as one array."""
+    return np.stack(rows(forward, sequences, pad, choice))
+
+
+def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> list[NDArray[np.float32]]:
     """The rows that a model makes of sequences, in their order; like lengths run together, under a budget of tokens.
+
+    A row that has an axis of tokens is as long there as the longest sequence of its batch.
 
     bfloat16 keeps 8 bits of a number, so that what a sequence is batched with shows in the third decimal. On a CPU
     such sequences run alone; on a GPU, where that would be slow, bfloat16 is only for whoever asks for it.
@@ -188,14 +195,12 @@ def run_sorted(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: 
     torch = import_torch()
     alone = choice.device == "cpu" and choice.precision == "bfloat16"
     budget = 0 if alone else BUDGET[choice.device]
-    rows: list[NDArray[np.float32] | None] = [None] * len(sequences)
+    found: dict[int, NDArray[np.float32]] = {}
     with torch.inference_mode():
         for places in batches([len(sequence) for sequence in sequences], budget):
             batch = _padded([sequences[place] for place in places], pad, choice.device)
-            made = forward(*batch).float().cpu().numpy()
-            for place, row in zip(places, made, strict=True):
-                rows[place] = row
-    return np.stack([row for row in rows if row is not None])
+            found.update(zip(places, forward(*batch).float().cpu().numpy(), strict=True))
+    return [found[place] for place in range(len(sequences))]
 
 
 def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:

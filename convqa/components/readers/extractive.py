@@ -1,0 +1,135 @@
+"""Spans that a model of extractive question answering finds in the top passages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Reader
+from convqa.components.encoding import ModelOptions
+from convqa.components.rankings import normalised
+from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
+from convqa.models import Options, SpanReader, load_reader
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+@component
+class Extractive(Reader):
+    """Let a model find the spans that answer the rewritten question; docs/reading.md says how.
+
+    A span's score is the calibrated probability that it is right, the null score that nothing in the passages answers;
+    1 where there is nothing to read. Spans of one turn never overlap.
+
+    :param model: a shipped reader, a folder or a Hugging Face name of a model for question answering.
+    :param passages: how many of the top passages are read; those without their text, or with a blank one, are passed
+        over.
+    :param top_k: spans of a turn at most. :param longest: tokens of a span at most.
+    :param interpolation: mu; a span's score is (1 - mu) x that of its passage in the ranking + mu x its probability,
+        the former brought to 0 to 1 over the passages read. None = the probability. (RALI at SCAI-QReCC-21: mu = .7.)
+    :param enough: a turn whose best span has this score reads no further; passages are read in the order of their
+        rank: the first, then two, four ... None = all are read, at once.
+    :param options: ``device``, ``precision`` and ``engine`` of the model.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        model: Annotated[str, Field(min_length=1)] = "reader",
+        passages: Annotated[int, Field(ge=1)] = 10,
+        top_k: Annotated[int, Field(ge=1)] = 20,
+        longest: Annotated[int, Field(ge=1)] = 30,
+        interpolation: Share | None = None,
+        enough: Share | None = None,
+        options: ModelOptions | None = None,
+    ) -> None:
+        self.model = model
+        self.passages = passages
+        self.top_k = top_k
+        self.longest = longest
+        self.interpolation = interpolation
+        self.enough = enough
+        self.options = options
+        self._reader: SpanReader | None = None
+
+    def warm_up(self) -> None:
+        self._loaded()
+
+    def identity(self) -> Mapping[str, str]:
+        return {"reader": self._loaded().identity}
+
+    def read_batch(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+    ) -> Sequence[Reading]:
+        tasks = [self._task(*row) for row in zip(rewrites, rankings, strict=True)]
+        for first, last in self._rounds():
+            self._read([task for task in tasks if not self._settled(task)], first, last)
+        return [self._reading(task) for task in tasks]
+
+    def _task(self, rewrite: Rewrite, ranking: Ranking) -> _Task:
+        question = rewrite.text.strip()
+        hits = [
+            hit
+            for hit in ranking.hits[: self.passages]
+            if question and hit.passage is not None and hit.passage.text.strip()
+        ]
+        passages = [hit.passage for hit in hits if hit.passage is not None]
+        return _Task(question, passages, normalised(Ranking(tuple(hits))))
+
+    def _rounds(self) -> Iterator[tuple[int, int]]:
+        """Which passages are read at a time, by rank."""
+        first, number = 0, self.passages if self.enough is None else 1
+        while first < self.passages:
+            yield first, first + number
+            first, number = first + number, 2 * number
+
+    def _read(self, tasks: Sequence[_Task], first: int, last: int) -> None:
+        """Read these passages of all turns together."""
+        reader = self._loaded()
+        rows = [(task, place) for task in tasks for place in range(first, min(last, len(task.passages)))]
+        pairs = [(task.question, task.passages[place].text) for task, place in rows]
+        for (task, place), made in zip(rows, reader.read(pairs, self.top_k, self.longest), strict=True):
+            task.margin = max(task.margin, made.margin)
+            for start, end, margin in made.spans:
+                score = self._score(reader.probability(margin), task.ranked[place])
+                task.found.append((-score, -margin, place, start, end))
+
+    def _score(self, probability: float, ranked: float) -> float:
+        if self.interpolation is None:
+            return probability
+        return (1 - self.interpolation) * ranked + self.interpolation * probability
+
+    def _settled(self, task: _Task) -> bool:
+        return self.enough is not None and any(-found[0] >= self.enough for found in task.found)
+
+    def _reading(self, task: _Task) -> Reading:
+        spans = []
+        for lost, _, place, start, end in sorted(task.found)[: self.top_k]:
+            passage = task.passages[place]
+            spans.append(Span(passage.id, start, end, passage.text[start:end], -lost))
+        return Reading(tuple(spans), self._loaded().null(task.margin))
+
+    def _loaded(self) -> SpanReader:
+        if self._reader is None:
+            self._reader = load_reader(self.model, Options(**(self.options or {})))
+        return self._reader
+
+
+@dataclass(slots=True)
+class _Task:
+    """What is to be read for a turn, and what was found.
+
+    ``ranked``: of each passage its score in the ranking, from 0 to 1; ``found``: score and margin with their signs
+    turned, so that the best comes first, the passage's place, start and end.
+    """
+
+    question: str
+    passages: list[Passage]
+    ranked: list[float]
+    margin: float = -math.inf
+    found: list[tuple[float, float, int, int, int]] = field(default_factory=list)

@@ -1,0 +1,51 @@
+"""The supervised baseline: it loads without its models, says which are missing, and runs with others."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.domain import Exchange, Passage, Turn, TurnId, Turns
+from convqa.errors import InputError
+from convqa.pipeline.load import load
+from convqa.stores import create_store
+
+PASSAGES = (
+    Passage("goethe", "Goethe wrote Faust. He was born in Frankfurt in 1749."),
+    Passage("faust", "Faust is a play in two parts. 👍🏽 The first one appeared in 1808."),
+)
+QUESTIONS = ("Who wrote Faust?", "When was he born?", "Zeppelin?", "")
+
+
+@pytest.fixture
+def collection(tmp_path):
+    url = str(tmp_path / "collection")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+        store.commit()
+    return url
+
+
+def test_it_loads_without_its_models_and_names_the_one_that_is_missing(collection):
+    pytest.importorskip("huggingface_hub")
+    pipeline = load("qrecc-supervised", collection, {})
+    with pytest.raises(InputError, match=r"castorini/t5-base-canard is not on this machine.*hf download"):
+        pipeline.warm_up()
+
+
+@pytest.mark.models
+def test_it_runs_with_models_that_are_named(collection, tiny_generator, tiny_reader):
+    settings = {
+        "rewriter.model": tiny_generator("t5"), "rewriter.most_tokens": 8, "reader.model": str(tiny_reader("Bert")),
+    }  # fmt: skip
+    pipeline = load("qrecc-supervised", collection, settings)
+    pipeline.warm_up()
+    turns = [
+        Turn(TurnId(1, place), question, tuple(Exchange(said, "Goethe.") for said in QUESTIONS[:place]))
+        for place, question in enumerate(QUESTIONS)
+    ]
+    made = pipeline.run(Turns(tuple(turns)))
+    texts = {passage.id: passage.text for passage in PASSAGES}
+    assert [answer.kind for answer in made.answers] == ["answer", "answer", "none", "none"]
+    for answer, reading in zip(made.answers, made.readings, strict=True):
+        assert all(texts[span.passage_id][span.start : span.end] == span.text for span in reading.spans)
+        assert answer.text == (" ".join(reading.spans[0].text.split()) if reading.spans else "")
