@@ -17,7 +17,7 @@ from convqa.errors import InputError
 
 @command
 def train(
-    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, rewriter or encoder.")],
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, rewriter, encoder or reader.")],
     config: Annotated[
         Path | None,
         typer.Argument(

@@ -10,11 +10,15 @@ import yaml
 import convqa
 from convqa.training.config import Settings
 from convqa.training.data import CANARD, OWN, QRECC_4K, QRECC_DEV
+from convqa.training.reading import NEW_WIKI, REDDIT, SQUAD2
 
 _DATA = {
     QRECC_DEV: "QReCC (Anantha et al. 2021; CC BY-SA 3.0), turns of the dev part, every other conversation",
     QRECC_4K: "QReCC (CC BY-SA 3.0), 4,000 turns of the training part",
     CANARD: "CANARD (Elgohary et al. 2019; CC BY-SA 4.0), training part",
+    SQUAD2: "SQuAD 2 (Rajpurkar et al. 2018; CC BY-SA 4.0), every other article of half of the dev part",
+    NEW_WIKI: "SQuADShifts, New Wikipedia (Miller et al. 2020; CC BY 4.0), most articles",
+    REDDIT: "SQuADShifts, Reddit (Miller et al. 2020; CC BY 4.0), most posts",
     OWN: "examples of the maker's own",
 }
 

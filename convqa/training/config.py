@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from convqa.errors import InputError, nearest
+from convqa.models.reader_input import MOST_TOKENS
 from convqa.places import shipped
 from convqa.training.data import CANARD, OWN, QRECC_4K, QRECC_DEV
 from convqa.validation import explain
@@ -18,6 +19,7 @@ Share = Annotated[float, Field(strict=False, ge=0, le=1)]
 # Not strict: YAML 1.1 reads 2e-4, without a point, as a string.
 Positive = Annotated[float, Field(strict=False, gt=0, allow_inf_nan=False)]
 SetName = Literal["qrecc-dev", "qrecc-4k", "canard", "own"]
+ReadingName = Literal["squad2", "new-wiki", "reddit", "own"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
 ALL_SETS: Sequence[SetName] = (QRECC_DEV, QRECC_4K, CANARD, OWN)  # type: ignore[assignment]
@@ -37,8 +39,7 @@ class Settings(BaseModel):
 
     ``base``: the model to start from, a folder or a Hugging Face name. ``epochs`` may be a part of one. ``rate``: the
     peak of the learning rate; ``warmup``: the part of all steps in which it rises. ``clip``: longest gradient.
-    ``checkpoint``: seconds between two. ``mix``: which examples; ``own``: files of one's own, relative to the data
-    folder. ``silent``: the part of the examples that lose the answers of their history.
+    ``checkpoint``: seconds between two. ``own``: files of one's own, relative to the data folder.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -55,8 +56,6 @@ class Settings(BaseModel):
     checkpoint: Positive = 120.0
     data: str | None = None
     own: list[str] = []
-    mix: list[Part] = Field(min_length=1)
-    silent: Share = 0.2
 
     @model_validator(mode="after")
     def _own_is_whole(self) -> Settings:
@@ -67,10 +66,20 @@ class Settings(BaseModel):
 
     def sets(self) -> set[str]:
         """The sets that take part."""
+        raise NotImplementedError
+
+
+class RewriteSettings(Settings):
+    """``mix``: which human rewrites; ``silent``: the part of the examples that lose the answers of their history."""
+
+    mix: list[Part] = Field(min_length=1)
+    silent: Share = 0.2
+
+    def sets(self) -> set[str]:
         return {name for part in self.mix for name in part.sets}
 
 
-class ResolverSettings(Settings):
+class ResolverSettings(RewriteSettings):
     """``head``: how many times faster the heads learn than the trunk. ``pattern``: conversations that a pattern of
     insertion needs to be learnt."""
 
@@ -79,7 +88,7 @@ class ResolverSettings(Settings):
     pattern: int = Field(8, ge=1)
 
 
-class EncoderSettings(Settings):
+class EncoderSettings(RewriteSettings):
     """``precision``: what torch may multiply in. ``plain``: plain texts for each 100 conversational ones, half of them
     questions and half passages, whose vectors shall stay as they are. ``passages``: a file of passages for these,
     relative to the data folder. ``longest``: tokens of a text in training, if the base takes as many."""
@@ -91,7 +100,7 @@ class EncoderSettings(Settings):
     longest: int = Field(192, ge=32, le=512)
 
 
-class RewriterSettings(Settings):
+class RewriterSettings(RewriteSettings):
     """``gguf``: the file of the folder ``base`` that holds the model, if it is a GGUF. ``longest``: tokens of a prompt.
     ``most_tokens``: of a rewrite. ``precision``: what torch may multiply in. ``frozen``: the embeddings stay as they
     are. ``validated``: how many examples are rewritten to validate; ``store``: precision of the weights that are
@@ -107,10 +116,38 @@ class RewriterSettings(Settings):
     store: Literal["float32", "bfloat16"] = "bfloat16"
 
 
+class ReadingPart(BaseModel):
+    """Sets of questions with their contexts, one after the other, so many times."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    sets: list[ReadingName] = Field(min_length=1)
+    times: int = Field(1, ge=1)
+
+
+class ReaderSettings(Settings):
+    """``head``: how many times faster the head learns than the trunk. ``precision``: what torch may multiply in.
+    ``each``: questions that are drawn from each file of ``own``; None: all. ``foreign``: for each 100 questions with an
+    answer, how many are asked of another context too, which has none. ``longest``: tokens of a window, if the base
+    takes as many."""
+
+    recipe: Literal["reader"]
+    head: Positive = 5.0
+    precision: Precision = "auto"
+    mix: list[ReadingPart] = Field(min_length=1)
+    each: int | None = Field(None, ge=1)
+    foreign: int = Field(20, ge=0, le=100)
+    longest: int = Field(MOST_TOKENS, ge=64, le=512)
+
+    def sets(self) -> set[str]:
+        return {name for part in self.mix for name in part.sets}
+
+
 RECIPES: Mapping[str, type[Settings]] = {
     "resolver": ResolverSettings,
     "rewriter": RewriterSettings,
     "encoder": EncoderSettings,
+    "reader": ReaderSettings,
 }
 """Recipe -> its settings; the recipe itself is ``convqa.training.NAME``."""
 

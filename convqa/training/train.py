@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from convqa.errors import InputError
 from convqa.files import whole_file
-from convqa.training.config import Settings
+from convqa.training.config import RewriteSettings, Settings
 from convqa.training.data import OWN, Split, read_own, split, with_own
 from convqa.training.rewrites import Example
 
@@ -85,7 +85,7 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
     return target, scores
 
 
-def gather(settings: Settings, data: Path | None) -> Split:
+def gather(settings: RewriteSettings, data: Path | None) -> Split:
     """The split that the settings name, from the data folder.
 
     :raises InputError: if no folder was named, or if it lacks files.
@@ -101,7 +101,7 @@ def gather(settings: Settings, data: Path | None) -> Split:
     return with_own(given, read_own(data / name for name in settings.own)) if settings.own else _needed(given)
 
 
-def mixed(settings: Settings, found: Split) -> list[Example]:
+def mixed(settings: RewriteSettings, found: Split) -> list[Example]:
     """The examples to train on, as often and in the order in which the settings name their sets.
 
     :raises InputError: if they are too few for the loop.

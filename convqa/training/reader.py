@@ -1,0 +1,279 @@
+"""The reader: where in a passage the answer to a question starts and ends, or that it has none, on a small trunk.
+
+As BERT's for SQuAD 2 (Devlin et al., NAACL 2019): two numbers for each token, and the first token stands for "no
+answer". A question may have several right answers: the loss is that of any of them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from convqa.files import log, whole_file
+from convqa.metrics.squad import exact_match, f1
+from convqa.models import PairReading, SpanReader, load_reader, torch_runtime
+from convqa.models.export import to_onnx
+from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, licence_of, write_folder
+from convqa.models.quantize import quantize_graph
+from convqa.models.reader import KIND, OUTPUTS, Calibration, probability
+from convqa.models.reader_input import PassageTokens, ReaderInput, Window
+from convqa.models.sentence_transformers import places
+from convqa.models.torch_reader import Spanned
+from convqa.models.torch_tokenizer import tokenizer_of
+from convqa.tasks.mrqa.contexts import Context, Question
+from convqa.training.base import trainable
+from convqa.training.calibration import logistic
+from convqa.training.card import card, name_of
+from convqa.training.config import ReaderSettings
+from convqa.training.loop import fit as learn
+from convqa.training.reading import Split, asked_elsewhere, split
+from convqa.training.rows import Row, Rows
+from convqa.training.tensors import padded
+from convqa.training.train import Bench, Scores, plan_of, summary
+
+_MOST_SPANS = 12
+_ROWS = "rows.bin"
+
+Measure = Callable[[str, str], float]
+
+_USE = """Finds in a passage the span that answers a question, or that none does
+(`convqa.components.readers.extractive`). English."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """``order``: the rows of an epoch, some more than once."""
+
+    settings: ReaderSettings
+    bench: Bench
+    base: ModelFolder
+    net: Any
+    tokenizer: Any
+    most: int
+    rows: Rows
+    order: Sequence[int]
+    found: Split
+
+
+def setup(settings: ReaderSettings, bench: Bench) -> Work:
+    """Windows of tokens with the places of their answers, on disk, and the untrained net."""
+    found = split(settings, bench.data)
+    base = trainable(settings.base)
+    config = torch_runtime.load_config(base)
+    most = min(settings.longest, places(config) or settings.longest)
+    tokenizer = tokenizer_of(base, config, most).inner
+    reading = ReaderInput(tokenizer, most)
+    rows = Rows(bench.folder / _ROWS)
+    made: dict[str, range] = {}
+    for name, contexts in found.training.items():
+        first = len(rows)
+        for row in _rows(reading, asked_elsewhere(contexts(), settings.foreign / 100, settings.seed), settings.seed):
+            rows.add(row)
+        made[name] = range(first, len(rows))
+    order = [place for part in settings.mix for _ in range(part.times) for name in part.sets for place in made[name]]
+    plan_of(settings).steps(len(order))
+    return Work(settings, bench, base, _net(base, config, bench, settings.seed), tokenizer, most, rows, order, found)
+
+
+def fit(work: Work) -> None:
+    """Lower the cross-entropy of the answers' first and last tokens."""
+    device = work.bench.device
+
+    def loss(places: Sequence[int]) -> Tensor:
+        rows = [work.rows[work.order[place]] for place in places]
+        ids = padded([row.ids for row in rows], 0, device)
+        mask = padded([[1] * len(row.ids) for row in rows], 0, device)
+        types = padded([[0] * row.typed + [1] * (len(row.ids) - row.typed) for row in rows], 0, device)
+        with torch.autocast(device, torch.bfloat16, enabled=work.bench.precision == "bfloat16"):
+            starts, ends = work.net(ids, mask, types)
+        return _loss(starts.float(), ends.float(), mask, [row.spans for row in rows])
+
+    head = [value for name, value in work.net.named_parameters() if "qa_outputs" in name]
+    trunk = [value for name, value in work.net.named_parameters() if "qa_outputs" not in name]
+    groups = [{"params": trunk, "factor": 1.0}, {"params": head, "factor": work.settings.head}]
+    lengths = [work.rows.lengths[place] for place in work.order]
+    learn(work.net, lengths, loss, plan_of(work.settings), work.bench.folder, groups, work.bench.progress)
+
+
+def validate(work: Work) -> Scores:
+    """How good the reader is as it is used, int8 on ONNX Runtime, beside its float32 graph, and how its margins become
+    probabilities (``calibration``), which is fitted on the sets that validate alone.
+    """
+    with tempfile.TemporaryDirectory(dir=work.bench.folder) as aside:
+        small, whole = Path(aside) / "model", Path(aside) / "whole"
+        _write(work, small, Calibration(), "")
+        _write(work, whole, Calibration(), "", precision="float32")
+        sure = calibrated(load_reader(str(small)), work.found.validation, work.settings.seed)
+        scores: Scores = {}
+        for name, reader in (("", load_reader(str(small))), (" float32", load_reader(str(whole)))):
+            for part, sets in (("validation", work.found.validation), ("report", work.found.reported)):
+                for which, contexts in sets.items():
+                    scores[f"{which} {part}{name}"] = score(reader, contexts, sure)
+    lines = {"answer": sure.answer, "null": sure.null}
+    numbers = {f"{name} {part}": lines[name][place] for name in lines for place, part in enumerate(("slope", "offset"))}
+    return scores | {"calibration": numbers}
+
+
+def export(work: Work, scores: Scores, target: Path) -> None:
+    """Write the folder that ``load_reader`` reads, int8 for ONNX Runtime, with a model card; and beside it, with
+    ``-torch`` behind its name, the same weights in float32 as transformers has them.
+    """
+    numbers = scores["calibration"]
+    answer, null = ((numbers[f"{name} slope"], numbers[f"{name} offset"]) for name in ("answer", "null"))
+    text = card("A reader", work.settings, summary(scores), _USE, licence_of(work.base.path))
+    _write(work, target, Calibration(answer=answer, null=null), text)
+    whole = target.with_name(f"{target.name}-torch")
+    work.net.answering.save_pretrained(whole)
+    work.tokenizer.save(str(whole / TOKENIZER))
+    with whole_file(whole / CARD) as file:
+        file.write(text.encode())
+    (work.bench.folder / _ROWS).unlink(missing_ok=True)
+
+
+def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: int) -> Calibration:
+    """How the margins of such questions become probabilities; each is also asked of a context that does not answer it.
+
+    ``answer``: the F1 that a passage's best span is to be expected to have; ``null``: the probability that a passage
+    whose best span has this margin does not answer.
+
+    A reader that prefers wrong spans to right ones, as one that has learnt nothing may, keeps the plain calibration.
+    """
+    asked = [one for contexts in sets.values() for one in asked_elsewhere(iter(contexts), 1.0, seed)]
+    made = reader.read([(question.text, text) for question, text in asked], 1)
+    seen = [(one, found) for one, found in zip(asked, made, strict=True) if found.spans]
+    margins = [found.margin for _, found in seen]
+    right = [_best(f1, question, _said(found, text)) if question.answers else 0.0 for (question, text), found in seen]
+    answer = logistic(margins, right)
+    null = logistic(margins, [float(not question.answers) for (question, _), _ in seen])
+    if answer[0] <= 0 or null[0] >= 0:
+        log.warning(
+            "the reader prefers wrong spans on the %d questions that validate: its scores are no probabilities. Train "
+            "longer (epochs), on more questions, or with another rate.", len(seen),
+        )  # fmt: skip
+        return Calibration()
+    return Calibration(answer=answer, null=null)
+
+
+def score(reader: SpanReader, contexts: Sequence[Context], sure: Calibration) -> dict[str, float]:
+    """Exact match and F1 (SQuAD 2) in per cent, and both apart for questions with an answer and without.
+
+    A question is taken to have no answer where its null probability is above a half. ``forced``: with the best span
+    whatever its margin, over questions that have an answer. ``always empty``: what no answer at all would get.
+    """
+    asked = [(question, context.text) for context in contexts for question in context.questions]
+    found = reader.read([(question.text, text) for question, text in asked], 1)
+    forced = [_said(one, text) for one, (_, text) in zip(found, asked, strict=True)]
+    chosen = [
+        "" if not one.spans or probability(one.margin, sure.null) > 0.5 else said
+        for one, said in zip(found, forced, strict=True)
+    ]
+    questions = [question for question, _ in asked]
+    answered = [place for place, question in enumerate(questions) if question.answers]
+    empty = [place for place, question in enumerate(questions) if not question.answers]
+
+    def mean(measure: Measure, said: Sequence[str], places: Sequence[int]) -> float:
+        return 100 * sum(_best(measure, questions[place], said[place]) for place in places) / len(places)
+
+    every = range(len(questions))
+    made = {"questions": len(questions), "EM": mean(exact_match, chosen, every), "F1": mean(f1, chosen, every)}
+    if answered:
+        made |= {"forced EM": mean(exact_match, forced, answered), "forced F1": mean(f1, forced, answered)}
+    if answered and empty:
+        made |= {"answerable F1": mean(f1, chosen, answered), "unanswerable F1": mean(f1, chosen, empty)}
+        made |= {"always empty": 100 * len(empty) / len(questions)}
+    return made
+
+
+def _said(found: PairReading, text: str) -> str:
+    return text[found.spans[0].start : found.spans[0].end] if found.spans else ""
+
+
+def _best(measure: Measure, question: Question, said: str) -> float:
+    return max(measure(answer, said) for answer in question.answers or ("",))
+
+
+def _write(
+    work: Work, folder: Path, sure: Calibration, text: str, precision: Literal["int8", "float32"] = "int8"
+) -> None:
+    with tempfile.TemporaryDirectory() as aside:
+        whole, small = Path(aside) / "whole.onnx", Path(aside) / ONNX
+        to_onnx(work.net.cpu(), work.net.inputs, OUTPUTS, whole, per_token=True)
+        work.net.to(work.bench.device)
+        if precision == "int8":
+            quantize_graph(whole, small)
+        about = {
+            "kind": KIND, "name": folder.name, "precision": precision, "max_tokens": work.most,
+            "base": name_of(work.settings.base), "licence": licence_of(work.base.path),
+            "settings": {"calibration": sure.model_dump(mode="json")},
+        }  # fmt: skip
+        graph = small if precision == "int8" else whole
+        write_folder(folder, about, {ONNX: graph, TOKENIZER: work.tokenizer.to_str().encode(), CARD: text.encode()})
+
+
+def _net(base: ModelFolder, config: Any, bench: Bench, seed: int) -> Spanned:
+    """The base's trunk under a fresh head."""
+    import transformers
+
+    trunk = torch_runtime.load_module(base, "AutoModel", "cpu", "float32")
+    torch.manual_seed(seed)
+    if hasattr(config, "attention_probs_dropout_prob"):
+        # Half of the time of a step on a CPU would go into random numbers for it.
+        config.attention_probs_dropout_prob = 0.0
+    model: Any = transformers.AutoModelForQuestionAnswering.from_config(config)
+    model.base_model.load_state_dict(trunk.state_dict(), strict=False)
+    net: Spanned = Spanned(model).to(bench.device)
+    return net
+
+
+def _rows(reading: ReaderInput, asked: Iterator[tuple[Question, str]], seed: int) -> Iterator[Row]:
+    """A window with an answer for each question that has one, and some without; one window for each that has none."""
+    chance = Random(seed)
+    text, passage = "", PassageTokens([], [], [])
+    for question, context in asked:
+        if context != text or not passage.ids:
+            text, passage = context, reading.passage(context)
+        windows = list(reading.windows(reading.question(question.text), passage))
+        targets = [_targets(question.spans, passage, window) for window in windows]
+        with_answer = [place for place, found in enumerate(targets) if found]
+        without = [place for place, found in enumerate(targets) if not found]
+        chosen = [chance.choice(with_answer)] if with_answer else []
+        # An answer that stands in no window whole teaches nothing; what has none at all, that there is none.
+        if without and (not question.answers or (with_answer and chance.random() < 0.5)):
+            chosen.append(chance.choice(without))
+        for place in chosen:
+            tokens = windows[place].tokens
+            typed = tokens.types.index(1) if 1 in tokens.types else len(tokens)
+            yield Row(tokens.ids, typed, targets[place] or [(0, 0)])
+
+
+def _targets(spans: Sequence[tuple[int, int]], passage: PassageTokens, window: Window) -> list[tuple[int, int]]:
+    """First and last token, in the sequence, of every answer that is whole in the window."""
+    starts, ends = [start for start, _ in passage.offsets], [end for _, end in passage.offsets]
+    shift = window.at - window.first
+    found = []
+    for start, end in dict.fromkeys(spans):
+        first, last = bisect_right(ends, start), bisect_left(starts, end) - 1
+        if window.first <= first <= last < window.last:
+            found.append((first + shift, last + shift))
+    return list(dict.fromkeys(found))[:_MOST_SPANS]
+
+
+def _loss(starts: Tensor, ends: Tensor, mask: Tensor, spans: Sequence[Sequence[tuple[int, int]]]) -> Tensor:
+    """-log of the probability of all right answers together, the mean over the batch."""
+    nothing = torch.finfo(starts.dtype).min
+    starts = functional.log_softmax(starts.masked_fill(mask == 0, nothing), -1)
+    ends = functional.log_softmax(ends.masked_fill(mask == 0, nothing), -1)
+    first = padded([[start for start, _ in some] for some in spans], 0, str(starts.device))
+    last = padded([[end for _, end in some] for some in spans], 0, str(starts.device))
+    real = padded([[1] * len(some) for some in spans], 0, str(starts.device))
+    both = starts.gather(1, first) + ends.gather(1, last)
+    return -torch.logsumexp(both.masked_fill(real == 0, nothing), 1).mean()
