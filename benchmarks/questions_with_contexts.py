@@ -1,0 +1,69 @@
+"""What the benchmarks of extractive reading ask: the sets at hand, and of each only what trained no reader.
+
+The shipped reader trained on parts of three of them (convqa/training/reading.py); the parts that are reported on are
+disjoint from those by article, post or sentence. Of xquad.en, paragraphs that stand in what trained are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from convqa.components.retrievers.given import Given
+from convqa.domain import Passage, Query, Turn, TurnId
+from convqa.metrics.squad import exact_match, f1
+from convqa.tasks.mrqa.contexts import Context, Question
+from convqa.tasks.mrqa.files import read_contexts
+from convqa.tasks.mrqa.squad import read_squad
+from convqa.training.config import ReaderSettings, load
+from convqa.training.reading import FILES, Split, split
+
+FOREIGN = {
+    "xquad.en": "squad-format/xquad.en.json",
+    "xquad.de": "squad-format/xquad.de.json",
+    "xquad.zh": "squad-format/xquad.zh.json",
+    "jsquad (ja)": "squad-format/jsquad-valid-v1.3.json",
+    "poquad (pl)": "squad-format/poquad-sample.json",
+    "NewsQA sample": "mrqa/NewsQA_sample.jsonl",
+}
+
+
+def written(data: Path) -> Split:
+    """The split of the shipped reader."""
+    settings = load("reader")
+    assert isinstance(settings, ReaderSettings)
+    return split(settings, data)
+
+
+def reported(data: Path) -> dict[str, list[Context]]:
+    """Name -> contexts that trained nothing and on which nothing was chosen."""
+    found: dict[str, list[Context]] = {f"{name}, report": some for name, some in written(data).reported.items()}
+    trained = {context.text for file in FILES.values() for context in read_squad(data / file)}
+    trained -= {context.text for some in found.values() for context in some}
+    for name, file in FOREIGN.items():
+        contexts = list(read_contexts(data / file))
+        found[name] = [one for one in contexts if one.text not in trained] if name == "xquad.en" else contexts
+    return found
+
+
+def asked(contexts: Sequence[Context]) -> list[tuple[Question, Context]]:
+    """Every question with its context."""
+    return [(question, context) for context in contexts for question in context.questions]
+
+
+def ranked(question: Question, passages: Sequence[Passage], top_k: int) -> list[Passage]:
+    """The best of these passages for a question, by BM25."""
+    turn = Turn(TurnId(question.id, 1), question.text, passages=tuple(passages))
+    [ranking] = Given(top_k=top_k).search([turn], [Query(question.text)])
+    return [hit.passage for hit in ranking.hits if hit.passage is not None]
+
+
+def best(measure: Callable[[str, str], float], question: Question, said: str) -> float:
+    """A measure of SQuAD's, the maximum over the accepted answers; "" is right where there is none."""
+    return max(measure(answer, said) for answer in question.answers or ("",))
+
+
+def em_and_f1(questions: Sequence[Question], said: Sequence[str]) -> tuple[list[float], list[float]]:
+    """In per cent, question by question."""
+    rows = list(zip(questions, said, strict=True))
+    return [100 * best(exact_match, *row) for row in rows], [100 * best(f1, *row) for row in rows]
