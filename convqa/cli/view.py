@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 from pathlib import Path
@@ -17,7 +20,7 @@ from convqa.errors import InputError
 if TYPE_CHECKING:
     from convqa.tasks.mrqa.contexts import Context, Question
 
-_STRUCTURE = re.compile(r"\s*\[(TLE|DOC|PAR)\]\s*")
+_STRUCTURE = re.compile(r"(?:(?<!\s)\s+)?\[(TLE|DOC|PAR)\]\s*")  # begins at a run's first blank: time is linear
 _AS = {"TLE": "\n# ", "DOC": "\n\n---\n", "PAR": "\n\n"}
 """How the marks of MRQA's texts look: a title, the border of two documents, a paragraph."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -43,6 +46,8 @@ def view(
 
     from convqa.tasks.mrqa.files import read_contexts
 
+    if isinstance(sys.stdout, io.TextIOWrapper):  # where this is not UTF-8, what cannot be written is a question mark
+        sys.stdout.reconfigure(errors="replace")
     colour = not os.environ.get("NO_COLOR")
     numbered = islice(enumerate(read_contexts(file, aligned=False), 1), start - 1, None)
     chosen = islice(_asking(numbered, qid), limit)
@@ -128,7 +133,7 @@ def _header(path: Path) -> str:
 
     from convqa.tasks.mrqa.lines import read_start
 
-    line = read_start(path, "contexts", 10_000)[0].partition(b"\n")[0]
+    line = read_start(path, "contexts", 10_000)[0].removeprefix(BOM_UTF8).partition(b"\n")[0]
     try:
         found: Any = orjson.loads(line)
     except orjson.JSONDecodeError:

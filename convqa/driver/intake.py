@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -38,7 +38,8 @@ class Intake:
             with _errors_in(folder):
                 self._file.flush()
         except BaseException:
-            self._file.close()
+            with suppress(OSError):  # closing writes what is left: the first error is the one to tell
+                self._file.close()
             raise
         self.digest = digest.hexdigest()
 

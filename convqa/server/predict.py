@@ -27,10 +27,12 @@ from convqa.errors import ConvqaError, InputError
 from convqa.files import mend, to_json_bytes
 from convqa.qa import QA
 from convqa.server.mrqa import answer_context
+from convqa.validation import shorten
 
 MOST_BYTES = 64 * 2**20
 """Of a request. The task's contexts have at most 800 tokens, some 50 kB with all that comes with them."""
 _PIECE = 2**20
+_MOST_DIGITS = 19
 
 log = logging.getLogger("convqa")
 
@@ -89,8 +91,8 @@ class PredictServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
 def _mistakes(host: str, port: int) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+    except (OSError, UnicodeError) as error:  # the latter: what can be no name of a host
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(
             f"{host}, port {port}: cannot be listened to ({reason}); choose another port or --host, 0 for a free port."
         ) from error
@@ -139,9 +141,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         """The request's body. One that is refused is read all the same: only then does a client read our reply."""
         found = self.headers.get("Content-Length", "")
-        if not (found.isascii() and found.isdigit()):
+        if not (found.isascii() and found.isdigit() and len(found) < _MOST_DIGITS):
             self.close_connection = True
-            raise _Refused(HTTPStatus.LENGTH_REQUIRED, f"Content-Length: found {found!r}; wanted a number of bytes.")
+            raise _Refused(
+                HTTPStatus.LENGTH_REQUIRED, f"Content-Length: found {shorten(found)}; wanted a number of bytes."
+            )
         length, read, pieces = int(found), 0, []
         while read < length:
             piece = self.rfile.read(min(length - read, _PIECE))

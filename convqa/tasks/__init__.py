@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from collections.abc import Sequence
 from functools import cache
@@ -51,6 +52,8 @@ def find_task(name: str, path: Path) -> Task:
         return _named(name)
     if not path.exists():
         raise InputError(f"{path}: no such file or directory; wanted the input of a task, such as questions.json.")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path}: cannot be read (permission denied); wanted the input of a task.")
     found = [task for task in known.values() if task.matches(path)]
     if found:
         return _only(found, f"{path}: looks like the input of")

@@ -32,8 +32,17 @@ class _Interrupted(Exception):
 
 
 def http_client() -> httpx.Client:
-    """What files are fetched with; to be closed. Proxies and certificates are those that the environment names."""
-    return httpx.Client(follow_redirects=True, timeout=httpx.Timeout(30.0))
+    """What files are fetched with; to be closed. Proxies and certificates are those that the environment names.
+
+    :raises InputError: if these cannot be used.
+    """
+    try:
+        return httpx.Client(follow_redirects=True, timeout=httpx.Timeout(30.0))
+    except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+        raise InputError(
+            "the proxy or the certificates that the environment names (ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, "
+            f"SSL_CERT_FILE, SSL_CERT_DIR) cannot be used: {reason_of(error).rstrip('.')}. Correct or unset them."
+        ) from error
 
 
 @contextmanager
@@ -71,6 +80,8 @@ def fetch(
     :raises StorageFull: if it cannot be written.
     """
     target, part = folder / wanted.file, folder / f"{wanted.file}.part"
+    if target.is_dir():
+        raise WorkError(f"{target}: is a folder; wanted the file {wanted.url}. Choose another folder, or remove it.")
     if target.exists():
         if (found := md5(target)) != wanted.md5:
             raise WorkError(
@@ -137,7 +148,7 @@ def _transfer(client: httpx.Client, url: str, part: Path, progress: Progress | N
         if response.status_code != httpx.codes.PARTIAL_CONTENT:
             start = 0  # a server that knows no ranges sends all of it
         elif not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
-            part.unlink()
+            part.unlink(missing_ok=True)
             raise _Interrupted("the server sends another part than was asked for")
         length = response.headers.get("Content-Length", "")
         total = start + int(length) if length.isdigit() else 0

@@ -9,6 +9,7 @@ import pty
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import given
@@ -166,3 +167,16 @@ def test_the_pieces_are_the_text_and_cover_each_answer(text, drawn):
 def test_colour_stays_within_a_line():
     styled = page(1, Context("one\n\ntwo", (Question("q", "?", ("one\n\ntwo",), ((0, 8),)),)), colour=True)
     assert "»\x1b[31m\x1b[1m\x1b[4mone\x1b[0m\n\n\x1b[31m\x1b[1m\x1b[4mtwo\x1b[0m«[1]" in styled
+
+
+def test_many_blanks_take_no_longer_than_other_letters():
+    start = time.perf_counter()
+    assert page(1, Context("a" + " " * 200_000 + "b [PAR] [DOC] c", ())).endswith("b\n\n\n\n---\nc")
+    assert time.perf_counter() - start < 10
+
+
+def test_what_the_output_cannot_hold_is_a_question_mark(file):
+    file.write_text(json.dumps({"context": "梅雨 – Faust", "qas": []}), encoding="utf-8")
+    command = [sys.executable, "-m", "convqa", "view", str(file)]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, check=False)
+    assert (done.returncode, done.stderr) == (0, b"") and b"?? ? Faust" in done.stdout

@@ -91,7 +91,8 @@ def test_other_methods_and_paths(server):
 
 
 def test_a_body_without_or_with_a_wrong_length(server, line):
-    for header in ("", "Content-Length: -1\r\n", "Content-Length: x\r\n", "Transfer-Encoding: chunked\r\n"):
+    endless = f"Content-Length: {'9' * 5000}\r\n"
+    for header in ("", endless, "Content-Length: -1\r\n", "Content-Length: x\r\n", "Transfer-Encoding: chunked\r\n"):
         with socket.create_connection(server.server_address, timeout=30) as raw:
             raw.sendall(f"POST / HTTP/1.1\r\n{header}\r\n".encode())
             assert b" 411 " in raw.makefile("rb").readline()
@@ -166,9 +167,10 @@ def test_a_port_that_another_takes_meanwhile(qa):
             late.listen(qa)
 
 
-def test_a_host_that_is_none():
-    with pytest.raises(InputError, match=r"no-such-host\.invalid, port 0"):
-        PredictServer("no-such-host.invalid", 0)
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b"])
+def test_a_host_that_is_none(host):
+    with pytest.raises(InputError, match=f"{host}, port 0: cannot be listened to"):
+        PredictServer(host, 0)
 
 
 def test_ipv6(qa, line):

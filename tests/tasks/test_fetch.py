@@ -110,6 +110,25 @@ def test_another_file_that_is_there_is_left_alone(fetch, wanted, tmp_path, file_
     assert (tmp_path / "A.gz").read_bytes() == b"mine" and file_server.asked == []
 
 
+def test_a_folder_of_its_name_is_left_alone(fetch, wanted, tmp_path, file_server):
+    (tmp_path / "A.gz").mkdir()
+    with pytest.raises(WorkError, match=r"A\.gz: is a folder; wanted the file http"):
+        fetch(wanted, tmp_path)
+    assert file_server.asked == []
+
+
+def test_a_part_that_nobody_asked_for(fetch, wanted, tmp_path, file_server):
+    file_server.faults = ["other range"]
+    assert fetch(wanted, tmp_path, pause=0) == "fetched"
+
+
+@pytest.mark.parametrize(("name", "value"), [("ALL_PROXY", "gopher://x:1"), ("SSL_CERT_FILE", "/no/such/file")])
+def test_an_environment_that_cannot_be_used(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match=r"the environment names .*SSL_CERT_FILE.* cannot be used: .*unset them\."):
+        http_client()
+
+
 def test_redirects_are_followed(fetch, wanted, tmp_path, file_server):
     file_server.faults = ["move"]
     assert fetch(wanted, tmp_path) == "fetched"

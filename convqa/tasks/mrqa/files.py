@@ -18,7 +18,8 @@ Form = Literal["mrqa", "squad"]
 WANTED = f"{official.WANTED}, or {squad.WANTED}"
 
 _LOOKED_AT = 2**20
-_FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(\w+)"\s*:')
+_FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"([^"\\]*)"\s*:')
+_DATA, _PARAGRAPHS = re.compile(rb'"data"\s*:'), re.compile(rb'"paragraphs"\s*:')  # keys: answers may say such words
 
 
 def read_contexts(path: Path, lenient: Lenient | None = None, aligned: bool = True) -> Iterator[Context]:
@@ -45,10 +46,11 @@ def form_of(path: Path) -> tuple[Form | None, bool]:
     first = _FIRST_KEY.match(start)
     if first is None:
         return None, packed
-    if b'"data"' in start and b'"paragraphs"' in start:
+    if _DATA.search(start) and _PARAGRAPHS.search(start):
         return "squad", packed
-    line = start[first.start(1) - 1 :].partition(b"\n")[0]
-    is_mrqa = first.group(1) == b"header" or (b'"context"' in line and b'"qas"' in line)
+    line, end, _ = start[first.start(1) - 1 :].partition(b"\n")
+    goes_on = not end and len(start) == _LOOKED_AT  # a context so long that its questions are further on
+    is_mrqa = first.group(1) == b"header" or (b'"context"' in line and (b'"qas"' in line or goes_on))
     return ("mrqa" if is_mrqa else None), packed
 
 

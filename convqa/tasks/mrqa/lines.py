@@ -11,6 +11,7 @@ from typing import IO, cast
 from convqa.errors import InputError
 
 _GZIP = b"\x1f\x8b"
+_DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError)
 
 
 def read_lines(path: Path, wanted: str) -> Iterator[tuple[int, bytes]]:
@@ -26,7 +27,7 @@ def read_lines(path: Path, wanted: str) -> Iterator[tuple[int, bytes]]:
                 yield number, line
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; wanted {wanted}.") from None
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+    except _DAMAGED as error:
         raise InputError(f"{path}: behind line {number}: the gzip is damaged ({error}). Copy the file again.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); wanted {wanted}.") from None
@@ -35,15 +36,31 @@ def read_lines(path: Path, wanted: str) -> Iterator[tuple[int, bytes]]:
 def read_start(path: Path, wanted: str, size: int) -> tuple[bytes, bool]:
     """The first ``size`` bytes of what a file holds, and whether it is gzip.
 
-    :raises InputError: as ``read_lines`` does.
+    Of gzip that is damaged further on, what comes before that: whoever reads all of it says where.
+
+    :raises InputError: as ``read_lines`` does; also for what is no file but a pipe, which can be read only once.
     """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"{path}: is no file that can be read twice (a pipe?); save it, and give the file's path.")
         with path.open("rb") as raw:
             packed = raw.peek(2)[:2] == _GZIP
-            return (gzip.GzipFile(fileobj=raw) if packed else raw).read(size), packed
+            return (_unpacked(raw, size) if packed else raw.read(size)), packed
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; wanted {wanted}.") from None
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+    except _DAMAGED as error:
         raise InputError(f"{path}: the gzip is damaged ({error}). Copy the file again.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); wanted {wanted}.") from None
+
+
+def _unpacked(raw: IO[bytes], size: int) -> bytes:
+    """The first ``size`` bytes in a gzip, fewer where it is damaged further on."""
+    stream, data = gzip.GzipFile(fileobj=raw), bytearray()
+    try:
+        while len(data) < size and (piece := stream.read1(size - len(data))):
+            data += piece
+    except _DAMAGED:
+        if not data:
+            raise
+    return bytes(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import orjson
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.tasks.mrqa.files import WANTED, form_of
+from convqa.tasks.mrqa.files import WANTED, form_of, read_contexts
 from convqa.tasks.mrqa.lines import read_start
 from convqa.text.analysis import analyzer
 
@@ -29,6 +30,9 @@ OUT_OF_DOMAIN = (
 """The six of the development data, and the six that only the hidden test had."""
 _OTHERWISE = {"TriviaQA-web": "TriviaQA", "NaturalQuestionsShort": "NaturalQuestions", "DuoRC.ParaphraseRC": "DuoRC"}
 """What releases and result files call some of them."""
+
+AVERAGES = ("in-domain", "out-of-domain", "all")
+"""What macro averages are called; a set of that name has its file's name instead."""
 
 _HEADER = 2**16
 
@@ -55,6 +59,7 @@ def data_sets(path: Path) -> list[DataSet]:
         raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; wanted files with {WANTED}.")
     named: dict[str, Path] = {}
     for one in found:
+        _check_beginning(one.path)
         other = named.setdefault(one.name, one.path)
         if other != one.path:
             raise InputError(
@@ -63,21 +68,37 @@ def data_sets(path: Path) -> list[DataSet]:
     return found
 
 
+def _check_beginning(file: Path) -> None:
+    """Refuse a folder for a file that is something else, with the words of the reader that it would have."""
+    if form_of(file)[0] is not None:
+        return
+    try:
+        next(read_contexts(file, aligned=False), None)
+    except InputError as error:
+        raise InputError(f"{error} Take the file out of {file.parent}, or give the others one by one.") from None
+
+
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder that may be data sets, by name."""
-    return sorted(
-        path
-        for path in folder.iterdir()
-        if path.is_file() and path.name.endswith(SUFFIXES) and not path.name.startswith(".")
-    )
+    """The files of a folder that may be data sets, by name.
+
+    :raises InputError: if the folder cannot be read.
+    """
+    try:
+        return sorted(
+            path
+            for path in folder.iterdir()
+            if path.is_file() and path.name.endswith(SUFFIXES) and not path.name.startswith(".")
+        )
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror}); wanted a folder that can.") from None
 
 
 def is_data_set(path: Path) -> bool:
-    """Whether a file begins as one of the two formats does."""
+    """Whether a file begins as one of the two formats does; of a pipe, which is refused, its reader says more."""
     try:
         return form_of(path)[0] is not None
     except InputError:
-        return False
+        return path.is_fifo()
 
 
 def domain_of(name: str) -> Domain:
@@ -100,13 +121,15 @@ def _data_set(file: Path) -> DataSet:
     stem = next((file.name.removesuffix(end) for end in SUFFIXES if file.name.endswith(end)), file.name)
     names = [official_name(name) for name in (*_name_in_header(file), stem)]
     name = next((name for name in names if domain_of(name)), names[0])
+    if name in AVERAGES:
+        name = file.name
     return DataSet(file, name, domain_of(name), _language(stem))
 
 
 def _name_in_header(file: Path) -> list[str]:
     start, _ = read_start(file, WANTED, _HEADER)
     try:
-        header: Any = orjson.loads(start.partition(b"\n")[0])["header"]["dataset"]
+        header: Any = orjson.loads(start.removeprefix(BOM_UTF8).partition(b"\n")[0])["header"]["dataset"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return []
     return [header] if isinstance(header, str) and header else []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import pytest
 
 from convqa.errors import InputError
+from convqa.tasks import find_task
 from convqa.tasks.mrqa import MRQA
 from convqa.tasks.mrqa.files import form_of, read_contexts
 from convqa.tasks.mrqa.sets import data_sets
@@ -48,13 +51,17 @@ def test_every_set_in_squads_format(data, name, contexts, questions, unanswerabl
         (json.dumps(LINE), "mrqa"),
         (json.dumps(HEADER) + "\n" + json.dumps(LINE), "mrqa"),
         ("\ufeff\n " + json.dumps({"id": 1, **LINE}), "mrqa"),
+        (json.dumps({**LINE, "said": ["data", "paragraphs"]}), "mrqa"),
+        (json.dumps({"context": "c" * 2**20, "qas": []}), "mrqa"),
         (json.dumps(SQUAD), "squad"),
+        (json.dumps({"my-version": "1", **SQUAD}), "squad"),
         (json.dumps(SQUAD, indent=4), "squad"),
         ("\ufeff" + json.dumps({"by": "me", **SQUAD}, indent=1), "squad"),
         ("", None),
         ("[]", None),
         ('[{"Conversation_no": 1, "Turn_no": 1, "Question": "context qas"}]', None),
         ('{"id": "p1", "contents": "text"}\n', None),
+        ('{"context": "text"}', None),
         ('{"q1": "an answer"}', None),
         ('{"version": "1.0", "data": 3}', None),
         ('{"title": "t", "paragraphs": []}', None),
@@ -99,6 +106,21 @@ def test_squad_in_gzip_is_refused_by_name(write):
         list(read_contexts(write("x.json.gz", SQUAD, packed=True)))
 
 
+def test_gzip_that_is_cut_off_is_a_data_set_all_the_same(write):
+    path = write("x.jsonl.gz", LINE, packed=True)
+    path.write_bytes(path.read_bytes()[:-9])
+    assert form_of(path) == ("mrqa", True) and MRQA().matches(path)
+    with pytest.raises(InputError, match=r"x\.jsonl\.gz: behind line \d: the gzip is damaged"):
+        list(read_contexts(path))
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "x.jsonl")
+    with pytest.raises(InputError, match=r"x\.jsonl: is no file that can be read twice"):
+        form_of(tmp_path / "x.jsonl")
+    assert MRQA().matches(tmp_path / "x.jsonl")  # so that this is what a command says of it
+
+
 # --- data sets ----------------------------------------------------------------------------------------------------
 
 
@@ -127,6 +149,40 @@ def test_a_file_is_in_the_language_of_its_name_if_that_can_be_analysed(data, nam
     (only,) = data_sets(data / "squad-format" / name)
     assert only.language == language
     assert next(MRQA().read(only.path)).turns[0].language == language
+
+
+def test_a_header_behind_a_mark_of_byte_order_names_its_set(write):
+    (only,) = data_sets(
+        write("x.jsonl", "\ufeff".encode() + json.dumps({"header": {"dataset": "RACE"}}).encode(), LINE)
+    )
+    assert only.name == "RACE"
+
+
+@pytest.mark.parametrize("name", ["all", "in-domain", "out-of-domain"])
+def test_a_set_is_not_called_as_an_average_is(write, name):
+    (only,) = data_sets(write(f"{name}.jsonl", LINE))
+    assert only.name == f"{name}.jsonl"
+
+
+def test_another_file_in_a_folder_is_said_before_anything_is_read(write, tmp_path):
+    write("in/a.jsonl", LINE)
+    write("in/package.json", {"name": "x"})
+    with pytest.raises(InputError, match=r"package\.json: wanted SQuAD-format.*Take the file out of .*in, or give"):
+        next(MRQA().read(tmp_path / "in"))
+
+
+def test_what_may_not_be_read(write, monkeypatch):
+    folder = write("in/a.jsonl", LINE).parent
+
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(type(folder), "iterdir", refuse)  # nothing is closed to root, who may run this
+    with pytest.raises(InputError, match=r"in: cannot be read \(Permission denied\)"):
+        MRQA().matches(folder)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(InputError, match=r"a\.jsonl: cannot be read \(permission denied\)"):
+        find_task("auto", folder / "a.jsonl")
 
 
 def test_folders_that_cannot_be_read_as_sets(write, tmp_path):

@@ -208,6 +208,14 @@ def test_macro_averages_count_each_set_the_same(folder, predict, caplog):
     assert "mine: none of the shared task's sets" in caplog.text
 
 
+def test_a_set_that_is_called_as_an_average_keeps_its_figures(write, predict):
+    write("in/all.jsonl", line(("k", ["k"])))
+    folder = write("in/x.jsonl", line(("b", ["b"]))).parent
+    found = evaluate(folder, predict({"k": "k", "b": "z"}))
+    assert means(found)["all.jsonl F1"] == 100 and means(found)["all F1"] == 50
+    assert json.loads(official_text(found))["all.jsonl_f1"] == 100
+
+
 def test_one_set_of_a_folder_scores_as_alone(folder, predict):
     run = predict({"k": "k", "c": "x"})
     together, alone = evaluate(folder, run), evaluate(folder / "SQuAD.jsonl", run)
