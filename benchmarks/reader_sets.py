@@ -3,8 +3,8 @@
     python benchmarks/reader_sets.py [--model reader] [--sets ...] [--limit N] [--data ../shared/data]
 
 EM and F1 are SQuAD 2's, in per cent, with 95 % intervals (questions are drawn). "best span": of the questions that have
-an answer, with the best span whatever its probability. "decided": of all questions, with no answer where the null
-probability is above a half. One passage a question: its own. The last table is the calibration on the first set: mean
+an answer, with the best span whatever its score. "decided": of all questions, with no answer where the null score is
+above the best span's score. One passage a question: its own. The last table is the calibration on the first set: mean
 F1 of the best span by its score, and the share that has no answer by the null score.
 """
 
@@ -43,7 +43,10 @@ def row(name: str, reader: SpanReader, cases: list[tuple[Question, Context]]) ->
             zip(made, cases, strict=True)]  # fmt: skip
     answerable = [place for place, question in enumerate(questions) if question.answers]
     forced = em_and_f1([questions[place] for place in answerable], [said[place] for place in answerable])
-    decided = ["" if reader.null(found.margin) > 0.5 else text for found, text in zip(made, said, strict=True)]
+    decided = [
+        "" if reader.null(found.margin) > reader.probability(found.margin) else text
+        for found, text in zip(made, said, strict=True)
+    ]
     em, f = em_and_f1(questions, decided)
     empty = [place for place, question in enumerate(questions) if not question.answers]
     parts = [cell([f[place] for place in some]) if empty else "-" for some in (answerable, empty)]

@@ -166,14 +166,15 @@ def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: 
 def score(reader: SpanReader, contexts: Sequence[Context], sure: Calibration) -> dict[str, float]:
     """Exact match and F1 (SQuAD 2) in per cent, and both apart for questions with an answer and without.
 
-    A question is taken to have no answer where its null probability is above a half. ``forced``: with the best span
-    whatever its margin, over questions that have an answer. ``always empty``: what no answer at all would get.
+    A question is taken to have no answer where that is likelier than the F1 that its best span is to be expected to
+    have. ``forced``: with the best span whatever its margin, over questions that have an answer. ``always empty``: what
+    no answer at all would get.
     """
     asked = [(question, context.text) for context in contexts for question in context.questions]
     found = reader.read([(question.text, text) for question, text in asked], 1)
     forced = [_said(one, text) for one, (_, text) in zip(found, asked, strict=True)]
     chosen = [
-        "" if not one.spans or probability(one.margin, sure.null) > 0.5 else said
+        said if one.spans and probability(one.margin, sure.answer) >= probability(one.margin, sure.null) else ""
         for one, said in zip(found, forced, strict=True)
     ]
     questions = [question for question, _ in asked]

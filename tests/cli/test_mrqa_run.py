@@ -35,7 +35,7 @@ def input(tmp_path):
 
 
 def test_from_file_to_score(call, input, tmp_path):
-    code, out, err = call("run", input, tmp_path / "run")
+    code, out, err = call("run", input, tmp_path / "run", "--set", "reader.type=sentences")
     assert (code, err) == (0, "") and "3 turns of 3 conversations" in out and "1 unanswered" in out
     answers = json.loads((tmp_path / "run" / "predictions.json").read_text())
     assert answers == {"a": "Goethe wrote Faust.", "b": "Schiller lived in Weimar.", "c": ""}
