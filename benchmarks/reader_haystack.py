@@ -1,8 +1,9 @@
 """The reader beside Haystack's TransformersExtractiveReader with the same weights: pairs/s, memory, EM and F1.
 
-    python benchmarks/reader_haystack.py TORCH_FOLDER [INT8_FOLDER] [--questions 200] [--data ../shared/data]
+    python benchmarks/reader_haystack.py TORCH_FOLDER FLOAT32_FOLDER [INT8_FOLDER] [--questions 200]
 
-TORCH_FOLDER: a reader as transformers has it (``convqa train reader`` writes it beside the int8 one). Questions with an
+TORCH_FOLDER: a reader as transformers has it (``convqa train reader`` writes it beside the int8 one); FLOAT32_FOLDER:
+what ``convqa models export`` makes of it. Questions with an
 answer of the reported half of squad2, each with its own paragraph and the nine others that BM25 ranks first, in the
 order of the ranking; both read all ten and give the best span. Each way runs in a process of its own, for each half of
 the questions in turn, so that what else the machine does hits all alike; memory is the peak over that after loading.
@@ -96,6 +97,7 @@ def work(way: str, folder: str, some: list[Case]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("torch_folder")
+    parser.add_argument("float32_folder")
     parser.add_argument("int8_folder", nargs="?", default="reader")
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
@@ -110,7 +112,8 @@ def main() -> None:
     ways = {
         "haystack, float32": ("haystack", options.torch_folder),
         "convqa, torch float32": ("float32", options.torch_folder),
-        "convqa, int8": ("int8", options.int8_folder),
+        "convqa, ONNX Runtime float32": ("float32", options.float32_folder),
+        "convqa, ONNX Runtime int8": ("int8", options.int8_folder),
     }
     made: dict[str, list[dict[str, Any]]] = {name: [] for name in ways}
     for first, last in ((0, half), (half, len(found))):

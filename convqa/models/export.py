@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from convqa.errors import InputError
+from convqa.errors import InputError, reason_of
 from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, check_target, licence_of, write_folder
 from convqa.models.options import Choice
 from convqa.models.reader import HEADS
@@ -33,7 +33,12 @@ def export(name: str, target: Path) -> None:
     module, tokenizer, about = _module(folder)
     with tempfile.TemporaryDirectory() as aside:
         graph = Path(aside) / ONNX
-        to_onnx(module, module.inputs, module.outputs, graph, per_token=about["kind"] == READER)
+        try:
+            to_onnx(module, module.inputs, module.outputs, graph, per_token=about["kind"] == READER)
+        except Exception as error:  # whatever models and exporter raise
+            raise InputError(
+                f"{folder.path}: cannot be made a graph ({reason_of(error)}). Use it as it is, on torch."
+            ) from error
         licence, card = licence_of(folder.path), _card(folder, about["kind"])
         files = {ONNX: graph, TOKENIZER: tokenizer.inner.to_str().encode(), CARD: card.encode()}
         base = folder.path.name if Path(folder.name).expanduser().is_dir() else folder.name

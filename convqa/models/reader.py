@@ -119,7 +119,8 @@ class SpanReader:
         for pair, parts in groupby(self._scored(ordered), key=lambda scored: scored[0].pair):
             band: Band | None = None
             for part, logits in parts:
-                band = band or Band(part.passage, longest)
+                # No span is longer than a window.
+                band = band or Band(part.passage, min(longest, self.max_tokens))
                 window = part.window
                 starts, ends = logits[:, window.at : window.at + window.last - window.first]
                 band.add(window.first, starts, ends, float(logits[:, 0].sum()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ MOST_QUESTION = 64
 
 _MARKS = re.compile(r"\[(?:TLE|DOC|PAR)\]")
 """MRQA's marks of title, document and paragraph: structure, not text."""
+
+_MARKS_OF_ONE = 30
+"""Combining marks that a letter has at most (Unicode's Stream-Safe Text Format, UAX 15); longer runs cost too much."""
 
 _PIECE = 40
 """Characters before the end of a question beyond which none of its last tokens begins."""
@@ -87,7 +91,8 @@ class ReaderInput:
         """The tokens of a question, its end if they are too many."""
         most = min(MOST_QUESTION, self._room // 2)
         # Long texts are cut before they are tokenised.
-        ids: list[int] = self._tokenizer.encode(mend(text[-most * _PIECE :])[0], add_special_tokens=False).ids
+        end = mend(text.rstrip()[-most * _PIECE :])[0]
+        ids: list[int] = self._tokenizer.encode(end, add_special_tokens=False).ids
         return ids[-most:]
 
     def passage(self, text: str) -> PassageTokens:
@@ -96,11 +101,7 @@ class ReaderInput:
         seen = _MARKS.sub(lambda match: " " * len(match[0]), text) if marks else text
         encoding = self._tokenizer.encode(mend(seen)[0], add_special_tokens=False)
         offsets = _fitted(encoding.offsets, seen)
-        sections, passed = [], 0
-        for start, _ in offsets:
-            while passed < len(marks) and marks[passed] <= start:
-                passed += 1
-            sections.append(passed)
+        sections = [bisect_right(marks, start) for start, _ in offsets] if marks else [0] * len(offsets)
         return PassageTokens(encoding.ids, offsets, sections)
 
     def windows(self, question: list[int], passage: PassageTokens) -> Iterator[Window]:
@@ -117,10 +118,13 @@ class ReaderInput:
 
 
 def _fitted(offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
-    """The offsets without white space at their ends, and with the combining marks behind them that no token has.
+    """The offsets without white space at their ends, and with whole letters: with the combining marks of their last
+    one, whether no token has them or the next, and from the letter on that their first mark belongs to.
 
-    >>> _fitted([(0, 4), (6, 7)], "cafe\\u0301 x"), _fitted([(0, 3), (3, 5)], " a \\tb")
-    ([(0, 5), (6, 7)], [(1, 2), (4, 5)])
+    >>> _fitted([(0, 4), (6, 7)], "cafe\\u0301 x"), _fitted([(0, 4), (4, 5)], "cafe\\u0301")
+    ([(0, 5), (6, 7)], [(0, 5), (3, 5)])
+    >>> _fitted([(0, 3), (3, 5)], " a \\tb")
+    [(1, 2), (4, 5)]
     """
     fitted = []
     for start, end in offsets:
@@ -129,10 +133,18 @@ def _fitted(offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, in
         while start < end and text[end - 1].isspace():
             end -= 1
         fitted.append((start, end))
-    if not text.isascii():
-        following = [start for start, _ in offsets[1:]] + [len(text)]
-        for place, (start, end) in enumerate(fitted):
-            while start < end < following[place] and unicodedata.category(text[end]).startswith("M"):
-                end += 1
-            fitted[place] = start, end
-    return fitted
+    return fitted if text.isascii() else [_whole(start, end, text) for start, end in fitted]
+
+
+def _whole(start: int, end: int, text: str) -> tuple[int, int]:
+    if start < end:
+        first, last = max(0, start - _MARKS_OF_ONE), min(len(text), end + _MARKS_OF_ONE)
+        while start > first and _is_mark(text[start]) and not text[start - 1].isspace():
+            start -= 1
+        while end < last and _is_mark(text[end]):
+            end += 1
+    return start, end
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M")

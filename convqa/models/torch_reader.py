@@ -20,6 +20,8 @@ from convqa.models.torch_tokenizer import tokenizer_of
 
 torch = torch_runtime.import_torch()
 
+_ALWAYS_TWO = {"bart", "mbart", "led", "plbart", "mvp"}
+
 
 class Spanned(torch.nn.Module):  # type: ignore[name-defined,misc]
     """A model's logits of starts and of ends."""
@@ -66,9 +68,11 @@ def load_spanned(folder: ModelFolder, choice: Choice) -> tuple[Spanned, Tokenize
     """
     config = torch_runtime.load_config(folder)
     heads = config.architectures or []
-    if not any(head.endswith(HEADS) for head in heads) or config.num_labels != 2:
+    # Heads of BART's family have two outputs, whatever their configuration says.
+    labels = 2 if config.model_type in _ALWAYS_TWO else config.num_labels
+    if not any(head.endswith(HEADS) for head in heads) or labels != 2:
         raise InputError(
-            f"{folder.path}: {', '.join(heads) or config.model_type} with {config.num_labels} labels finds no spans; "
+            f"{folder.path}: {', '.join(heads) or config.model_type} with {labels} labels finds no spans; "
             "wanted a model for extractive question answering, whose two are start and end."
         )
     torch_runtime.check_family(folder, config)

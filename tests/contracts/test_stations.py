@@ -117,7 +117,7 @@ def members():
     return sorted(found, key=str)
 
 
-NEED_TORCH = (".generate", ".cross_encoder", ".extractive")
+NEED_TORCH = (".generate", ".cross_encoder")
 
 
 def of_station(*stations):
@@ -164,10 +164,6 @@ def ready(member):
 
 def needed(cls, request):
     """What members need that has no default: a model, or others in them."""
-    if cls.__module__.endswith(".extractive"):
-        # On torch a result would depend on its batch-mates in the seventh decimal.
-        pytest.importorskip("onnx")
-        return {"model": str(request.getfixturevalue("tiny_reader")("Bert onnx"))}
     if cls.__module__.endswith(".generate"):
         return {"model": request.getfixturevalue("tiny_generator")("t5"), "most_tokens": 8}
     return {"rewriter": "expansion", "rewriters": ["expansion", "concatenate"]} if cls.station == "rewriter" else {}

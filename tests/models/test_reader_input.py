@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import time
+import unicodedata
 from functools import cache
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.normalizers import Replace
+from tokenizers.processors import TemplateProcessing
 
 from convqa.models.reader_input import LEAST_TOKENS, MOST_QUESTION, OVERLAP, ReaderInput
 
@@ -45,6 +48,17 @@ def test_a_sequence_is_what_the_tokenizer_makes_of_a_pair(tiny_readers, kind):
     assert set(window.tokens.types[window.at :]) == ({1} if kind == "words" else {0})
 
 
+def test_types_of_special_tokens_are_the_tokenizers_own(tiny_readers):
+    inner = tiny_readers.tokenizer("words")
+    # As Funnel's.
+    inner.post_processor = TemplateProcessing(
+        single="[CLS]:2 $A [SEP]", pair="[CLS]:2 $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    input = ReaderInput(inner, 64)
+    (window,) = input.windows(input.question("Who?"), input.passage("Goethe."))
+    assert window.tokens.types == inner.encode("Who?", "Goethe.").type_ids and window.tokens.types[0] == 2
+
+
 @pytest.mark.parametrize("number", [0, 1, 200, 239, 240, 241, 400, 5000])
 def test_windows_cover_the_passage_overlap_and_keep_their_length(reading, number):
     input = reading("shipped", 256)
@@ -71,6 +85,11 @@ def test_of_a_long_question_the_end_is_kept_and_the_passage_has_room(reading):
     # The stock reader lets a question of 180 tokens stand in 42 windows of 1,000 words.
     assert len(windows) == 5
     assert all(window.tokens.ids[1 : 1 + MOST_QUESTION] == question for window in windows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_white_space_behind_a_question_hides_nothing_of_it(reading, kind):
+    assert reading(kind).question("Who?" + " \n" * 5000) == reading(kind).question("Who?") != []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -118,6 +137,21 @@ def test_tokens_that_split_a_character_have_all_of_it(reading):
     text = "a 👍 b"
     found = reading("bytes").passage(text)
     assert len(found.ids) > 5 and {one for one in texts(found, text) if one} == {"a", "👍", "b"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", ["the cafe\u0301 x", "نُصَّ", "हिन्दी में"])
+def test_no_token_is_part_of_a_letter_with_its_marks(reading, kind, text):
+    for start, end in reading(kind).passage(text).offsets:
+        ends = text[start : start + 1] + text[end : end + 1]
+        assert start == end or not any(unicodedata.category(one).startswith("M") for one in ends)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_letter_with_very_many_marks_costs_little(reading, kind):
+    start = time.process_time()
+    found = reading(kind).passage("e" + "\u0301" * 20_000 + " x")
+    assert found.offsets[-1] == (20_002, 20_003) and time.process_time() - start < 10
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -99,11 +99,17 @@ def that_likes(inner: Any, words: Mapping[str, float], **options: Any) -> Any:
 def make(family: str, folder: Path, places: int = 64, seed: int = 3) -> Path:
     """Save a model for question answering with its tokenizer, whose logits differ clearly from token to token.
 
-    :param family: "Bert", "Roberta", "XLMRoberta", "DebertaV2", "DistilBert" or "Electra".
+    :param family: "Bert", "Roberta", "XLMRoberta", "DebertaV2", "DistilBert", "Electra", "Bart" or "Longformer".
     """
     import transformers
 
-    kind = {"Roberta": "bytes", "XLMRoberta": "pieces", "DebertaV2": "pieces"}.get(family, "words")
+    kind = {
+        "Roberta": "bytes",
+        "Bart": "bytes",
+        "Longformer": "bytes",
+        "XLMRoberta": "pieces",
+        "DebertaV2": "pieces",
+    }.get(family, "words")
     inner = tokenizer(kind)
     special = {"words": ("[PAD]", "[CLS]", "[SEP]", "[UNK]")}.get(kind, ("<pad>", "<s>", "</s>", "<unk>"))
     transformers.PreTrainedTokenizerFast(
@@ -113,6 +119,11 @@ def make(family: str, folder: Path, places: int = 64, seed: int = 3) -> Path:
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
     if family == "DistilBert":
         sizes = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32}
+    if family == "Bart":
+        sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+                 "decoder_attention_heads": 2, "decoder_start_token_id": 2, "init_std": 0.5}  # fmt: skip
+    if family == "Longformer":
+        sizes |= {"attention_window": 16, "sep_token_id": 2}
     if family in {"Bert", "Electra"}:
         sizes["type_vocab_size"] = 2
     config = getattr(transformers, f"{family}Config")(

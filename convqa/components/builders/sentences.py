@@ -23,9 +23,9 @@ _SAME = 0.7
 class Sentences(Builder):
     """The sentences of a reading's best spans, in the order in which their passages were ranked and their texts run.
 
-    A span is quoted with the whole sentences that it is part of. One that repeats what was taken before is passed over.
-    Without a reading (or with an empty one) the answer
-    is the beginning of the best passage whose text is there.
+    A span is quoted with the whole sentences that it is part of. One that repeats what was taken before, or would quote
+    some of it again, is passed over. Without a reading (or with an empty one) the answer is the beginning of the best
+    passage whose text is there.
 
     :param sentences: how many sentences an answer has at most.
     """
@@ -59,16 +59,22 @@ def _whole(spans: Iterable[Span], ranking: Ranking, language: str) -> Iterator[S
 
 
 def _apart(spans: Iterable[Span], most: int) -> Iterator[Span]:
-    """The first ``most`` spans that do not repeat one another."""
-    taken: list[frozenset[str]] = []
+    """The first ``most`` spans that neither share characters nor repeat one another."""
+    taken: list[tuple[Span, frozenset[str]]] = []
     for span in spans:
         said = frozenset(words(span.text))
-        if any(len(said & other) > _SAME * min(len(said), len(other)) for other in taken):
+        if any(
+            _overlap(span, other) or len(said & known) > _SAME * min(len(said), len(known)) for other, known in taken
+        ):
             continue
-        taken.append(said)
+        taken.append((span, said))
         yield span
         if len(taken) == most:
             return
+
+
+def _overlap(one: Span, two: Span) -> bool:
+    return one.passage_id == two.passage_id and one.start < two.end and two.start < one.end
 
 
 def _beginning(ranking: Ranking, language: str) -> Iterator[Span]:

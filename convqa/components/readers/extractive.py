@@ -18,6 +18,9 @@ from convqa.models import Options, SpanReader, load_reader
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
+AT_ONCE = 4096
+"""Pairs of a question and a passage that the model is given at a time: what is found in them is in memory at once."""
+
 
 @component
 class Extractive(Reader):
@@ -28,7 +31,7 @@ class Extractive(Reader):
 
     :param model: a shipped reader, a folder or a Hugging Face name of a model for question answering.
     :param passages: how many of the top passages are read; those without their text, or with a blank one, are passed
-        over.
+        over. A retriever gives its first ``texts`` (20) hits their text: for more, set that too.
     :param top_k: spans of a turn at most. :param longest: tokens of a span at most.
     :param interpolation: mu; a span's score is (1 - mu) x that of its passage in the ranking + mu x its probability,
         the former brought to 0 to 1 over the passages read. None = the probability. (RALI at SCAI-QReCC-21: mu = .7.)
@@ -89,15 +92,18 @@ class Extractive(Reader):
             first, number = first + number, 2 * number
 
     def _read(self, tasks: Sequence[_Task], first: int, last: int) -> None:
-        """Read these passages of all turns together."""
+        """Read these passages of all turns together, and keep the best that was found."""
         reader = self._loaded()
         rows = [(task, place) for task in tasks for place in range(first, min(last, len(task.passages)))]
-        pairs = [(task.question, task.passages[place].text) for task, place in rows]
-        for (task, place), made in zip(rows, reader.read(pairs, self.top_k, self.longest), strict=True):
-            task.margin = max(task.margin, made.margin)
-            for start, end, margin in made.spans:
-                score = self._score(reader.probability(margin), task.ranked[place])
-                task.found.append((-score, -margin, place, start, end))
+        for begin in range(0, len(rows), AT_ONCE):
+            some = rows[begin : begin + AT_ONCE]
+            pairs = [(task.question, task.passages[place].text) for task, place in some]
+            for (task, place), made in zip(some, reader.read(pairs, self.top_k, self.longest), strict=True):
+                task.margin = max(task.margin, made.margin)
+                for start, end, margin in made.spans:
+                    score = self._score(reader.probability(margin), task.ranked[place])
+                    task.found.append((-score, -margin, place, start, end))
+                task.found = sorted(task.found)[: self.top_k]
 
     def _score(self, probability: float, ranked: float) -> float:
         if self.interpolation is None:
@@ -105,11 +111,11 @@ class Extractive(Reader):
         return (1 - self.interpolation) * ranked + self.interpolation * probability
 
     def _settled(self, task: _Task) -> bool:
-        return self.enough is not None and any(-found[0] >= self.enough for found in task.found)
+        return self.enough is not None and bool(task.found) and -task.found[0][0] >= self.enough
 
     def _reading(self, task: _Task) -> Reading:
         spans = []
-        for lost, _, place, start, end in sorted(task.found)[: self.top_k]:
+        for lost, _, place, start, end in task.found:
             passage = task.passages[place]
             spans.append(Span(passage.id, start, end, passage.text[start:end], -lost))
         return Reading(tuple(spans), self._loaded().null(task.margin))
@@ -124,8 +130,8 @@ class Extractive(Reader):
 class _Task:
     """What is to be read for a turn, and what was found.
 
-    ``ranked``: of each passage its score in the ranking, from 0 to 1; ``found``: score and margin with their signs
-    turned, so that the best comes first, the passage's place, start and end.
+    ``ranked``: of each passage its score in the ranking, from 0 to 1; ``found``: the best spans so far, each with its
+    score and its margin with their signs turned, so that the best comes first, its passage's place, start and end.
     """
 
     question: str

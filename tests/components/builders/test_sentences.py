@@ -86,6 +86,14 @@ def test_a_span_is_quoted_with_the_whole_sentences_that_it_is_part_of():
     )
 
 
+def test_no_sentence_is_quoted_twice():
+    spans = (span(P, "London.\r\nShe", 3.0), span(P, "notes. She", 2.0), span(Q, "Babbage", 1.0))
+    assert build(*spans).text == "Ada was born in London. She wrote notes. Babbage built engines."
+    waves = Passage("w", "👍🏽 👋🏽")
+    answer = build(span(waves, "👍🏽", 2.0), span(waves, "👋🏽", 1.0), ranking=Ranking((Hit("w", 1.0, waves),)))
+    assert answer.text == waves.text
+
+
 def test_a_span_of_a_passage_whose_text_is_not_there_stays_as_it_is():
     answer = build(Span("r", 3, 9, "a span", 1.0))
     assert answer.sentences == (Sentence("a span", (Citation("r", 3, 9),)),)
