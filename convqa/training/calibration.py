@@ -30,6 +30,6 @@ def logistic(scores: Sequence[float], wanted: Sequence[float]) -> tuple[float, f
         value.backward()  # type: ignore[no-untyped-call,unused-ignore]
         return value
 
-    search.step(loss)
+    search.step(loss)  # type: ignore[no-untyped-call,unused-ignore]
     slope, offset = line.tolist()
     return slope, offset

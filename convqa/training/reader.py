@@ -229,7 +229,8 @@ def _net(base: ModelFolder, config: Any, bench: Bench, seed: int) -> Spanned:
     if hasattr(config, "attention_probs_dropout_prob"):
         # Half of the time of a step on a CPU would go into random numbers for it.
         config.attention_probs_dropout_prob = 0.0
-    model: Any = transformers.AutoModelForQuestionAnswering.from_config(config)
+    auto: Any = transformers.AutoModelForQuestionAnswering
+    model: Any = auto.from_config(config)
     model.base_model.load_state_dict(trunk.state_dict(), strict=False)
     net: Spanned = Spanned(model).to(bench.device)
     return net
