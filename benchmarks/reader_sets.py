@@ -44,7 +44,7 @@ def row(name: str, reader: SpanReader, cases: list[tuple[Question, Context]]) ->
     answerable = [place for place, question in enumerate(questions) if question.answers]
     forced = em_and_f1([questions[place] for place in answerable], [said[place] for place in answerable])
     decided = [
-        "" if reader.null(found.margin) > reader.probability(found.margin) else text
+        "" if reader.null(found.margin) > reader.expected(found.margin) else text
         for found, text in zip(made, said, strict=True)
     ]
     em, f = em_and_f1(questions, decided)
@@ -57,7 +57,7 @@ def row(name: str, reader: SpanReader, cases: list[tuple[Question, Context]]) ->
 
 def curve(reader: SpanReader, cases: list[tuple[Question, Context]], made: list[PairReading]) -> None:
     """Means by bins of the scores."""
-    spans = [(reader.probability(found.margin), question, context.text[slice(*found.spans[0][:2])])
+    spans = [(reader.expected(found.margin), question, context.text[slice(*found.spans[0][:2])])
              for found, (question, context) in zip(made, cases, strict=True) if found.spans]  # fmt: skip
     scored = [(score, best) for (score, _, _), best in zip(spans, em_and_f1(*_columns(spans))[1], strict=True)]
     scored = [(score, best / 100 if question.answers else 0.0) for (score, best), (_, question, _) in

@@ -17,8 +17,17 @@ import typer
 import convqa
 from convqa.errors import ConvqaError, RunError
 
+
+class _Alphabetical(typer.core.TyperGroup):
+    """Commands by name: as they register themselves, their order is that of their modules' imports."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx))
+
+
 app = typer.Typer(
     name="convqa",
+    cls=_Alphabetical,
     help="Conversational question answering over a collection of passages, with cited answers.",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -39,10 +39,10 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Calibration(BaseModel):
-    """Margins to probabilities: sigmoid(slope x margin + offset), each as (slope, offset).
+    """Margins to scores between 0 and 1: sigmoid(slope x margin + offset), each as (slope, offset).
 
-    ``answer``: that a span is right, which grows with its margin; ``null``: that nothing answers, which falls as the
-    best margin grows.
+    ``answer``: the F1 to expect of a span, which grows with its margin; ``null``: the probability that nothing answers,
+    which falls as the best margin grows.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -130,12 +130,12 @@ class SpanReader:
                 made[pair] = PairReading(tuple(spans[:most]), spans[0].margin)
         return [made[pair] for pair in pairs]
 
-    def probability(self, margin: float) -> float:
-        """That a span of this margin is right."""
+    def expected(self, margin: float) -> float:
+        """The F1 to expect of a span of this margin."""
         return probability(margin, self.calibration.answer)
 
     def null(self, margin: float) -> float:
-        """That nothing answers, where the best span over all passages has this margin; 1 for -infinity."""
+        """How likely nothing answers, where the best span over all passages has this margin; 1 for -infinity."""
         return probability(margin, self.calibration.null)
 
     def _scored(self, pairs: Iterable[Pair]) -> Iterator[tuple[_Part, NDArray[np.float32]]]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from convqa.errors import InputError
+from convqa.files import read_yaml
 from convqa.places import shipped
 from convqa.text.analysis import analyzer
 from convqa.validation import explain, names_secret
@@ -89,14 +89,7 @@ def shipped_names() -> list[str]:
 
 
 def _read(path: Path) -> Address:
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"collection file {path} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"collection file {path} is not UTF-8: {error}.") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"collection file {path} is not YAML: {' '.join(str(error).split())}.") from error
+    data = read_yaml(path, "collection file")
     if not isinstance(data, dict):
         raise InputError(
             f"collection file {path}: found {'nothing' if data is None else type(data).__name__}. {_WANTED}"

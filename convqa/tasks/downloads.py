@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from convqa.errors import InputError, nearest
+from convqa.files import read_yaml
 from convqa.places import shipped
 from convqa.validation import explain
 
@@ -70,14 +70,7 @@ def _read(what: str) -> dict[str, dict[str, _Record]]:
     if not what.endswith(_SUFFIXES) and what not in (names := shipped_names()):
         raise InputError(f"{what}: there is nothing of this name; wanted: {', '.join(names)}.{nearest(what, names)}")
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return _Parts.validate_python(data)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 ({error}).") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: is not YAML ({' '.join(str(error).split())}).") from error
+        return _Parts.validate_python(read_yaml(path, "list of downloads"))
     except ValidationError as error:
         problems = "; ".join(f"{field or 'the file'}: {message}" for field, message in explain(error))
         raise InputError(f"{path}: {problems}. Wanted: part, set, and file, url, md5 and examples of each.") from error

@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from convqa.errors import InputError, nearest
+from convqa.files import read_yaml
 from convqa.models.reader_input import MOST_TOKENS
 from convqa.places import shipped
 from convqa.training.data import CANARD, OWN, QRECC_4K, QRECC_DEV
@@ -193,14 +194,7 @@ def changes(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"training file {path} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"training file {path} is not UTF-8: {error}.") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"training file {path} is not YAML: {' '.join(str(error).split())}.") from error
+    data = read_yaml(path, "training file")
     if not isinstance(data, dict):
         found = "nothing" if data is None else type(data).__name__
         raise InputError(f"training file {path}: found {found}; wanted fields such as recipe, base, epochs, rate, mix.")

@@ -68,7 +68,7 @@ def test_nothing_to_read(chance):
     for passage in ("", " \t\r\n\u3000", "[PAR] [DOC]"):
         assert chance().read([("Who?", passage)], 3) == [PairReading((), -math.inf)]
     assert chance().read([], 3) == []
-    assert chance().null(-math.inf) == 1 and chance().probability(-math.inf) == 0
+    assert chance().null(-math.inf) == 1 and chance().expected(-math.inf) == 0
 
 
 def test_a_pair_is_read_once_and_a_passage_is_its_own_for_each_question(chance):
@@ -126,9 +126,9 @@ def test_a_long_passage_is_read_to_its_end(tiny_readers, inner):
 def test_calibration(tiny_readers, inner):
     calibration = Calibration(answer=(0.5, -1.0), null=(-0.25, 2.0))
     reader = tiny_readers.that_likes(inner["shipped"], {}, calibration=calibration)
-    assert reader.probability(4) == pytest.approx(1 / (1 + math.exp(-1)))
+    assert reader.expected(4) == pytest.approx(1 / (1 + math.exp(-1)))
     assert reader.null(4) == pytest.approx(1 / (1 + math.exp(-1)))
-    assert reader.probability(1e9) == 1 and reader.null(1e9) == 0 and reader.probability(-1e9) == 0
+    assert reader.expected(1e9) == 1 and reader.null(1e9) == 0 and reader.expected(-1e9) == 0
 
 
 def test_a_model_that_makes_no_numbers_is_an_error(tiny_readers, inner):

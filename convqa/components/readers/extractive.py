@@ -26,15 +26,15 @@ AT_ONCE = 4096
 class Extractive(Reader):
     """Let a model find the spans that answer the rewritten question; docs/reading.md says how.
 
-    A span's score is the calibrated probability that it is right, the null score that nothing in the passages answers;
-    1 where there is nothing to read. Spans of one turn never overlap.
+    A span's score is its calibrated score, the F1 to expect of it; the null score is the probability that nothing in
+    the passages answers, 1 where there is nothing to read. Spans of one turn never overlap.
 
     :param model: a shipped reader, a folder or a Hugging Face name of a model for question answering.
     :param passages: how many of the top passages are read; those without their text, or with a blank one, are passed
         over. A retriever gives its first ``texts`` (20) hits their text: for more, set that too.
     :param top_k: spans of a turn at most. :param longest: tokens of a span at most.
-    :param interpolation: mu; a span's score is (1 - mu) x that of its passage in the ranking + mu x its probability,
-        the former brought to 0 to 1 over the passages read. None = the probability. (RALI at SCAI-QReCC-21: mu = .7.)
+    :param interpolation: mu; a span's score is (1 - mu) x that of its passage in the ranking + mu x its calibrated one,
+        the former brought to 0 to 1 over the passages read. None = the calibrated score. (RALI: mu = .7.)
     :param enough: a turn whose best span has this score reads no further; passages are read in the order of their
         rank: the first, then two, four ... None = all are read, at once.
     :param options: ``device``, ``precision`` and ``engine`` of the model.
@@ -101,14 +101,14 @@ class Extractive(Reader):
             for (task, place), made in zip(some, reader.read(pairs, self.top_k, self.longest), strict=True):
                 task.margin = max(task.margin, made.margin)
                 for start, end, margin in made.spans:
-                    score = self._score(reader.probability(margin), task.ranked[place])
+                    score = self._score(reader.expected(margin), task.ranked[place])
                     task.found.append((-score, -margin, place, start, end))
                 task.found = sorted(task.found)[: self.top_k]
 
-    def _score(self, probability: float, ranked: float) -> float:
+    def _score(self, expected: float, ranked: float) -> float:
         if self.interpolation is None:
-            return probability
-        return (1 - self.interpolation) * ranked + self.interpolation * probability
+            return expected
+        return (1 - self.interpolation) * ranked + self.interpolation * expected
 
     def _settled(self, task: _Task) -> bool:
         return self.enough is not None and bool(task.found) and -task.found[0][0] >= self.enough
