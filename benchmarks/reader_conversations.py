@@ -52,7 +52,8 @@ def asked(folder: Path) -> list[Asked]:
     conversations = [Conversation(str(id), (case.turn,)) for id, case in found.items()]
     assistant = convqa.load("default", folder / "passages.jsonl", {"retriever.top_k": 10})
     made = []
-    for response in assistant.drive(conversations, "gold"):
+    given = any(case.turn.history for case in found.values())
+    for response in assistant.drive(conversations, "gold" if given else "none"):
         case = found[response.id]
         assert response.rewrite is not None and response.ranking is not None, response.error
         made.append(Asked(case.turn, response.rewrite, response.ranking, case.passage, case.answers))
@@ -110,8 +111,9 @@ def main() -> None:
                     for odd, part in enumerate(("even", "odd"))
                 }
             for part, some in parts.items():
-                found += rows(f"{part} ({len(some)})", some, options.sentences, options.model)
-                print(f"{part}: done", flush=True)
+                for row in rows(f"{part} ({len(some)})", some, options.sentences, options.model):
+                    found.append(row)
+                    print("done:", row, flush=True)
     table(["set (turns)", "passages", "reader and answer", "F1", "difference"], found)
 
 
