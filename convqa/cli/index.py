@@ -39,6 +39,15 @@ Language = Annotated[
     str | None,
     typer.Option(help="Language of the passages, en or de; en, or that of the collection added to, if not named."),
 ]
+Brought = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        metavar="TASK",
+        help="SOURCES are inputs of this task (jwhr): index the passages that they bring, in its language.",
+        show_default=False,
+    ),
+]
 Shards = Annotated[int | None, typer.Option(min=1, help="Parts of a new index on a server.", show_default=False)]
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Requests at once while a new index is filled.", show_default=False)
@@ -66,6 +75,7 @@ def index(
     add: Annotated[bool, typer.Option("--add", help="Add to a collection; one that is not there is made.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Make a collection that exists anew.")] = False,
     language: Language = None,
+    task: Brought = None,
     k1: K1 = None,
     b: B = None,
     shards: Shards = None,
@@ -84,18 +94,21 @@ def index(
     Vectors come after the passages, and those that were done stay: without SOURCES, --vectors goes on with the others.
     """
     from convqa.indexing import index as build
+    from convqa.tasks import find_task
 
     if add and replace:
         raise InputError("--add and --replace exclude each other.")
+    if task is not None and not sources:
+        raise InputError("--task says what SOURCES are: give them too.")
+    brings = None if task is None or not sources else find_task(task, sources[0])
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
     load = _vector_load(vectors, precision, vector_index)
     if load is not None and not replace:
         load.check(collection)
     if sources:
         with Progress("indexing", "passages", quiet) as shown:
-            info = build(
-                sources, collection, add=add, replace=replace, language=language, settings=settings, progress=shown
-            )
+            how = {"add": add, "replace": replace, "language": language, "task": brings}
+            info = build(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
     elif load is None or replace or language or settings:
         raise InputError("SOURCES is missing: only --vectors, to a collection that is there, goes without.")
     if load is not None:

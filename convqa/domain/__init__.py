@@ -19,6 +19,7 @@ from convqa.domain.conversation import (
     TurnId,
     open_question,
 )
+from convqa.domain.evidence import evidence_fields, quotes
 from convqa.domain.ranking import Hit, NotFinite, Query, Ranking, Rewrite, float32
 from convqa.domain.response import Failure, Response
 
@@ -49,6 +50,8 @@ __all__ = [
     "Turn",
     "TurnId",
     "Turns",
+    "evidence_fields",
     "float32",
     "open_question",
+    "quotes",
 ]

@@ -49,6 +49,8 @@ class Reading:
 class Citation:
     """Points at a passage, and at characters ``[start, end)`` of its text where they are known: both or neither.
 
+    The quote is ``text[start:end]`` (code points), and is stored nowhere else.
+
     :raises ValueError: if only one of start and end is given, or they are not in order.
     """
 
@@ -87,7 +89,11 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is said. An unanswered turn is kind ``none`` with no sentences and a reason; ``nearest`` are passage ids."""
+    """What is said. An unanswered turn is kind ``none`` with no sentences and a reason; ``nearest`` are passage ids.
+
+    ``score`` is how likely it is that the passages answer the question, 0 to 1; None where no decision was made.
+    ``notes`` are what a run's summary counts, as a rewrite's are: what of a model's reply was not said.
+    """
 
     kind: AnswerKind
     text: str
@@ -96,6 +102,7 @@ class Answer:
     reason: str = ""
     score: float | None = None
     nearest: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], language: str, score: float | None = None) -> Answer:
@@ -112,7 +119,7 @@ class Answer:
         return frozenset(citation.passage_id for sentence in self.sentences for citation in sentence.citations)
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        data = {
             "kind": self.kind,
             "text": self.text,
             "sentences": [sentence.to_json() for sentence in self.sentences],
@@ -121,6 +128,7 @@ class Answer:
             "score": self.score,
             "nearest": list(self.nearest),
         }
+        return {**data, "notes": list(self.notes)} if self.notes else data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
@@ -132,4 +140,5 @@ class Answer:
             data["reason"],
             data["score"],
             tuple(data["nearest"]),
+            tuple(data.get("notes", ())),
         )

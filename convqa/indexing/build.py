@@ -12,6 +12,7 @@ from convqa.indexing.passages import places_of, read_passages
 from convqa.stores import create_store, exists, open_store
 from convqa.stores.base import Info, WritableStore
 from convqa.stores.url import redact
+from convqa.tasks.base import Task
 
 _REPORT = 1000
 
@@ -31,9 +32,11 @@ def index(
     language: str | None = None,
     settings: Mapping[str, object] | None = None,
     progress: Progress | None = None,
+    task: Task | None = None,
 ) -> Info:
     """Index files of passages (:func:`read_passages`) as a collection, or add them to one: all of them or none.
 
+    :param task: ``sources`` are inputs of this task; indexed are the passages that they bring, in its language.
     :param add: to a collection that exists. :param replace: make it anew, aside, and put it in the old one's place.
     :param language: of the passages; None = what the collection's file says, else English, or the collection's own
         when adding.
@@ -43,7 +46,9 @@ def index(
     """
     if add and replace:
         raise InputError("add and replace exclude each other: give one of them.")
-    passages = reporting(read_passages(sources), progress)
+    if task is not None:
+        language = language or task.language
+    passages = reporting(read_passages(sources) if task is None else _brought(task, sources), progress)
     try:
         if add and exists(url):
             _refuse_settings(settings, url)
@@ -51,8 +56,23 @@ def index(
         else:
             build(passages, url, language, replace, settings)
     except DuplicatePassage as error:
+        if task is not None:
+            raise
         raise InputError(f"{' and '.join(places_of(sources, error.id))}: {error}") from error
     return open_store(url).info()
+
+
+def _brought(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
+    """The passages of a task's inputs; one that several bring is one."""
+    seen: set[str] = set()
+    for source in sources:
+        passages = task.passages(source)
+        if passages is None:
+            raise InputError(f"{source}: an input of the task {task.name} brings no passages; give files of passages.")
+        for passage in passages:
+            if passage.id not in seen:
+                seen.add(passage.id)
+                yield passage
 
 
 def build(

@@ -59,8 +59,8 @@ def find_task(name: str, path: Path) -> Task:
         return _only(found, f"{path}: looks like the input of")
     raise InputError(
         f"{path}: this does not look like the input of any task ({', '.join(known)}): for QReCC, wanted a directory "
-        "with questions.json; for MRQA, JSON lines or SQuAD-format JSON in a file or a directory of such files. If it "
-        "is right all the same, name its task with --task."
+        "with questions.json; for MRQA, JSON lines or SQuAD-format JSON, and for JWHR, its entries as JSON lines or an "
+        "array, in a file or a directory of such files. If it is right all the same, name its task with --task."
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from convqa.domain import Conversation, Passage, Response, TurnId
+from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Response, TurnId
 from convqa.tasks.scores import Gold, Judged, Options, Run, Scores
 
 
@@ -35,6 +35,7 @@ class Task(ABC):
     truth_file: ClassVar[str]  # its name; in words where ``has_truth`` looks at more than a name
     official_file: ClassVar[str]
     default_pipeline: ClassVar[str]
+    language: ClassVar[str] = DEFAULT_LANGUAGE  # of the passages that come with its input
     options: ClassVar[type[Options]] = Options
 
     @abstractmethod

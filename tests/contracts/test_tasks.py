@@ -53,10 +53,10 @@ def test_what_is_missing_is_refused_by_name(task, tmp_path):
 @every_task
 def test_a_run_has_every_turn_and_is_told_by_its_name(task, tmp_path):
     answered = Response(
-        TurnId("c1", 1), Rewrite("q", ()), Ranking(), answer=Answer("answer", "said"), timings={}, error=None
+        TurnId(1, 1), Rewrite("q", ()), Ranking(), answer=Answer("answer", "said"), timings={}, error=None
     )
-    failed = Response(TurnId("c2", 1), error=Failure("reader", "ValueError", "no"))
-    silent = Response(TurnId("c3", 1), Rewrite("q", ()), Ranking(), answer=Answer("none", "", reason="nothing"))
+    failed = Response(TurnId(2, 1), error=Failure("reader", "ValueError", "no"))
+    silent = Response(TurnId(3, 1), Rewrite("q", ()), Ranking(), answer=Answer("none", "", reason="nothing"))
     path = task.write(iter([answered, failed, silent]), tmp_path, STAGES)
     assert path == tmp_path / task.run_file and task.has_run(tmp_path) and task.has_run(path)
     answers = task.read_run(tmp_path).answers

@@ -1,0 +1,53 @@
+"""What an answer's citations quote, and the fields in which a run of SCAI-QReCC says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from convqa.domain.answer import Answer, Citation
+from convqa.domain.ranking import Ranking
+
+
+def quotes(answer: Answer, ranking: Ranking) -> dict[Citation, str]:
+    """The text that each citation points to: its characters, or the whole passage where it has no offsets.
+
+    Empty where the ranking does not bring the passage.
+    """
+    texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
+    return {
+        citation: texts.get(citation.passage_id, "")[citation.start : citation.end]
+        for sentence in answer.sentences
+        for citation in sentence.citations
+    }
+
+
+def evidence_fields(answer: Answer, quotes: Mapping[Citation, str]) -> dict[str, Any]:
+    """Model_answer, Model_evidence (the first citation, the form of 2022), and ours: Model_citations, which are all,
+    and Model_answer_score where a no-answer decision was made.
+
+    >>> from convqa.domain.answer import Sentence
+    >>> cited = Citation("p", 0, 6)
+    >>> fields = evidence_fields(Answer.of([Sentence("Goethe did.", (cited,))], "en"), {cited: "Goethe"})
+    >>> fields["Model_evidence"]
+    {'passage_id': 'p', 'text': 'Goethe'}
+    >>> fields["Model_citations"]
+    [{'passage_id': 'p', 'start': 0, 'end': 6, 'text': 'Goethe', 'sentence': 'Goethe did.'}]
+    """
+    citations = [
+        {
+            "passage_id": citation.passage_id,
+            "start": citation.start,
+            "end": citation.end,
+            "text": quotes[citation],
+            "sentence": sentence.text,
+        }
+        for sentence in answer.sentences
+        for citation in sentence.citations
+    ]
+    fields = {
+        "Model_answer": answer.text,
+        "Model_evidence": {name: citations[0][name] for name in ("passage_id", "text")} if citations else {},
+        "Model_citations": citations,
+    }
+    return fields if answer.score is None else {**fields, "Model_answer_score": answer.score}

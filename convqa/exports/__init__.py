@@ -1,0 +1,23 @@
+"""Answers in the formats of others, and back: one module a format, none of which loses or shifts a citation."""
+
+from __future__ import annotations
+
+from convqa.errors import InputError, nearest
+from convqa.exports import evidence, ikat, text, trec_rag
+from convqa.exports.base import Format, Submission
+from convqa.exports.cited import CitedAnswer, Source
+from convqa.exports.write import Tally, export
+
+FORMATS = {format.name: format for format in (trec_rag.FORMAT, ikat.FORMAT, evidence.FORMAT, text.FORMAT)}
+
+__all__ = ["FORMATS", "CitedAnswer", "Format", "Source", "Submission", "Tally", "export", "find_format"]
+
+
+def find_format(name: str) -> Format:
+    """The format of this name.
+
+    :raises InputError: if there is none, with the names that there are.
+    """
+    if name not in FORMATS:
+        raise InputError(f"format {name!r} is not known; there are {', '.join(FORMATS)}.{nearest(name, FORMATS)}")
+    return FORMATS[name]

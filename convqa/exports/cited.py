@@ -1,0 +1,88 @@
+"""One turn's answer with its quotes and sources: what every export writes, and what its reader gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+
+from convqa.domain import Answer, Citation, Passage, Ranking, Response, Sentence, TurnId, quotes
+from convqa.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How a cited passage is named to people."""
+
+    title: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedAnswer:
+    """An answer, and whatever its citations need to be read without the collection.
+
+    A reader gives what its format holds: a mapping that the format has no place for is empty.
+
+    :param question: the self-contained question, "" where the run has none.
+    :param scores: the ranking, best first: passage ids with their scores.
+    :param sources: of each cited passage whose text is at hand.
+    :param quotes: of each citation: its characters, or the whole passage where it has no offsets; "" where the text is
+        not at hand.
+    """
+
+    id: TurnId
+    answer: Answer
+    question: str = ""
+    scores: Mapping[str, float] = field(default_factory=dict, hash=False)
+    sources: Mapping[str, Source] = field(default_factory=dict, hash=False)
+    quotes: Mapping[Citation, str] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, response: Response) -> CitedAnswer:
+        """The answer of a response, trimmed or not; a turn that failed is a no-answer that says why.
+
+        :raises InputError: if the turn has no answer although it did not fail, or cites what its ranking does not have.
+        """
+        answer, ranking = _answer(response), response.ranking or Ranking()
+        passages = {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
+        scores = {hit.id: hit.score for hit in ranking.hits}
+        quoted = quotes(answer, ranking)
+        for citation in quoted:
+            _check(response, citation, scores, passages.get(citation.passage_id))
+        cited = [id for id in dict.fromkeys(citation.passage_id for citation in quoted) if id in passages]
+        return cls(
+            response.id,
+            answer,
+            response.rewrite.text if response.rewrite else "",
+            scores,
+            {id: Source(passages[id].title, passages[id].url) for id in cited},
+            quoted,
+        )
+
+    def said(self) -> tuple[Sentence, ...]:
+        """The answer, sentence by sentence; text that is not cut into sentences is one without citations."""
+        if self.answer.sentences or not self.answer.text:
+            return self.answer.sentences
+        return (Sentence(self.answer.text),)
+
+
+def _answer(response: Response) -> Answer:
+    if response.answer is not None:
+        return response.answer
+    if response.error is None:
+        raise InputError(
+            f"turn {response.id} has no answer: the pipeline of this run makes none. Run one that has a builder."
+        )
+    failure = response.error
+    return Answer("none", "", reason=f"{failure.stage} failed: {failure.error}: {failure.message}")
+
+
+def _check(response: Response, citation: Citation, ranked: Container[str], passage: Passage | None) -> None:
+    if citation.passage_id not in ranked:
+        problem = f"cites {citation.passage_id!r}, which is not in its ranking"
+    elif citation.end is not None and (passage is None or citation.end > len(passage.text)):
+        length = "no text here" if passage is None else f"{len(passage.text)} characters"
+        problem = f"quotes [{citation.start}, {citation.end}) of {citation.passage_id!r}, which has {length}"
+    else:
+        return
+    raise InputError(f"turn {response.id} {problem}: what cannot be opened is not exported. Answer this turn again.")

@@ -1,0 +1,65 @@
+"""Every format error of a run.jsonl at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from convqa.errors import InputError
+from convqa.tasks.base import Problem
+from convqa.tasks.jwhr import run
+from convqa.tasks.jwhr.entries import read_entries
+from convqa.tasks.jwhr.files import named, read_values
+from convqa.tasks.jwhr.rules import faults, oddities
+from convqa.tasks.jwhr.schema import Entry
+from convqa.validation import explain, shorten
+
+_SHOWN = 10
+
+
+def check(run_path: Path, input_path: Path) -> list[Problem]:
+    """All problems of a run (a directory or the file) that answers the questions at ``input_path``.
+
+    :raises InputError: if the questions themselves cannot be read.
+    """
+    file = run_path / run.FILE if run_path.is_dir() else run_path
+    asked = {placed.entry.id: placed.entry.question for placed in read_entries(input_path, quiet=True)}
+    try:
+        values = list(read_values(file))
+    except InputError as error:
+        return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
+    problems = [
+        Problem(str(file), named(place, value), message)
+        for place, value in values
+        for message in _entry_errors(value, asked)
+    ]
+    ids = Counter(value["id"] for _, value in values if isinstance(value, dict) and type(value.get("id")) is int)
+    whole = [
+        *_some("entries of the input are missing", [id for id in asked if id not in ids], len(asked)),
+        *_some("entries are not in the input", [id for id in ids if id not in asked], len(ids)),
+        *_some("ids occur more than once", [id for id, count in ids.items() if count > 1], len(ids)),
+    ]
+    return problems + [Problem(str(file), "", message) for message in whole]
+
+
+def _entry_errors(value: Any, asked: Mapping[int, str]) -> Iterator[str]:
+    try:
+        entry = Entry.model_validate(value)
+    except ValidationError as error:
+        for field, message in explain(error):
+            yield f"{field}: {message}" if field else message
+        return
+    yield from (f"{finding.field}: {finding.message}" for finding in (*faults(entry), *oddities(entry)))
+    wanted = asked.get(entry.id, entry.question)
+    if entry.question != wanted:
+        yield f"question: found {shorten(entry.question)}; wanted that of the input, {shorten(wanted)}"
+
+
+def _some(what: str, ids: Sequence[int], total: int) -> Iterator[str]:
+    if ids:
+        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+        yield f"{len(ids)} of {total} {what}: {', '.join(map(str, ids[:_SHOWN]))}{more}"

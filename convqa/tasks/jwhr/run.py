@@ -1,0 +1,93 @@
+"""run.jsonl: entries in the data set's own form, written whole or not at all, and read back for scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from convqa.domain import Answer, Citation, Passage, Response, quotes
+from convqa.files import to_json_bytes, whole_file
+from convqa.tasks.jwhr.entries import Notes, shaped
+from convqa.tasks.jwhr.rules import faults, oddities
+from convqa.tasks.jwhr.schema import Entry
+
+FILE = "run.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run's entries by id."""
+
+    path: Path
+    entries: Mapping[int, Entry]
+
+    @property
+    def answers(self) -> dict[int, str]:
+        """What is said, "" where there is no answer."""
+        return {id: entry.answer.text if entry.answer else "" for id, entry in self.entries.items()}
+
+
+def read(path: Path) -> Run:
+    """run.jsonl, or the one in a directory. What is wrong inside an entry is told, and counts as it scores.
+
+    :raises InputError: for what is no entry, and for an id that is there twice.
+    """
+    file = path / FILE if path.is_dir() else path
+    notes, entries = Notes(file), {}
+    for place, entry in shaped(file):
+        entries[entry.id] = entry
+        for finding in (*faults(entry), *oddities(entry)):
+            notes.add(place, finding)
+    notes.tell()
+    return Run(file, entries)
+
+
+def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
+    """Stream the responses into DIRECTORY/run.jsonl, one entry a line; returns its path.
+
+    :param stages: without answers, none has one.
+    :raises StorageFull: if it cannot be written; no partial file is left.
+    """
+    path = directory / FILE
+    with whole_file(path) as stream:
+        stream.writelines(to_json_bytes(record(response, "answers" in stages)) + b"\n" for response in responses)
+    return path
+
+
+def record(response: Response, answers: bool = True) -> dict[str, Any]:
+    """One turn as an entry. A turn that failed, was not answered or asks back has no answer and no references.
+
+    The question is the rewrite's text, which is the question itself where there is no history. A reference is what one
+    citation quotes, found by the turn's queries; equal ones are one.
+    """
+    rewrite, answer = response.rewrite, response.answer
+    data: dict[str, Any] = {"id": response.id.conversation, "question": rewrite.text if rewrite else ""}
+    if not answers or answer is None or answer.kind != "answer":
+        return {**data, "references": []}
+    keywords = list(dict.fromkeys(query.text for query in rewrite.queries)) if rewrite else []
+    ranking = response.ranking
+    passages = {hit.id: hit.passage for hit in ranking.hits} if ranking else {}
+    quoted = quotes(answer, ranking) if ranking else {}
+    references: dict[Citation, dict[str, Any]] = {}
+    for citation in _cited(answer):
+        page = _page(citation, passages.get(citation.passage_id), quoted.get(citation, ""))
+        references.setdefault(citation, {"search": {"keywords": keywords}, "page": page})
+    place = {citation: index for index, citation in enumerate(references)}
+    sentences = [
+        {"text": sentence.text, "citations": [place[citation] for citation in dict.fromkeys(sentence.citations)]}
+        for sentence in answer.sentences
+    ]
+    return {**data, "answer": {"text": answer.text, "sentences": sentences}, "references": list(references.values())}
+
+
+def _cited(answer: Answer) -> Iterable[Citation]:
+    return (citation for sentence in answer.sentences for citation in sentence.citations)
+
+
+def _page(citation: Citation, passage: Passage | None, quote: str) -> dict[str, Any]:
+    """A passage without title and address is called by its id, so that its page has a name."""
+    title, url = (passage.title, passage.url) if passage else ("", "")
+    page = {"title": title or ("" if url else citation.passage_id), "url": url}
+    return {**page, "quote": {"text": quote}} if quote else page

@@ -1,0 +1,94 @@
+"""An entry of the data set, as its card has it; a run is written in the same form.
+
+The card: https://huggingface.co/datasets/baobab-trees/wikipedia-human-retrieval-ja. A field that is null counts as one
+that is not there: tables are often exported so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel, ConfigDict, Field
+
+WANTED = (
+    "{id, question, answer: {text, sentences: [{text, citations}]}, references: [{search or link, page or not_found}]} "
+    "as JSON lines or a JSON array"
+)
+ADVICE = f"Wanted: {WANTED}."
+
+
+class Shape(BaseModel):
+    """Types are strict; fields that the card does not have are kept, to be told."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class Search(Shape):
+    keywords: list[str]
+
+
+class Link(Shape):
+    referrer: int
+
+
+class Quote(Shape):
+    text: str
+
+
+class Summary(Shape):
+    text: str
+    method: str
+
+
+class Page(Shape):
+    title: str
+    url: str
+    quote: Quote | None = None
+    summary: Summary | None = None
+
+    @property
+    def text(self) -> str:
+        """What of the page is the source: the quote, or the summary where there is none; "" without both."""
+        found = self.quote or self.summary
+        return found.text if found else ""
+
+
+class NotFound(Shape):
+    url: str
+
+
+class Reference(Shape):
+    search: Search | None = None
+    link: Link | None = None
+    page: Page | None = None
+    not_found: NotFound | None = None
+
+
+class Sentence(Shape):
+    text: str
+    citations: list[int]
+
+
+class Answer(Shape):
+    text: str
+    sentences: list[Sentence]
+
+
+class Entry(Shape):
+    """``citations`` and ``referrer`` are places in ``references``, counted from 0; no ``answer``: not answered."""
+
+    id: int = Field(ge=-(2**63), lt=2**63)
+    question: str
+    answer: Answer | None = None
+    references: list[Reference]
+
+
+def unknown_fields(shape: Shape, place: str = "") -> Iterator[str]:
+    """Paths of the fields that the card does not have."""
+    yield from (place + name for name in shape.model_extra or ())
+    for name in type(shape).model_fields:
+        value = getattr(shape, name)
+        for index, part in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(part, Shape):
+                step = f"{name}[{index}]" if isinstance(value, list) else name
+                yield from unknown_fields(part, f"{place}{step}.")

@@ -1,0 +1,134 @@
+"""Score a run: text, pages, quotes and refusals, entry by entry. There is no official scorer; these are ours.
+
+Where the worker answered, a run that does not answer scores 0 in everything that compares answers. Where the worker did
+not, nothing is compared but whether the run refuses too. An entry that the run lacks is wrong wherever it counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from convqa.domain import TurnId
+from convqa.files import log
+from convqa.metrics.characters import f1, rouge_l
+from convqa.metrics.citations import set_scores
+from convqa.metrics.quotes import quote_recall
+from convqa.metrics.sentence_sources import sentence_sources
+from convqa.tasks.jwhr.cited import CitedAnswer, cited_answer
+from convqa.tasks.jwhr.run import Run
+from convqa.tasks.jwhr.truth import Gold
+from convqa.tasks.scores import Measure, Scores
+
+OFFICIAL_FILE = "evaluation.json"
+
+
+def _with_parts(line: str, name: str) -> tuple[Measure, ...]:
+    """An F1 with its precision and recall beside it."""
+    parts = (Measure(f"{name} {part}", beside=line, label=part) for part in ("precision", "recall"))
+    return (Measure(line, official=True), *parts)
+
+
+MEASURES = (
+    *_with_parts("ROUGE-L", "ROUGE-L"),
+    Measure("F1", official=True),
+    *_with_parts("Page F1", "Page"),
+    *_with_parts("Sentence page F1", "Sentence page"),
+    Measure("Quote recall", official=True),
+    Measure("Valid citations", official=True),
+    Measure("Cited sentences", beside="Valid citations", label="of sentences cited"),
+    Measure("Answerability", official=True),
+    Measure("Refusal precision", beside="Answerability", label="precision of refusing"),
+    Measure("Refusal recall", beside="Answerability", label="recall"),
+    Measure("F1 with refusals", official=True),
+)
+
+_REASONS = {
+    **dict.fromkeys(("ROUGE-L", "F1"), "the truth has no answers"),
+    **dict.fromkeys(("Page F1", "Sentence page F1"), "no true answer cites a page"),
+    "Quote recall": "no true answer cites a quote",
+    "Valid citations": "no answer of the run has a citation",
+}
+"""Why a measure counts for no entry; the others count for all."""
+
+Row = dict[str, float]
+"""Measure -> an entry's score, 0 to 1, for the measures that it counts for."""
+
+
+def score(gold: Gold, run: Run) -> list[Scores]:
+    """The measures in order; one that no entry counts for has a reason, or is left out where it stands beside another.
+
+    The refusals' precision rests on the entries that the run refuses, their recall on those without a true answer, so
+    that their means are those of ``metrics.answerability.refusals``.
+    """
+    _warn_of_entries(gold, run)
+    rows: list[tuple[TurnId, Row]] = []
+    for turn in gold.turns:
+        entry = run.entries.get(int(turn.id.conversation))
+        rows.append((turn.id, _row(turn.answer, None if entry is None else cited_answer(entry), entry is None)))
+    return list(_columns(rows))
+
+
+def official_text(means: Mapping[str, float]) -> str:
+    """One JSON object, measure -> mean, in the order of the table.
+
+    >>> official_text({"ROUGE-L": 0.5})
+    '{"ROUGE-L": 0.5}\\n'
+    """
+    return json.dumps(dict(means)) + "\n"
+
+
+def _row(truth: CitedAnswer | None, said: CitedAnswer | None, lacking: bool) -> Row:
+    refused = said is None and not lacking
+    right = not lacking and refused == (truth is None)
+    row = {"Answerability": float(right), "F1 with refusals": float(right)}
+    if refused:
+        row["Refusal precision"] = float(truth is None)
+    if truth is None:
+        row["Refusal recall"] = float(refused)
+    else:
+        row |= _against(truth, said or CitedAnswer("", (), (), ()))
+    return row if said is None else row | _citing(said)
+
+
+def _against(truth: CitedAnswer, said: CitedAnswer) -> Row:
+    rouge, same = rouge_l(said.text, truth.text), f1(said.text, truth.text)
+    row = {"ROUGE-L": rouge.f1, "ROUGE-L precision": rouge.precision, "ROUGE-L recall": rouge.recall}
+    row |= {"F1": same, "F1 with refusals": same}
+    if truth.pages:
+        pages, by_sentence = set_scores(said.pages, truth.pages), sentence_sources(said.sentences, truth.sentences)
+        row |= {"Page F1": pages.f1, "Page precision": pages.precision, "Page recall": pages.recall}
+        row |= {"Sentence page F1": by_sentence.f1}
+        row |= {"Sentence page precision": by_sentence.precision, "Sentence page recall": by_sentence.recall}
+    if truth.quotes:
+        row["Quote recall"] = quote_recall(said.quotes, truth.quotes)
+    return row
+
+
+def _citing(said: CitedAnswer) -> Row:
+    """Of what the run said, whatever the truth; citations that lead nowhere have no page."""
+    row: Row = {}
+    if said.valid:
+        row["Valid citations"] = sum(said.valid) / len(said.valid)
+    if said.sentences:
+        row["Cited sentences"] = sum(bool(sentence.sources) for sentence in said.sentences) / len(said.sentences)
+    return row
+
+
+def _columns(rows: list[tuple[TurnId, Row]]) -> Iterator[Scores]:
+    for measure in MEASURES:
+        column = [(id, row[measure.name]) for id, row in rows if measure.name in row]
+        if column:
+            yield Scores(measure, tuple(id for id, _ in column), tuple(value for _, value in column))
+        elif not measure.beside:
+            yield Scores(measure, skipped=_REASONS[measure.name])
+
+
+def _warn_of_entries(gold: Gold, run: Run) -> None:
+    """Partial runs are punished and foreign entries ignored: say so, since it is mostly a mistake."""
+    asked = {int(turn.id.conversation) for turn in gold.turns}
+    lacking, foreign = len(asked - run.entries.keys()), len(run.entries.keys() - asked)
+    if lacking:
+        log.warning("%s: lacks %d of the %d entries of the truth", run.path, lacking, len(asked))
+    if foreign:
+        log.warning("%s: ignored %d entries that are not in the truth", run.path, foreign)

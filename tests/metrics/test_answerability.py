@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.metrics.answerability import auc, refusals, reliability
+
+turns = st.lists(st.tuples(st.sampled_from([0, 0.2, 0.5, 0.9, 1]), st.booleans()), min_size=2).filter(
+    lambda found: len({can for _, can in found}) == 2
+)
+
+
+@pytest.mark.parametrize(
+    ("refused", "answerable", "expected"),
+    [
+        ("10", "01", (1, 1, 1)),
+        ("01", "01", (0, 0, 0)),
+        ("00", "01", (0, 0, 0)),
+        ("00", "11", (1, 1, 1)),
+        ("10", "11", (0, 0, 0)),
+        ("1110", "0010", (2 / 3, 2 / 3, 2 / 3)),
+        ("1111", "0111", (0.25, 1, 0.4)),
+    ],
+)
+def test_refusals(refused, answerable, expected):
+    given = [[sign == "1" for sign in signs] for signs in (refused, answerable)]
+    assert refusals(*given) == pytest.approx(expected)
+
+
+@settings(deadline=None)
+@given(turns)
+def test_auc_counts_pairs(found):
+    scores, answerable = zip(*found, strict=True)
+    pairs = [(yes, no) for yes, can in found if can for no, cannot in found if not cannot]
+    expected = sum((yes > no) + (yes == no) / 2 for yes, no in pairs) / len(pairs)
+    assert auc(scores, answerable) == pytest.approx(expected)
+    assert auc([-score for score in scores], answerable) == pytest.approx(1 - expected)
+
+
+@pytest.mark.parametrize("answerable", [[True, True], [False, False]])
+def test_an_auc_needs_both_kinds(answerable):
+    with pytest.raises(ValueError, match="turns that are not"):
+        auc([0.1, 0.2], answerable)
+
+
+def test_lengths_must_be_the_same():
+    with pytest.raises(ValueError, match="shorter"):
+        refusals([True], [])
+    with pytest.raises(ValueError, match="longer"):
+        auc([0.1], [True, False])
+
+
+@settings(deadline=None)
+@given(turns)
+def test_bins_hold_every_turn_once(found):
+    scores, answerable = zip(*found, strict=True)
+    bins = reliability(scores, answerable, bins=4)
+    assert sum(one.turns for one in bins) == len(found)
+    assert sum(one.mean * one.turns for one in bins) == pytest.approx(sum(scores))
+    assert sum(one.answerable * one.turns for one in bins) == pytest.approx(sum(answerable))
+    assert all(one.low <= one.mean <= one.high for one in bins)
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1, float("nan")])
+def test_scores_outside_0_to_1_are_refused(score):
+    with pytest.raises(ValueError, match="is not from 0 to 1"):
+        reliability([score], [True])

@@ -1,0 +1,70 @@
+"""Character ROUGE-L and F1, against a plain dynamic program and by hand."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.metrics.characters import characters, f1, rouge_l
+
+SHORT = st.text(alphabet="東京都はが\u3099 \n。a", max_size=30)
+
+
+def common_subsequence(one, two):
+    row = [0] * (len(two) + 1)
+    for sign in one:
+        before = row[:]
+        for place, other in enumerate(two, 1):
+            row[place] = before[place - 1] + 1 if sign == other else max(before[place], row[place - 1])
+    return row[-1]
+
+
+@settings(deadline=None)
+@given(SHORT, SHORT)
+def test_rouge_l_is_the_longest_common_subsequence(prediction, truth):
+    said, wanted = characters(prediction), characters(truth)
+    found = rouge_l(prediction, truth)
+    if said and wanted:
+        common = common_subsequence(said, wanted)
+        assert (found.precision, found.recall) == (common / len(said), common / len(wanted))
+        assert found.f1 == pytest.approx(2 * common / (len(said) + len(wanted)))
+    else:
+        assert set(found) == {float(said == wanted)}
+
+
+@settings(deadline=None)
+@given(st.text(), st.text())
+def test_the_same_text_is_1_and_order_only_counts_for_rouge_l(one, two):
+    assert rouge_l(one, one).f1 == f1(one, one) == 1
+    assert 0 <= rouge_l(one, two).f1 <= f1(one, two) + 1e-12 <= 1 + 1e-12
+    assert rouge_l(one, two).recall == rouge_l(two, one).precision
+
+
+@pytest.mark.parametrize(
+    ("prediction", "truth", "rouge", "bag"),
+    [
+        ("", "", 1, 1),
+        (" \u3000\n", "", 1, 1),
+        ("", "京都", 0, 0),
+        ("京都", " ", 0, 0),
+        ("京都", "大阪", 0, 0),
+        ("京都", "都京", 0.5, 1),
+        ("京 都\u3000\n", "京都", 1, 1),
+        ("か\u3099", "が", 1, 1),
+        ("ａ", "a", 0, 0),  # full width stays another character
+        ("ああ", "あ", 2 / 3, 2 / 3),
+        ("👍🏽", "👍", 2 / 3, 2 / 3),
+    ],
+)
+def test_by_hand(prediction, truth, rouge, bag):
+    assert rouge_l(prediction, truth).f1 == pytest.approx(rouge)
+    assert f1(prediction, truth) == pytest.approx(bag)
+
+
+def test_long_answers_take_no_time():
+    one, two = "東京都は日本の首都である。" * 500, "大阪府は西日本の中心である。" * 500
+    assert 0.4 < rouge_l(one, two).f1 < 0.9
+    assert characters(unicodedata.normalize("NFD", one)) == one

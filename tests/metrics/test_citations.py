@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.metrics.citations import Cited, PrecisionRecallF1, is_valid, quote_scores, set_scores, validity
+
+ids = st.sets(st.sampled_from("abcdef"))
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "expected"),
+    [
+        ("", "", (1, 1, 1)),
+        ("a", "", (0, 0, 0)),
+        ("", "a", (0, 0, 0)),
+        ("a", "b", (0, 0, 0)),
+        ("ab", "abc", (1, 2 / 3, 0.8)),
+        ("aab", "a", (0.5, 1, 2 / 3)),
+    ],
+)
+def test_set_scores(predicted, gold, expected):
+    assert set_scores(list(predicted), list(gold)) == pytest.approx(expected)
+
+
+@settings(deadline=None)
+@given(ids, ids)
+def test_sides_changed_change_precision_and_recall(one, two):
+    there, back = set_scores(one, two), set_scores(two, one)
+    assert there == (back.recall, back.precision, back.f1)
+    assert (there.f1 == 1) == (one == two)
+
+
+GOLD = ["The coat is soft , downy and grey .", "Its tail has a few dull stripes ."]
+
+
+@pytest.mark.parametrize(
+    ("quotes", "expected"),
+    [
+        (GOLD, (1, 1)),
+        # half of a gold sentence finds it, less does not, but is right as far as it goes
+        (["the coat is soft , downy"], (1, 0.5)),
+        (["Its tail"], (1, 0)),
+        # a passage that has all of it: right if at least half of it is gold
+        (["Cats sleep. " + " ".join(GOLD)], (1, 1)),
+        (["Cats sleep most of the day and hunt at night in the garden of a house. " + " ".join(GOLD)], (0, 1)),
+        # exactly half of the shorter text is a run
+        (["coat is soft but cats are wild beasts"], (0, 0.5)),
+        # common words make none
+        (["The tail of a dog is long and it has a coat"], (0, 0)),
+        (["", " ."], (0, 0)),
+        ([], (0, 0)),
+    ],
+)
+def test_quotes_against_gold_sentences(quotes, expected):
+    assert quote_scores(quotes, GOLD) == PrecisionRecallF1.of(*expected)
+
+
+def test_no_quotes_and_no_gold():
+    assert quote_scores([], []) == quote_scores(["the"], ["."]) == (1, 1, 1)
+    assert quote_scores(["cat"], []) == (0, 0, 0)
+
+
+TEXT = "Ada 👩‍💻 wrote.\r\nIt ran."
+
+
+@pytest.mark.parametrize(
+    ("citation", "expected"),
+    [
+        (Cited("a", 0, 3, "Ada"), True),
+        (Cited("a", 4, 7, "👩‍💻"), True),
+        (Cited("a", None, None, TEXT), True),
+        (Cited("a", None, None, "Ada"), False),
+        (Cited("a", 1, 4, "Ada"), False),
+        (Cited("a", 0, 4, "Ada"), False),
+        (Cited("a", 0, None, "Ada"), False),
+        (Cited("a", -3, 0, "Ada"), False),
+        (Cited("a", 14, 16, "\r\n"), False),
+        (Cited("a", 3, 3, ""), False),
+        (Cited("b", 0, 3, "Ada"), True),
+        (Cited("b", None, None, "any"), True),
+        (Cited("b", None, None, ""), False),
+        (Cited("c", 0, 3, "Ada"), False),
+    ],
+)
+def test_a_citation_can_be_opened(citation, expected):
+    passages = {"a": TEXT, "b": None}
+    assert is_valid(citation, passages) == expected
+    assert validity([citation, Cited("a", 0, 3, "Ada")], passages) == (1 if expected else 0.5)
+
+
+def test_without_citations_none_is_wrong():
+    assert validity([], {}) == 1
+
+
+@settings(deadline=None)
+@given(st.text(min_size=1), st.data())
+def test_every_part_of_a_passage_is_valid(text, data):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    assert is_valid(Cited("a", start, end, text[start:end]), {"a": text}) == bool(text[start:end].strip())

@@ -1,0 +1,100 @@
+"""JWHR from file to score on the command line; Japanese needs the extra ja."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+from typer.testing import CliRunner
+
+from convqa.cli import application
+from convqa.tasks.jwhr import JWHR
+
+
+@pytest.fixture
+def call():
+    """``call("run", ...)``: (exit code, standard output, standard error)."""
+    logger = logging.getLogger("convqa")
+    before = logger.handlers[:], logger.level, logger.propagate
+
+    def run_it(*arguments):
+        done = CliRunner().invoke(application(), [str(argument) for argument in arguments])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.exit_code, done.stdout, done.stderr
+
+    yield run_it
+    logger.handlers, logger.level, logger.propagate = before
+
+
+@pytest.fixture
+def japanese():
+    pytest.importorskip("sudachipy")
+    pytest.importorskip("sudachidict_small")
+
+
+@pytest.mark.usefixtures("japanese")
+def test_from_file_to_score(call, made_up, tmp_path):
+    code, out, err = call("run", made_up, tmp_path / "run")
+    assert (code, err) == (0, "") and "5 turns of 5 conversations" in out
+    assert call("validate", tmp_path / "run", made_up)[:2] == (0, f"{tmp_path / 'run'}: ok\n")
+
+    code, out, err = call("evaluate", made_up, tmp_path / "run", "--output", tmp_path / "scores", "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    means = {name: measure["mean"] for name, measure in report["measures"].items()}
+    assert report["task"] == "jwhr"
+    assert means["Page recall"] == means["Valid citations"] == means["Cited sentences"] == 1  # five easy questions
+    assert json.loads((tmp_path / "scores" / "evaluation.json").read_text())["Page F1"] == means["Page F1"]
+    turns = [json.loads(line) for line in (tmp_path / "scores" / "turns.jsonl").read_text().splitlines()]
+    assert [turn["id"] for turn in turns] == [1, 2, 3, 101, 102] and "F1" not in turns[3]
+
+
+@pytest.mark.usefixtures("japanese")
+def test_every_quote_of_a_run_is_of_the_collection(call, made_up, tmp_path):
+    assert call("run", made_up, tmp_path / "run", "--quiet")[0] == 0
+    texts = {}
+    for passage in JWHR().passages(made_up):
+        texts.setdefault(passage.url, []).append(passage.text)
+    for entry in JWHR().read_run(tmp_path / "run").entries.values():
+        assert entry.references
+        for reference in entry.references:
+            assert any(reference.page.quote.text in text for text in texts[reference.page.url])
+
+
+@pytest.mark.usefixtures("japanese")
+def test_the_collection_can_be_made_first(call, made_up, tmp_path):
+    sources = sorted(made_up.iterdir())
+    code, out, err = call("index", *sources, "--task", "jwhr", "--collection", tmp_path / "wiki")
+    assert (code, err) == (0, "") and out.startswith("7 passages in ") and "(embedded, ja)" in out
+    assert call("run", made_up, tmp_path / "a", "--collection", tmp_path / "wiki", "--quiet")[0] == 0
+    assert call("run", made_up, tmp_path / "b", "--quiet")[0] == 0
+    assert (tmp_path / "a" / "run.jsonl").read_bytes() == (tmp_path / "b" / "run.jsonl").read_bytes()
+
+
+def test_mistakes_of_index(call, made_up, write, tmp_path):
+    code, _, err = call("index", "--task", "jwhr", "--collection", tmp_path / "wiki", "--vectors", "encoder")
+    assert code == 2 and "--task says what SOURCES are" in err
+    mrqa = write({"context": "c", "qas": [{"qid": "q", "question": "?"}]}, name="mrqa.jsonl")
+    code, _, err = call("index", mrqa, "--task", "mrqa", "--collection", tmp_path / "wiki")
+    assert code == 2 and "an input of the task mrqa brings no passages" in err
+    assert not (tmp_path / "wiki").exists()
+
+
+def test_a_fault_is_said_at_once_with_its_place(call, write, entry, golden, tmp_path):
+    entry["answer"]["sentences"][0]["citations"] = [4]
+    path = write(entry)
+    for arguments in (("run", path, tmp_path / "run"), ("evaluate", path, golden), ("validate", golden, path)):
+        code, out, err = call(*arguments)
+        assert code == 2 and "Traceback" not in out + err
+        assert f"{path}: line 1 (entry 7): answer.sentences[0].citations[0]: found 4; wanted the place of one" in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_validate_lists_problems(call, made_up, golden, tmp_path):
+    first = (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    (tmp_path / "run.jsonl").write_text(first.replace('"citations":[0]', '"citations":[7]') + "\n", encoding="utf-8")
+    code, out, err = call("validate", tmp_path, made_up)
+    assert code == 2 and f"{tmp_path}: 2 problems" in out
+    assert "line 1 (entry 1): answer.sentences[0].citations[0]: found 7" in err and "2, 3, 101, 102" in err

@@ -1,0 +1,229 @@
+"""Reading: every form of the card, what is refused and what is told, each with its place."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from convqa.domain import Turn, TurnId
+from convqa.errors import InputError
+from convqa.tasks import find_task
+from convqa.tasks.jwhr import JWHR
+from convqa.tasks.jwhr.entries import read_entries
+from convqa.tasks.mrqa import MRQA
+from convqa.tasks.qrecc import QReCC
+
+
+@pytest.fixture
+def told(caplog):
+    """The warnings so far."""
+    caplog.set_level(logging.WARNING, "convqa")
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+def test_the_cards_example(card, told):
+    (talk,) = JWHR().read(card)
+    assert talk.id == 1
+    assert talk.turns == (Turn(TurnId(1, 1), "経済産業省の役割について知りたい。", language="ja"),)
+    (turn,) = JWHR().gold(card).turns
+    assert turn.answer.text.startswith("経済産業省は、日本の行政機関のひとつです。経済および産業の")
+    assert [sentence.sources for sentence in turn.answer.sentences] == [{"ja.wikipedia.org/wiki/経済産業省"}] * 3
+    assert [quote[:12] for quote in turn.answer.quotes] == ["経済産業省(けいざいさん", "経済産業省設置法第3条の"]
+    assert [passage.text for passage in JWHR().passages(card)] == list(turn.answer.quotes)
+    assert told() == []
+
+
+def test_a_folder_is_both_chunks(made_up, told):
+    assert [talk.id for talk in JWHR().read(made_up)] == [1, 2, 3, 101, 102]
+    turns = JWHR().gold(made_up).turns
+    assert [turn.fields["chunk"] for turn in turns] == ["answered"] * 3 + ["not_answered"] * 2
+    assert [turn.fields["file"] for turn in turns] == ["answered.jsonl"] * 3 + ["not_answered.jsonl"] * 2
+    assert [turn.answer is None for turn in turns] == [False] * 3 + [True] * 2
+    assert turns[1].answer.pages == {"ja.wikipedia.org/wiki/架空川", "ja.wikipedia.org/wiki/灯籠祭り_(架空県)"}
+    assert [len(sentence.sources) for sentence in turns[2].answer.sentences] == [1, 1, 0]
+    assert told() == []
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("name", ["answered.jsonl", "answered.jsonl.gz", "answered.json", "any"])
+def test_lines_and_arrays_plain_and_packed(write, entry, name, packed):
+    other = {**entry, "id": 8}
+    for entries in (
+        (entry, other),
+        ("\ufeff" + json.dumps([entry, other], indent=2),),
+        (json.dumps(entry) + "\r\n\n", other),
+    ):
+        path = write(*entries, name=name, packed=packed)
+        assert [placed.entry.id for placed in read_entries(path)] == [7, 8]
+        assert find_task("auto", path).name == "jwhr"
+
+
+def test_a_field_that_is_null_is_not_there(write, entry, told):
+    del entry["answer"]
+    entry["references"][0] |= {"link": None, "not_found": None}
+    entry["references"][0]["page"]["summary"] = None
+    (turn,) = JWHR().gold(write({**entry, "answer": None})).turns
+    assert turn.answer is None and told() == []
+
+
+def test_which_files_are_the_tasks(write, entry, made_up, golden, tmp_path):
+    assert JWHR().matches(made_up) and JWHR().has_truth(made_up) and JWHR().has_run(golden)
+    assert find_task("auto", made_up).name == "jwhr"
+    assert not MRQA().matches(made_up) and not QReCC().matches(made_up)
+    write(entry, name="in/run.jsonl"), write({"id": "p", "text": "x"}, name="in/passages.jsonl")
+    assert not JWHR().matches(tmp_path / "in")
+    with pytest.raises(InputError, match=r"in: has no file \.jsonl, \.jsonl\.gz, \.json, \.json\.gz; wanted files"):
+        list(JWHR().read(tmp_path / "in"))
+    write(entry, name="in/answered.jsonl")
+    assert [talk.id for talk in JWHR().read(tmp_path / "in")] == [7]
+    mrqa = write({"context": "c", "qas": []}, name="mrqa.jsonl")
+    for other in (mrqa, write("nothing", name="x.json"), write("[]", name="y.json"), tmp_path / "absent"):
+        assert not JWHR().matches(other)
+
+
+def changed(entry, path, value):
+    """The entry with another value at ``answer.sentences.0.text``; ``...`` takes the field away."""
+    *way, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+    inner = entry
+    for step in way:
+        inner = inner[step]
+    if value is ...:
+        del inner[last]
+    else:
+        inner[last] = value
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("id", ..., "line 1: id: is missing"),
+        ("id", "7", "line 1 (entry '7'): id: found '7'; input should be a valid integer"),
+        ("id", 7.0, "id: found 7.0"),
+        ("id", True, "id: found True"),
+        ("id", 2**63, "id: found 9223372036854775808"),
+        ("question", ..., "line 1 (entry 7): question: is missing"),
+        ("question", None, "question: found None"),
+        ("references", ..., "references: is missing"),
+        ("references", {}, "references: found {}"),
+        ("references.0", [], "references[0]: found []"),
+        ("references.0.search", {}, "references[0].search.keywords: is missing"),
+        ("references.0.search.keywords", "東京", "references[0].search.keywords: found '東京'"),
+        ("references.1.link.referrer", "0", "references[1].link.referrer: found '0'"),
+        ("references.1.not_found", {}, "references[1].not_found.url: is missing"),
+        ("references.0.page.title", ..., "references[0].page.title: is missing"),
+        ("references.0.page.url", 3, "references[0].page.url: found 3"),
+        ("references.0.page.quote", "x", "references[0].page.quote: found 'x'"),
+        ("references.0.page.summary", {"text": "x"}, "references[0].page.summary.method: is missing"),
+        ("answer", "x", "answer: found 'x'"),
+        ("answer.text", ..., "answer.text: is missing"),
+        ("answer.sentences", ..., "answer.sentences: is missing"),
+        ("answer.sentences.0.citations", ..., "answer.sentences[0].citations: is missing"),
+        ("answer.sentences.0.citations", [0.0], "answer.sentences[0].citations[0]: found 0.0"),
+        # The right shape, and still nothing that can be scored:
+        ("answer.sentences.0.citations", [0, 2], "answer.sentences[0].citations[1]: found 2; wanted the place of one of"
+         " the 2 references, from 0 on"),
+        ("answer.sentences.0.citations", [-1], "answer.sentences[0].citations[0]: found -1; wanted the place"),
+        ("answer.text", " \n", "answer.text: found ' \\n'; wanted a text, or no answer at all"),
+        ("references.0.not_found", {"url": "x"}, "references[0]: has both page and not_found; wanted one of them"),
+        ("references.0.page", {"title": " ", "url": ""}, "references[0].page: has neither title nor url; wanted"),
+    ],
+)  # fmt: skip
+def test_what_breaks_scoring_is_refused(write, entry, path, value, message):
+    file = write(changed(entry, path, value))
+    for read in (lambda: list(JWHR().read(file)), lambda: JWHR().gold(file), lambda: list(JWHR().passages(file))):
+        with pytest.raises(InputError) as error:
+            read()
+        assert str(error.value).startswith(f"{file}: line 1") and message in str(error.value)
+        assert "Wanted: {id, question, answer:" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "kind", "message"),
+    [
+        ("answer.text", "首都です", "answers that are not their sentences joined",
+         "answer.text: found '首都です'; wanted its sentences joined: '首都です。'"),
+        ("answer.sentences", [], "answers that are not their sentences joined", "wanted its sentences joined: ''"),
+        ("answer.sentences.0.citations", [1], "citations of references without a page",
+         "answer.sentences[0].citations[0]: found 1, a reference without a page"),
+        ("references.0.link", {"referrer": -1}, "references with search and link",
+         "references[0]: has both search and link"),
+        ("references.0.search", ..., "references with neither search nor link",
+         "references[0]: has neither search nor link"),
+        ("references.1.not_found", ..., "references with neither page nor not_found",
+         "references[1]: has neither page nor not_found"),
+        ("references.0.page.summary", {"text": "x", "method": "y"}, "pages with quote and summary",
+         "references[0].page: has both quote and summary"),
+        ("references.0.page.quote.text", " ", "empty quotes and summaries",
+         "references[0].page.quote.text: found ' '; wanted a text, or no quote"),
+        ("references.1.link.referrer", 1, "links from no earlier reference",
+         "references[1].link.referrer: found 1; wanted the place of an earlier one of the 2 references"),
+        ("references.1.link.referrer", 9, "links from no earlier reference", "found 9"),
+        ("references.1.link.referrer", -1, "links from no earlier reference", "found -1"),
+        ("more", 1, "unknown fields", "more: is not known here"),
+        ("references.0.page.quote.note", 1, "unknown fields", "references[0].page.quote.note: is not known here"),
+        ("answer.sentences.0.more", 1, "unknown fields", "answer.sentences[0].more: is not known here"),
+    ],
+)  # fmt: skip
+def test_what_breaks_nothing_is_told(write, entry, told, path, value, kind, message):
+    file = write(changed(entry, path, value))
+    (turn,) = JWHR().gold(file).turns
+    assert turn.answer is not None
+    warning = next(one for one in told() if kind in one)
+    assert warning.startswith(f"{file}: {kind}: 1. The first: line 1 (entry 7): ") and message in warning
+    before = len(told())
+    list(JWHR().passages(file))
+    assert len(told()) == before  # who reads a second time has heard of it
+
+
+def test_one_warning_counts_them_all(write, entry, told):
+    del entry["references"][1]["link"]
+    list(JWHR().read(write(*({**entry, "id": id} for id in range(5)))))
+    (warning,) = told()
+    assert "references with neither search nor link: 5. The first: line 1 (entry 0)" in warning
+
+
+def test_ids_are_one_answer_each(write, entry, tmp_path):
+    with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is that of line 1 too"):
+        list(JWHR().read(write(entry, entry)))
+    write(entry, name="in/a.jsonl"), write(entry, name="in/b.jsonl")
+    with pytest.raises(InputError, match=r"b\.jsonl: line 1 \(entry 7\): id: is in a\.jsonl too.*one by one"):
+        list(JWHR().read(tmp_path / "in"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "there is no entry in it"),
+        (b" \n\n", "there is no entry in it"),
+        (b"[]", "there is no entry in it"),
+        (b"{", "line 1, column 2: this is no JSON"),
+        (b'\n{"id": }', "line 2, column 8: this is no JSON"),
+        (b'[{"id": 1},\n {"id": }]', "line 2, column 9: this is no JSON"),
+        (b'{"id": "\xff"}', "line 1: byte 8 is not UTF-8"),
+        (b"[3]", "record 0: the record: found 3"),
+        (b"3", "line 1: the record: found 3"),
+        (b"\x1f\x8b\x08nothing", "the gzip is damaged"),
+        (b"[" * 100_000, "this JSON cannot be read"),
+    ],
+)
+def test_files_that_are_something_else(tmp_path, content, message):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        list(JWHR().read(path))
+    assert str(error.value).startswith(f"{path}: ") and message in str(error.value)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(InputError, match=r"absent: no such file; wanted \{id, question"):
+        list(JWHR().read(tmp_path / "absent"))
+
+
+def test_half_characters_are_mended_and_told(write, entry, told):
+    entry["question"] = "\ud800?"
+    (talk,) = JWHR().read(write(json.dumps(entry)))
+    assert talk.turns[0].question == "\ufffd?"
+    assert "replaced 1 lone surrogates" in told()[0]

@@ -1,0 +1,136 @@
+"""run.jsonl: written in the data set's form, read back, checked."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.domain import Answer, Citation, Hit, Passage, Query, Ranking, Response, Rewrite, Sentence, TurnId
+from convqa.errors import InputError
+from convqa.tasks.jwhr import JWHR
+from convqa.tasks.jwhr.entries import read_entries
+from convqa.tasks.jwhr.run import record
+
+ANSWERS = frozenset({"rewrites", "rankings", "answers"})
+
+
+def test_golden(responses, golden, made_up, tmp_path):
+    path = JWHR().write(responses, tmp_path, ANSWERS)
+    assert path.name == "run.jsonl"
+    assert path.read_text(encoding="utf-8") == (golden / "run.jsonl").read_text(encoding="utf-8")
+    assert JWHR().check(golden, made_up) == JWHR().check(path, made_up) == []
+
+
+def test_a_run_is_in_the_data_sets_form(golden):
+    first, _, refused, failed, _ = [placed.entry for placed in read_entries(golden / "run.jsonl")]
+    page = first.references[0].page
+    assert (page.title, page.url) == ("架空川", "https://ja.wikipedia.org/wiki/架空川")
+    assert page.quote.text == "長さは42キロメートル[1]。"
+    assert first.references[0].search.keywords == ["架空川の長さはどれくらいですか。"]
+    assert [sentence.citations for sentence in first.answer.sentences] == [[0], [1]]
+    for entry in (refused, failed):
+        assert entry.answer is None and entry.references == []
+    assert JWHR().read_run(golden).entries.keys() == {1, 2, 3, 101, 102}
+    assert JWHR().read_run(golden / "run.jsonl") == JWHR().read_run(golden)
+
+
+def cited(text, *citations, language="ja"):
+    """A response over the passage p, whose answer has one sentence for each list of offsets."""
+    ranking = Ranking((Hit("p", 1.0, Passage("p", text)), Hit("q", 0.5)))
+    sentences = [Sentence(f"文{place}。", tuple(found)) for place, found in enumerate(citations)]
+    rewrite = Rewrite("問い", (Query("問い"), Query("別の問い"), Query("問い")))
+    return Response(TurnId(5, 1), rewrite, ranking, None, Answer.of(sentences, language))
+
+
+def test_a_quote_that_is_cited_twice_is_one_reference():
+    one, two, whole = Citation("p", 0, 2), Citation("p", 2, 4), Citation("p")
+    found = record(cited("あいうえ", [one], [two, one, two], [whole]))
+    assert [sentence["citations"] for sentence in found["answer"]["sentences"]] == [[0], [1, 0], [2]]
+    assert [reference["page"]["quote"]["text"] for reference in found["references"]] == ["あい", "うえ", "あいうえ"]
+    # A passage without title and address is called by its id.
+    assert {(reference["page"]["title"], reference["page"]["url"]) for reference in found["references"]} == {("p", "")}
+    assert found["references"][0]["search"] == {"keywords": ["問い", "別の問い"]}
+
+
+def test_no_answers_where_the_pipeline_makes_none_or_asks_back(tmp_path):
+    response = cited("あい", [Citation("p", 0, 2)])
+    (line,) = JWHR().write([response], tmp_path, frozenset({"rankings"})).read_text(encoding="utf-8").splitlines()
+    assert json.loads(line) == {"id": 5, "question": "問い", "references": []}
+    asks = Response(TurnId(5, 1), None, None, None, Answer("question", "どの県ですか?"))
+    assert record(asks) == {"id": 5, "question": "", "references": []}
+    assert JWHR().write([], tmp_path, ANSWERS).read_bytes() == b""
+
+
+def test_a_cited_passage_that_is_not_at_hand_has_no_quote(tmp_path):
+    response = cited("あい", [Citation("q", 0, 2)])
+    assert record(response)["references"][0]["page"] == {"title": "q", "url": ""}
+    (found,) = JWHR().read_run(JWHR().write([response], tmp_path, ANSWERS)).entries.values()
+    assert found.references[0].page.quote is None
+
+
+TEXT = st.text(min_size=1).filter(str.strip)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXT, st.data()), min_size=1, max_size=3), st.data())
+def test_quotes_come_back_code_point_for_code_point(tmp_path_factory, texts, data):
+    text = "".join(text for text, _ in texts)
+    cuts = data.draw(st.lists(st.tuples(st.integers(0, len(text)), st.integers(0, len(text))), min_size=1, max_size=4))
+    spans = [(min(cut), max(cut)) for cut in cuts]
+    response = cited(text, *([Citation("p", *span)] for span in spans))
+    file = JWHR().write([response], tmp_path_factory.mktemp("run"), ANSWERS)
+    (found,) = JWHR().read_run(file).entries.values()
+    pages = [found.references[sentence.citations[0]].page for sentence in found.answer.sentences]
+    assert [page.text for page in pages] == [text[start:end] for start, end in spans]
+
+
+def test_check_lists_every_problem(write, made_up, golden):
+    good = [json.loads(line) for line in (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()]
+    good[0]["answer"]["sentences"][1]["citations"] = [2]
+    good[1]["answer"]["text"] += "。"
+    good[2] |= {"question": "別の問い", "more": 1}
+    good[3]["references"] = [{"search": {"keywords": []}, "link": {"referrer": 0}}]
+    file = write(*good, {"id": "x"}, good[3] | {"references": []}, {"id": 9, "question": "?", "references": []}, 3)
+    assert [str(problem).removeprefix(f"{file}: ") for problem in JWHR().check(file, made_up)] == [
+        "line 1 (entry 1): answer.sentences[1].citations[0]: found 2; wanted the place of one of the 2 references, "
+        "from 0 on",
+        "line 2 (entry 2): answer.text: found '毎年七月には川辺で灯籠祭りが開かれる。。'; wanted its sentences joined: "
+        "'毎年七月には川辺で灯籠祭りが開かれる。'",
+        "line 3 (entry 3): more: is not known here",
+        "line 3 (entry 3): question: found '別の問い'; wanted that of the input, '架空ガラスは何から作られますか?'",
+        "line 4 (entry 101): references[0]: has both search and link; wanted one of them",
+        "line 4 (entry 101): references[0]: has neither page nor not_found; wanted one of them",
+        "line 4 (entry 101): references[0].link.referrer: found 0; wanted the place of an earlier one of the 1 "
+        "references, from 0 on",
+        "line 6 (entry 'x'): id: found 'x'; input should be a valid integer",
+        "line 6 (entry 'x'): question: is missing",
+        "line 6 (entry 'x'): references: is missing",
+        "line 9: found 3; input should be a valid dictionary or instance of Entry",
+        "1 of 6 entries are not in the input: 9",
+        "1 of 6 ids occur more than once: 101",
+    ]
+
+
+def test_check_of_no_run_and_of_part_of_one(write, made_up, golden, tmp_path):
+    (problem,) = JWHR().check(tmp_path, made_up)
+    assert problem.message.startswith("no such file; wanted {id, question")
+    first = (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    (problem,) = JWHR().check(write(first), made_up)
+    assert problem.message == "4 of 5 entries of the input are missing: 2, 3, 101, 102"
+
+
+def test_a_run_that_is_wrong_inside_is_read_and_told(write, entry, caplog):
+    caplog.set_level(logging.WARNING, "convqa")
+    entry["answer"]["sentences"][0]["citations"] = [0, 5]
+    file = write(entry)
+    assert JWHR().read_run(file).entries[7].answer.sentences[0].citations == [0, 5]
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told.startswith(f"{file}: citations of no reference: 1. The first: line 1 (entry 7): answer.sentences[0]")
+    with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is that of line 1 too"):
+        JWHR().read_run(write(entry, entry))
+    with pytest.raises(InputError, match=r"line 1 \(entry 7\): references: is missing"):
+        JWHR().read_run(write({"id": 7, "question": "?"}))
