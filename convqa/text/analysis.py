@@ -1,7 +1,8 @@
 """Text to tokens: the one analysis that every writable store indexes and every query goes through.
 
 English is Lucene's ``EnglishAnalyzer`` (words by UAX 29, possessive dropped, lower case, 33 stop words, Porter);
-German is Snowball's stemmer and stop list. A language is one entry of ``_LANGUAGES`` and a stop list.
+German is Snowball's stemmer and stop list; Japanese is Sudachi's short units under their normal forms (extra ``ja``).
+A language is one entry of ``_LANGUAGES`` and a stop list.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import logging
 import re
 import threading
+import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -46,12 +48,17 @@ class Analyzer:
     long_stopwords: frozenset[str]
     _stem: Callable[[str], str] = field(repr=False, compare=False)
     _possessive: bool = field(repr=False, compare=False)
+    _split: Callable[[str], list[str]] = field(default=split, repr=False, compare=False)
+    """Text -> lower-case words."""
+    _compose: bool = field(default=False, repr=False, compare=False)
+    """Whether texts are brought to NFKC before they become tokens; words stay as they are written."""
     _tokens: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     """Word -> token, "" for what is dropped."""
 
     def words(self, text: str) -> list[str]:
         """Lower-case words without a possessive 's; nothing else is removed."""
-        return [self._bare(word) for word in split(text)] if self._possessive else split(text)
+        found = self._split(text)
+        return [self._bare(word) for word in found] if self._possessive else found
 
     def tokens(self, text: str) -> list[str]:
         """Stemmed words without stop words, in order.
@@ -59,19 +66,30 @@ class Analyzer:
         >>> analyzer("en").tokens("The engineers' bridges of London's river")
         ['engin', 'bridg', 'london', 'river']
         """
+        return self._stemmed(self._cut(text))
+
+    def content(self, text: str) -> list[str]:
+        """The same, without the long stop words."""
+        bare = self._bare if self._possessive else str
+        return self._stemmed(word for word in self._cut(text) if bare(word) not in self.long_stopwords)
+
+    def stem(self, word: str) -> str:
+        """The stem of a lower-case word."""
+        return self._stem(word)
+
+    def _cut(self, text: str) -> list[str]:
+        return self._split(unicodedata.normalize("NFKC", text) if self._compose else text)
+
+    def _stemmed(self, words: Iterable[str]) -> list[str]:
         known = self._tokens
         tokens = []
-        for word in split(text):
+        for word in words:
             token = known.get(word)
             if token is None:
                 token = self._learn(word)
             if token:
                 tokens.append(token)
         return tokens
-
-    def stem(self, word: str) -> str:
-        """The stem of a lower-case word."""
-        return self._stem(word)
 
     def _bare(self, word: str) -> str:
         return word[:-2] if word[-1] == "s" and word[-2:-1] in _APOSTROPHES else word
@@ -123,9 +141,7 @@ def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"
 
 
 def _kept(text: str, analyzer: Analyzer, stopwords: Literal["default", "long"]) -> list[str]:
-    if stopwords == "default":
-        return analyzer.tokens(text)
-    return analyzer.tokens(" ".join(word for word in analyzer.words(text) if word not in analyzer.long_stopwords))
+    return analyzer.tokens(text) if stopwords == "default" else analyzer.content(text)
 
 
 _APOSTROPHES = frozenset("'\u2019\uff07")
@@ -172,4 +188,14 @@ def _german() -> Analyzer:
     return Analyzer("de", "convqa-de-1", listed, listed, _snowball("german"), False)
 
 
-_LANGUAGES: dict[str, Callable[[], Analyzer]] = {"en": _english, "de": _german}
+def _japanese() -> Analyzer:
+    from convqa.text.japanese import Sudachi
+
+    sudachi, short = Sudachi(), _stopwords("ja")
+    name = f"convqa-ja-1-sudachi-{sudachi.version}"
+    return Analyzer(
+        "ja", name, short, short | _stopwords("ja-long"), sudachi.stem, False, _split=sudachi.words, _compose=True
+    )
+
+
+_LANGUAGES: dict[str, Callable[[], Analyzer]] = {"en": _english, "de": _german, "ja": _japanese}

@@ -2,7 +2,8 @@
 
 The boundaries are sentencex's (Wikimedia, MIT). Two things are added, because the passages of open collections are
 raw web text: lines of lists and menus are sentences of their own, and what is longer than a person would read as one
-sentence (whole quoted paragraphs, menus without a full stop) is cut.
+sentence (whole quoted paragraphs, menus without a full stop) is cut. What sentencex cuts wrongly in Japanese is put
+together again.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 import sentencex
 
 from convqa.text.cache import remembered
+from convqa.text.quoting import joined
 
 LONGEST = 400
 """Characters of a sentence. In the passages of six real collections 0.2 to 4 % of sentencex's are longer."""
@@ -23,8 +25,17 @@ _LINE = re.compile(
     r"(?:(?<=[.!?:;])[^\S\n]{0,8}|(?<![^\n]{60}))\n(?=\s{0,20}[^\s a-zß-ÿа-я])"
     r"|\n(?=\s{0,20}(?:[*•#|]|[\u2013-]\s|\d{1,3}[.)]\s))"
 )
-_STRONG = re.compile(r"(?<=[.!?…;])[\"'\u201d\u2019)\]]{0,4}\s{1,8}(?=[^\sa-z])|\s{1,8}[|•·»]\s|\.{3}\s")
-_BLANK = re.compile(r"\s")
+# A Japanese character is as wide as two Latin letters, and a line that ends with a comma goes on.
+_LINE_JA = re.compile(
+    r"(?:(?<=[.!?:;\u3002\uff01\uff1f\uff1a])[^\S\n]{0,8}|(?<![^\n]{30})(?<![\u3001\uff0c]))"
+    r"\n(?=\s{0,20}[^\s\u3001\u3002\uff0c\uff0e\u300d\u300f\uff09])"
+    r"|\n(?=\s{0,20}(?:[*•#|\u30fb]|[\u2013-]\s|\d{1,3}[.)]\s))"
+)
+_STRONG = re.compile(
+    r"(?<=[.!?…;])[\"'\u201d\u2019)\]]{0,4}\s{1,8}(?=[^\sa-z])|\s{1,8}[|•·»]\s|\.{3}\s"
+    r"|(?<=[\u3002\uff01\uff1f])[\u300d\u300f\uff09]{0,4}"
+)
+_BLANK = re.compile(r"\s|(?<=[\u3001\u3002\uff0c\uff01\uff1f\u300d\u300f\uff09])")
 
 
 def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
@@ -42,8 +53,10 @@ def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     # The library speaks UTF-8; a lone surrogate becomes one "?", so that offsets stay.
     speakable = text.encode("utf-8", "replace").decode("utf-8")
     found: list[tuple[int, int]] = []
-    for boundary in sentencex.get_sentence_boundaries(language, speakable):
-        for start, end in _parts(text, boundary["start_index"], boundary["end_index"]):
+    boundaries = sentencex.get_sentence_boundaries(language, speakable)
+    whole = [(boundary["start_index"], boundary["end_index"]) for boundary in boundaries]
+    for begin, stop in joined(text, whole) if language == "ja" else whole:
+        for start, end in _parts(text, begin, stop, language):
             piece = text[start:end]
             left = start + len(piece) - len(piece.lstrip())
             right = start + len(piece.rstrip())
@@ -52,8 +65,9 @@ def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for line in _split(_LINE, text, start, end) if text.find("\n", start, end) >= 0 else ((start, end),):
+def _parts(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
+    lines = _LINE_JA if language == "ja" else _LINE
+    for line in _split(lines, text, start, end) if text.find("\n", start, end) >= 0 else ((start, end),):
         if line[1] - line[0] <= LONGEST:
             yield line
             continue

@@ -34,6 +34,38 @@ def test_languages(language, text, wanted):
     assert said(text, language) == wanted
 
 
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        ["彼は「そうです。行きます。」と言った。", "次の日。"],
+        ["「はい。」", "「いいえ。」", "「行く。」", "ところが来た。"],
+        ["『本。』です。", "【注。】次。", "終わった（笑う。）。", "A。", "『「い。」う。』え。"],
+        ["本当？！", "はい！", "そうです"],
+        ["終わった。", "2016年に始まる。", "「A。1つ。」だ。", "３年後。"],
+        ["開いた「まま。", "次。", "はい。）と。", "次。"],
+        ["文です。[1]", "次の文です。[2]"],
+        ["Yahoo! JAPANは会社。", "3.5倍。", "ええ……そうですか…。"],
+    ],
+)
+def test_japanese_without_blanks(wanted):
+    assert said("".join(wanted), "ja") == wanted
+
+
+def test_japanese_lines():
+    wrapped = "雨が降り続いている地方と少し離れた所に流れている長い川の水が\n増えて、溢れた。"
+    assert said(wrapped, "ja") == [wrapped]
+    assert said("見出し\n本文です。\n・一つ\n・二つ", "ja") == ["見出し", "本文です。", "・一つ", "・二つ"]
+    assert said("代入すると、\nこうなる\n。", "ja") == ["代入すると、\nこうなる\n。"]
+
+
+def test_long_japanese_is_cut_behind_its_signs():
+    parts = said("とても長い話が続き、" * 100, "ja")
+    assert max(map(len, parts)) <= LONGEST
+    assert {part[-1] for part in parts} == {"、"}
+    quote = f"「{'短い文です。' * 100}」"
+    assert {part.strip("「」") for part in said(quote, "ja")} == {"短い文です。"}
+
+
 def test_offsets_are_code_points_behind_emoji():
     text = "👩‍👩‍👧 yes. 𝔘nicode."
     assert said(text) == ["👩‍👩‍👧 yes.", "𝔘nicode."]
@@ -71,9 +103,12 @@ def test_a_caller_cannot_spoil_the_cache():
     assert said("One. Two.") == ["One.", "Two."]
 
 
-@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from("\r\n. ?!*|\"'؟。é\ud800")), max_size=1500))
-def test_sentences_are_in_order_apart_trimmed_and_cover_all_but_blanks(text):
-    found = sentences(text)
+@pytest.mark.parametrize("language", ["en", "ja"])
+@given(
+    text=st.text(st.one_of(st.characters(), st.sampled_from("\r\n. ?!*|\"'؟。é\ud800「」『（）、と1")), max_size=1500)
+)
+def test_sentences_are_in_order_apart_trimmed_and_cover_all_but_blanks(language, text):
+    found = sentences(text, language)
     assert all(0 <= start < end <= len(text) for start, end in found)
     assert all(before[1] <= after[0] for before, after in pairwise(found))
     assert all(text[start:end] == text[start:end].strip() for start, end in found)
@@ -81,10 +116,14 @@ def test_sentences_are_in_order_apart_trimmed_and_cover_all_but_blanks(text):
     assert "".join("".join(text[start:end].split()) for start, end in found) == "".join(text.split())
 
 
-@pytest.mark.parametrize("text", [" " * 200_000, "\n" * 50_000, '"' * 200_000, "a. " * 50_000, "\n* a" * 20_000])
-def test_wild_runs_take_no_time(text):
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize(
+    "text",
+    [" " * 200_000, "\n" * 50_000, '"' * 200_000, "a. " * 50_000, "\n* a" * 20_000, "「" * 100_000, "「」）" * 30_000],
+)
+def test_wild_runs_take_no_time(text, language):
     start = time.perf_counter()
-    sentences(text)
+    sentences(text, language)
     assert time.perf_counter() - start < 5  # a quadratic rule takes minutes
 
 

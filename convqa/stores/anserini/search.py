@@ -46,6 +46,9 @@ class Tokens(Analyzer):
     def tokens(self, text: str) -> list[str]:
         return [str(token) for token in _analyzed(text)]
 
+    def content(self, text: str) -> list[str]:
+        return self.tokens(" ".join(word for word in self.words(text) if word not in self.long_stopwords))
+
 
 class Search:
     """Searches an index with one k1 and b. Many threads may use it at once."""
