@@ -17,7 +17,7 @@ from convqa.errors import InputError
 
 @command
 def train(
-    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, rewriter, encoder or reader.")],
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, rewriter, encoder, reader or support.")],
     config: Annotated[
         Path | None,
         typer.Argument(

@@ -8,6 +8,7 @@ from convqa.models.options import Options
 from convqa.models.pairs import PairScorer, load_pair_scorer
 from convqa.models.reader import PairReading, SpanReader, load_reader
 from convqa.models.resolver import Resolution, Resolver, load_resolver
+from convqa.models.support import Support, load_support
 
 __all__ = [
     "Generator",
@@ -17,6 +18,7 @@ __all__ = [
     "Resolution",
     "Resolver",
     "SpanReader",
+    "Support",
     "TextEncoder",
     "Written",
     "load_encoder",
@@ -24,4 +26,5 @@ __all__ = [
     "load_pair_scorer",
     "load_reader",
     "load_resolver",
+    "load_support",
 ]

@@ -24,6 +24,8 @@ from convqa.models.resolver import KIND as RESOLVER
 from convqa.models.resolver import Resolver, load_resolver
 from convqa.models.resolver_input import Said
 from convqa.models.source import find_model
+from convqa.models.support import KIND as SUPPORT
+from convqa.models.support import load_support
 from convqa.models.tokens import load_tokenizer
 from convqa.places import shipped
 
@@ -63,6 +65,10 @@ def check(name: str) -> dict[str, Any]:
         turns = [("What else is said of it?", [Said(text[:60], text)]) for text in sample_passages()]
         about = {"max_tokens": resolver.max_tokens}
         return found | about | _run(resolver, lambda some: _resolve(resolver, some), turns)
+    if kind == SUPPORT:
+        support = load_support(name)
+        said = [(text, text[:60]) for text in sample_passages()]
+        return found | _run(support, support.score, said)
     raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
 
 
@@ -86,12 +92,13 @@ def compare(name: str, other: str) -> str:
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """encoder, pairs, reader, generator, or the kind that a manifest names.
+    """encoder, pairs, reader, generator, support, or the kind that a manifest names.
 
     :raises InputError: if the folder's configuration cannot be read.
     """
     if folder.manifest is not None:
         return folder.manifest.kind
+    from convqa.models.torch_entailment import entailing
     from convqa.models.torch_runtime import load_config
 
     config = load_config(folder)
@@ -100,7 +107,9 @@ def kind_of(folder: ModelFolder) -> str:
         return READER
     if config.is_encoder_decoder or any(head.endswith(("CausalLM", "LMHeadModel")) for head in heads):
         return "generator"
-    return "pairs" if any(head.endswith("ForSequenceClassification") for head in heads) else "encoder"
+    if not any(head.endswith("ForSequenceClassification") for head in heads):
+        return "encoder"
+    return SUPPORT if entailing(config) is not None else "pairs"
 
 
 def sample_passages() -> list[str]:

@@ -20,8 +20,8 @@ from convqa.models.torch_tokenizer import tokenizer_of
 torch = torch_runtime.import_torch()
 
 
-class Scored(torch.nn.Module):  # type: ignore[name-defined,misc]
-    """A classifier's answer as one number: its only one, or how much its second class exceeds its first."""
+class Classifier(torch.nn.Module):  # type: ignore[name-defined,misc]
+    """A model that classifies sequences, with the inputs that it takes."""
 
     outputs = ("scores",)
 
@@ -33,10 +33,18 @@ class Scored(torch.nn.Module):  # type: ignore[name-defined,misc]
         # The exporter runs the wrapper in the wrapper's own mode; one that trains would have dropout in it.
         self.eval()
 
+    def logits(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
+        """(n, tokens) each -> (n, classes) in float32."""
+        typed = {"token_type_ids": token_type_ids} if self._typed else {}
+        return self.classifier(input_ids=input_ids, attention_mask=attention_mask, **typed).logits.float()
+
+
+class Scored(Classifier):
+    """A classifier's answer as one number: its only one, or how much its second class exceeds its first."""
+
     def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
         """(n, tokens) each -> (n,) in float32."""
-        typed = {"token_type_ids": token_type_ids} if self._typed else {}
-        logits = self.classifier(input_ids=input_ids, attention_mask=attention_mask, **typed).logits.float()
+        logits = self.logits(input_ids, attention_mask, token_type_ids)
         return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
 
 

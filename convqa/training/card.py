@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 import convqa
+from convqa.training.claims import INSCIT
 from convqa.training.config import Settings
 from convqa.training.data import CANARD, OWN, QRECC_4K, QRECC_DEV
 from convqa.training.reading import NEW_WIKI, REDDIT, SQUAD2
@@ -19,6 +20,7 @@ _DATA = {
     SQUAD2: "SQuAD 2 (Rajpurkar et al. 2018; CC BY-SA 4.0), every other article of half of the dev part",
     NEW_WIKI: "SQuADShifts, New Wikipedia (Miller et al. 2020; CC BY 4.0), most articles",
     REDDIT: "SQuADShifts, Reddit (Miller et al. 2020; CC BY 4.0), most posts",
+    INSCIT: "INSCIT (Wu et al. 2023; no licence stated), direct answers of the dev part, conversations of even number",
     OWN: "examples of the maker's own",
 }
 

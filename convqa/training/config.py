@@ -13,6 +13,7 @@ from convqa.errors import InputError, nearest
 from convqa.files import read_yaml
 from convqa.models.reader_input import MOST_TOKENS
 from convqa.places import shipped
+from convqa.training.claims import INSCIT
 from convqa.training.data import CANARD, OWN, QRECC_4K, QRECC_DEV
 from convqa.validation import explain
 
@@ -38,9 +39,8 @@ class Part(BaseModel):
 class Settings(BaseModel):
     """What all recipes are told.
 
-    ``base``: the model to start from, a folder or a Hugging Face name. ``epochs`` may be a part of one. ``rate``: the
-    peak of the learning rate; ``warmup``: the part of all steps in which it rises. ``clip``: longest gradient.
-    ``checkpoint``: seconds between two. ``own``: files of one's own, relative to the data folder.
+    ``base``: the model to start from, a folder or a Hugging Face name. ``own``: files of one's own, relative to the
+    data folder.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -48,13 +48,6 @@ class Settings(BaseModel):
     recipe: str
     base: str = Field(min_length=1)
     seed: int = Field(1, ge=0)
-    epochs: Positive
-    batch: int = Field(32, ge=1)
-    rate: Positive
-    warmup: Annotated[float, Field(strict=False, ge=0, lt=1)] = 0.06
-    clip: Positive = 1.0
-    decay: Annotated[float, Field(strict=False, ge=0)] = 0.01
-    checkpoint: Positive = 120.0
     data: str | None = None
     own: list[str] = []
 
@@ -70,7 +63,23 @@ class Settings(BaseModel):
         raise NotImplementedError
 
 
-class RewriteSettings(Settings):
+class LoopSettings(Settings):
+    """What the loop is told (``convqa.training.loop``).
+
+    ``epochs`` may be a part of one. ``rate``: the peak of the learning rate; ``warmup``: the part of all steps in which
+    it rises. ``clip``: longest gradient. ``checkpoint``: seconds between two.
+    """
+
+    epochs: Positive
+    batch: int = Field(32, ge=1)
+    rate: Positive
+    warmup: Annotated[float, Field(strict=False, ge=0, lt=1)] = 0.06
+    clip: Positive = 1.0
+    decay: Annotated[float, Field(strict=False, ge=0)] = 0.01
+    checkpoint: Positive = 120.0
+
+
+class RewriteSettings(LoopSettings):
     """``mix``: which human rewrites; ``silent``: the part of the examples that lose the answers of their history."""
 
     mix: list[Part] = Field(min_length=1)
@@ -126,7 +135,7 @@ class ReadingPart(BaseModel):
     times: int = Field(1, ge=1)
 
 
-class ReaderSettings(Settings):
+class ReaderSettings(LoopSettings):
     """``head``: how many times faster the head learns than the trunk. ``precision``: what torch may multiply in.
     ``each``: questions that are drawn from each file of ``own``; None: all. ``foreign``: for each 100 questions with an
     answer, how many are asked of another context too, which has none. ``longest``: tokens of a window, if the base
@@ -144,11 +153,22 @@ class ReaderSettings(Settings):
         return {name for part in self.mix for name in part.sets}
 
 
+class SupportSettings(Settings):
+    """``penalty``: what large weights cost, in examples."""
+
+    recipe: Literal["support"]
+    penalty: Positive = 1.0
+
+    def sets(self) -> set[str]:
+        return {INSCIT}
+
+
 RECIPES: Mapping[str, type[Settings]] = {
     "resolver": ResolverSettings,
     "rewriter": RewriterSettings,
     "encoder": EncoderSettings,
     "reader": ReaderSettings,
+    "support": SupportSettings,
 }
 """Recipe -> its settings; the recipe itself is ``convqa.training.NAME``."""
 

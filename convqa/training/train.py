@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from convqa.errors import InputError
 from convqa.files import whole_file
-from convqa.training.config import RewriteSettings, Settings
+from convqa.training.config import LoopSettings, RewriteSettings, Settings
 from convqa.training.data import OWN, Split, read_own, split, with_own
 from convqa.training.rewrites import Example
 
@@ -117,7 +117,7 @@ def mixed(settings: RewriteSettings, found: Split) -> list[Example]:
     return examples
 
 
-def plan_of(settings: Settings) -> Plan:
+def plan_of(settings: LoopSettings) -> Plan:
     """The settings of the loop."""
     from convqa.training.loop import Plan
 

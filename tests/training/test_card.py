@@ -25,20 +25,27 @@ def test_the_settings_of_a_card_are_those_of_the_recipe(name, tmp_path):
     (tmp_path / "card.yaml").write_text(block[1], encoding="utf-8")
     settings, recipe = load(RECIPES[name], tmp_path / "card.yaml"), load(RECIPES[name])
     assert settings.model_dump(exclude={"base"}) == recipe.model_dump(exclude={"base"})
-    assert recipe.base.endswith(f"/{settings.base}") and name_of(settings.base) == settings.base
+    assert recipe.base.rpartition("/")[2] == settings.base == name_of(settings.base)
     assert find_model(name).manifest.base == settings.base
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_turns_of_a_card_are_those_of_the_documented_split(name):
-    scored = dict(re.findall(r"^- ([\w -]+): (?:turns|questions) (\d+),", CARDS[name], re.MULTILINE))
+    scored = dict(re.findall(r"^- ([\w -]+): (?:turns|questions|sentences) (\d+),", CARDS[name], re.MULTILINE))
     assert {part: int(number) for part, number in scored.items() if "float32" not in part} == documented(name)
+
+
+SPLITS = {
+    "reader": "`convqa.training.reading.split`",
+    "resolver": "`convqa.training.data.split`",
+    "support": "`convqa.training.claims.split`",
+}
 
 
 def documented(name):
     """How much validates and reports, from the table of that recipe in docs/training.md."""
     text = (Path(__file__).resolve().parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
-    table = text.split("`convqa.training.reading.split`" if name == "reader" else "`convqa.training.data.split`")[1]
+    table = text.split(SPLITS[name])[1]
     rows = re.findall(r"^\| (validates|reports) \| (.+?) \| ([\d, ]+) \|", table.split("\n\n")[1], re.MULTILINE)
     return {part: int(number.replace(",", "")) for row in rows for part, number in _parts(name, *row)}
 
@@ -46,5 +53,5 @@ def documented(name):
 def _parts(name, does, sources, numbers):
     named = re.findall(r"`([\w-]+)`", sources)
     suffix = {"validates": "validation", "reports": "report"}[does]
-    parts = [f"{source} {suffix}" for source in named] if name == "reader" else named or [suffix]
+    parts = (named if name == "resolver" else [f"{source} {suffix}" for source in named]) or [suffix]
     return zip(parts, numbers.split(", "), strict=True)

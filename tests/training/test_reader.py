@@ -145,6 +145,7 @@ def test_rows_come_back_from_disk(tmp_path):
 
 
 def test_probabilities_fit_what_was_right():
+    pytest.importorskip("torch")
     from convqa.training.calibration import logistic
 
     slope, offset = logistic([0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 2.0, 2.0] * 2000, [1, 0, 0, 0, 1, 1, 1, 0] * 2000)

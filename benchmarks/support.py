@@ -1,0 +1,106 @@
+"""How well support checks tell sentences that their evidence supports from sentences that it does not.
+
+    python benchmarks/support.py [--models lexical support cosine ...] [--sets inscit clapnq] [--data ../shared/data]
+
+The claims are those of ``convqa.training.claims`` that are reported on: INSCIT's conversations of odd number and
+ClapNQ's dev part. ``cosine`` is that of sentence and evidence by the shipped encoder, untrained; any other name is one
+that ``convqa.models.load_support`` knows. "AUC": how often a supported sentence is above an unsupported one; the first
+is the mean over the kinds of the latter. "accuracy" at .5 is the mean of the share of supported sentences that pass and
+of the shares of each kind that do not. 95 % intervals: whole conversations are drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from comparing import SEED, table
+
+from convqa.metrics.bootstrap import interval_of_statistic
+from convqa.models import load_encoder, load_support
+from convqa.models.support_features import FEATURES, features
+from convqa.training.claims import CLAPNQ, INSCIT, KINDS, Claim, split
+from convqa.training.support import score
+
+ROOT = Path(__file__).resolve().parents[1]
+COSINE = "cosine"
+RESAMPLES = 300
+
+
+def scores(model: str, claims: Sequence[Claim]) -> list[float]:
+    pairs = [(claim.evidence, claim.sentence) for claim in claims]
+    if model == COSINE:
+        found: list[float] = features(load_encoder("encoder"), pairs)[:, FEATURES.index(COSINE)].tolist()
+        return found
+    return load_support(model).score(pairs)
+
+
+class Measured:
+    """The numbers of a model on a set, and their intervals. Every number sees the same drawn conversations."""
+
+    def __init__(self, claims: Sequence[Claim], found: Sequence[float]) -> None:
+        self._claims, self._found = claims, found
+        self._members: dict[int, list[int]] = {}
+        for place, claim in enumerate(claims):
+            self._members.setdefault(claim.conversation, []).append(place)
+        self._kinds = {claim.kind for claim in claims}
+        self._known: dict[tuple[float, ...], dict[str, float]] = {}
+
+    def cell(self, measure: str) -> str:
+        names = {"all": sorted(self._members)}
+        low, high = interval_of_statistic(names, lambda drawn: self._of(drawn["all"]).get(measure), SEED, RESAMPLES)
+        return f"{self._of(names['all'])[measure]:.3f} [{low:.3f}, {high:.3f}]"
+
+    def refused(self, kind: str) -> float:
+        pairs = zip(self._claims, self._found, strict=True)
+        return float(np.mean([one < 0.5 for claim, one in pairs if claim.kind == kind]))
+
+    def _of(self, names: Sequence[float]) -> dict[str, float]:
+        """Every number over these conversations; none where a kind is missing from them."""
+        key = tuple(names)
+        if key not in self._known:
+            # A conversation that is drawn twice has sentences of its own the second time.
+            some = [(place, turn) for turn, name in enumerate(names) for place in self._members[int(name)]]
+            drawn = [replace(self._claims[at], origin=self._claims[at].origin + turn * 10**6) for at, turn in some]
+            found = [self._found[place] for place, _ in some]
+            right = [one >= 0.5 for claim, one in zip(drawn, found, strict=True) if claim.supported]
+            whole = {claim.kind for claim in drawn} == self._kinds
+            self._known[key] = score(drawn, found) | {"passed": float(np.mean(right))} if whole else {}
+        return self._known[key]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", default=["lexical", COSINE, "support"], metavar="NAME")
+    parser.add_argument("--sets", nargs="+", default=[INSCIT, CLAPNQ], choices=[INSCIT, CLAPNQ], metavar="SET")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    options = parser.parse_args()
+    reported = split(options.data)[1]
+    measured, rows, kinds = {}, [], []
+    for name in options.sets:
+        claims = reported[name]
+        for model in options.models:
+            start = time.perf_counter()
+            found = scores(model, claims)
+            speed = len(found) / (time.perf_counter() - start)
+            one = measured[name, model] = Measured(claims, found)
+            number = sum(claim.supported for claim in claims)
+            cells = [one.cell(measure) for measure in ("AUC", "accuracy", "passed")]
+            rows.append([name, model, str(number), *cells, f"{speed:.0f}"])
+        for kind in KINDS:
+            number = sum(claim.kind == kind for claim in claims)
+            found_by = [measured[name, model] for model in options.models]
+            if number:
+                cells = [f"{one.cell(f'AUC {kind}')}; {one.refused(kind):.2f}" for one in found_by]
+                kinds.append([name, kind, str(number), *cells])
+    table(["set", "model", "supported sentences", "AUC", "accuracy", "supported that pass", "pairs/s"], rows)
+    print()
+    table(["set", "kind", "sentences", *(f"{model}: AUC; refused at .5" for model in options.models)], kinds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Does this evidence support this sentence: scorers by name, from one that asks no model to models of entailment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from convqa.errors import InputError, WorkError
+from convqa.models.encoder import TextEncoder, load_encoder
+from convqa.models.folder import MANIFEST, SUPPORT, ModelFolder
+from convqa.models.once import once
+from convqa.models.options import Options, choose
+from convqa.models.source import find_model
+from convqa.models.support_features import FEATURES, Pair, features
+from convqa.text.support import VERSION, lexical_support
+from convqa.validation import read_as
+
+KIND = SUPPORT
+LEXICAL = "lexical"
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Scores = Callable[[Sequence[Pair], str], Sequence[float]]
+"""Pairs of evidence and sentence, both with something in them, and their language -> a number each, in order."""
+
+
+class Settings(BaseModel):
+    """What of a support check's manifest only it has: a logistic regression over an encoder's vectors and words.
+
+    ``encoder``: a model's name, and ``checksum``: which one of that name, since the weights mean no other's vectors.
+    ``weights``: feature -> weight.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    encoder: str = Field(min_length=1)
+    checksum: str
+    weights: dict[str, Number]
+    offset: Number
+
+
+class Support:
+    """How likely evidence supports a sentence, 0 to 1: from .5 on it is taken to. Safe to call from several threads.
+
+    ``identity``: what of it a run's fingerprint holds; two that have the same give the same scores.
+    """
+
+    def __init__(self, name: str, checksum: str, runs: str, scores: Scores) -> None:
+        self.name = name
+        self.checksum = checksum
+        self.runs = runs
+        self._scores = scores
+
+    @property
+    def identity(self) -> str:
+        """What of this scorer a run's fingerprint holds."""
+        return f"{self.checksum} ({self.runs})"
+
+    def score(self, pairs: Sequence[Pair], language: str = "en") -> list[float]:
+        """One score for each pair (evidence text, sentence), in order; 0 where either is blank.
+
+        :raises InputError: for a language without an analysis, which all but models of entailment need.
+        :raises WorkError: if the model makes something that is no score.
+        """
+        there = [place for place, (evidence, sentence) in enumerate(pairs) if evidence.strip() and sentence.strip()]
+        found = [0.0] * len(pairs)
+        made = self._scores([pairs[place] for place in there], language) if there else []
+        for place, score in zip(there, made, strict=True):
+            if not 0 <= score <= 1:
+                raise WorkError(f"the support check {self.name} made no score; try: convqa models check {self.name}")
+            found[place] = float(score)
+        return found
+
+
+def load_support(name: str = KIND, options: Options = Options()) -> Support:  # noqa: B008 - frozen
+    """The support check of that name, loaded once per process.
+
+    :param name: ``lexical``, which asks no model; ``support``, which ships; or a folder or a Hugging Face name, of
+        another such head or of a model of entailment (NLI) for transformers.
+    :raises InputError: if there is none, if it is damaged, no such model, or cannot be run as the options ask.
+    """
+    if name == LEXICAL:
+        return Support(LEXICAL, f"{LEXICAL}-{VERSION}", "no model", _lexical)
+    folder = find_model(name)
+    if folder.manifest is None:
+        choice = choose(folder, options)
+        return once((KIND, folder.path, folder.checksum(), choice), lambda: _entailment(folder, options))
+    if folder.manifest.kind != KIND:
+        raise InputError(
+            f"{folder.path} holds a model of kind {folder.manifest.kind!r}; wanted one of kind {KIND!r}, a model of "
+            f"entailment as transformers has it, or {LEXICAL}."
+        )
+    return once((KIND, folder.path, folder.checksum(), options), lambda: _head(folder, options))
+
+
+def head(encoder: TextEncoder, settings: Settings) -> Scores:
+    """The scores that weights make of the features."""
+    weights = np.array([settings.weights[feature] for feature in FEATURES])
+
+    def scores(pairs: Sequence[Pair], language: str) -> Sequence[float]:
+        return [float(one) for one in probabilities(features(encoder, pairs, language), weights, settings.offset)]
+
+    return scores
+
+
+def probabilities(rows: NDArray[np.float64], weights: NDArray[np.float64], offset: float) -> NDArray[np.float64]:
+    """sigmoid(rows x weights + offset)."""
+    # Summed row by row: a product of matrices rounds in another way for other numbers of rows.
+    made: NDArray[np.float64] = 1 / (1 + np.exp(-np.clip((rows * weights).sum(axis=1) + offset, -700, 700)))
+    return made
+
+
+def _lexical(pairs: Sequence[Pair], language: str) -> Sequence[float]:
+    return [lexical_support(evidence, sentence, language) for evidence, sentence in pairs]
+
+
+def _head(folder: ModelFolder, options: Options) -> Support:
+    assert folder.manifest is not None
+    where = f"{folder.path / MANIFEST}: settings"
+    settings = read_as(Settings, folder.manifest.settings, where, "Make the model again with convqa train support.")
+    if set(settings.weights) != set(FEATURES):
+        raise InputError(
+            f"{where}: weights: found {', '.join(settings.weights)}; wanted {', '.join(FEATURES)}: the model is of "
+            "another version of convqa. Make it again with convqa train support."
+        )
+    encoder = load_encoder(settings.encoder, options)
+    if encoder.checksum != settings.checksum:
+        raise InputError(
+            f"{where}: made for the encoder {settings.encoder} with the checksum {settings.checksum}; the one here has "
+            f"{encoder.checksum}, whose vectors the weights do not mean. Make it again with convqa train support."
+        )
+    return Support(folder.name, folder.checksum(), str(encoder.runs), head(encoder, settings))
+
+
+def _entailment(folder: ModelFolder, options: Options) -> Support:
+    from convqa.models.torch_entailment import load
+
+    choice = choose(folder, options)
+    return Support(folder.name, folder.checksum(), str(choice), load(folder, choice))

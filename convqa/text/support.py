@@ -1,0 +1,175 @@
+"""How far a text bears out a sentence, by its words: what needs no model, and the floor that a model has to beat.
+
+The score is the share of the sentence's content words that the evidence has, weighed by how rare they are. What other
+words cannot make good caps it: a number that the evidence lacks, and a word that is negated in one of them alone.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from convqa.text.analysis import analyzer
+from convqa.text.cache import remembered
+from convqa.text.idf import idf
+
+VERSION = 1
+"""Of the score: another one is another score, and whoever keeps scores has to know."""
+
+NAME_WEIGHT = 2.0
+"""How many times more a capitalised word weighs than another as rare."""
+
+CAP = 0.4
+"""The most that a sentence gets with a number that the evidence lacks, or with a word negated in one of them alone."""
+
+_POWER = 1.5
+"""share -> score: so that a half is where support begins."""
+
+_CLAUSE = re.compile(r"[.,;:!?()]+(?=\s|$)|[\n\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
+_OPENING = re.compile(r"(?:^|[.!?:\n\"\u201c(])\s*\W*$")
+_CAPITALISED = re.compile(r"[^\W\d_]\S*")
+_NUMBER = re.compile(r"\d[\d.]*")
+_MARK = re.compile(r"\[[^\[\]\s]{0,8}\s?\d{1,3}\]")
+"""What refers to a note or a source: [3], [注釈 1]."""
+_NUMERALS = {
+    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
+    "ten": "10", "eleven": "11", "twelve": "12",
+}  # fmt: skip
+# Japanese has none here: its negations follow what they negate.
+_NEGATIONS = {
+    "en": {"no", "not", "never", "none", "nor", "neither", "nobody", "nothing", "without", "cannot", "hardly"},
+    "de": {"nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals", "nichts", "niemand",
+           "ohne", "weder", "noch"},
+}  # fmt: skip
+_CONTRACTED = ("n't", "n\u2019t")
+
+
+class Overlap(NamedTuple):
+    """What of a sentence its evidence has.
+
+    ``share``: of the content words, by weight; ``pairs``: of neighbouring content words, as neighbours; ``numbers`` and
+    ``names``: of these, 1 without any; ``opposed``: whether a word is negated in one of them alone. Shares are 0 to 1.
+    """
+
+    share: float
+    pairs: float
+    numbers: float
+    names: float
+    opposed: bool
+
+
+_NOTHING = Overlap(0.0, 0.0, 0.0, 0.0, opposed=False)
+
+
+class Word(NamedTuple):
+    """``token``: the stem, of a number its digits; ``name``: written with a capital letter inside a sentence."""
+
+    token: str
+    negated: bool
+    weight: float
+    number: bool
+    name: bool
+    content: bool
+
+
+class _Text(NamedTuple):
+    """``content``: the content words in order, all words where none is one. ``pairs``: tokens of neighbours there."""
+
+    content: tuple[Word, ...]
+    signed: frozenset[tuple[str, bool]]
+    pairs: frozenset[tuple[str, str]]
+
+
+def lexical_support(evidence: str, sentence: str, language: str = "en") -> float:
+    """How far the evidence has what the sentence says, 0 to 1; from .5 on it is taken to be supported.
+
+    A sentence supports itself (1). Without evidence, or without a word in the sentence, it is 0. More evidence never
+    lowers it. Give a passage's title with its text (``convqa.text.whole.whole_text``): answers name what only the
+    title says.
+
+    >>> passage = "Goethe wrote Faust in 1808. He did not finish it in Rome."
+    >>> lexical_support(passage, "Faust: Goethe wrote it in 1808.")
+    1.0
+    >>> lexical_support(passage, "Goethe wrote Faust in 1832."), lexical_support("", "Goethe wrote Faust.")
+    (0.4, 0.0)
+
+    :raises InputError: for a language without an analysis.
+    """
+    found = overlap(evidence, sentence, language)
+    score: float = found.share**_POWER
+    return min(score, CAP) if found.opposed or found.numbers < 1 else score
+
+
+def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
+    """What of a sentence its evidence has; nothing, where either has no words.
+
+    >>> overlap("He did not go to Rome.", "He went to Rome in 1786.")  # doctest: +ELLIPSIS
+    Overlap(share=0.41..., pairs=0.0, numbers=0.0, names=1.0, opposed=False)
+
+    :raises InputError: for a language without an analysis.
+    """
+    said, there = _text(sentence, language), _text(evidence, language)
+    total = sum(word.weight for word in said.content)
+    if not total or not there.signed:
+        return _NOTHING
+    signs = [(word, (word.token, word.negated) in there.signed, (word.token, not word.negated) in there.signed)
+             for word in said.content]  # fmt: skip
+    return Overlap(
+        min(1.0, float(sum(word.weight for word, same, _ in signs if same) / total)),
+        _share([pair in there.pairs for pair in said.pairs]),
+        _share([same or other for word, same, other in signs if word.number]),
+        _share([same or other for word, same, other in signs if word.name]),
+        any(other and not same for _, same, other in signs),
+    )
+
+
+def content(text: str, language: str = "en") -> tuple[Word, ...]:
+    """The content words of a text in order; all its words where none is one."""
+    return _text(text, language).content
+
+
+def _share(found: list[bool]) -> float:
+    return sum(found) / len(found) if found else 1.0
+
+
+@remembered(1024)
+def _text(text: str, language: str) -> _Text:
+    words = tuple(_words(text, language))
+    content = tuple(word for word in words if word.content) or words
+    return _Text(
+        content,
+        frozenset((word.token, word.negated) for word in words),
+        frozenset((one.token, other.token) for one, other in pairwise(content)),
+    )
+
+
+def _words(text: str, language: str) -> Iterator[Word]:
+    """The words of a text. A negation is taken to be one of the next content word of its clause."""
+    analysis = analyzer(language)
+    negations = _NEGATIONS.get(language, set())
+    text = _MARK.sub(" ", unicodedata.normalize("NFKC", text))
+    names = {word for piece in _names(text) for word in analysis.words(piece)}
+    for clause in _CLAUSE.split(text):
+        negated = False
+        for word in analysis.words(clause):
+            digits = _NUMBER.match(word.replace(",", ""))
+            token = digits[0] if digits else analysis.stem(word)
+            content = word not in analysis.long_stopwords
+            if word in negations or word.endswith(_CONTRACTED):
+                yield Word(token, False, idf(word, language), False, False, False)
+                negated = True
+                continue
+            name = word in names
+            weight = idf(word, language) * (NAME_WEIGHT if name else 1.0)
+            yield Word(_NUMERALS.get(token, token), negated and content, weight, digits is not None, name, content)
+            negated = negated and not content
+
+
+def _names(text: str) -> Iterator[str]:
+    """Words written with a capital letter that do not open a sentence."""
+    for found in _CAPITALISED.finditer(text):
+        if found[0][0].isupper() and not _OPENING.search(text, max(0, found.start() - 20), found.start()):
+            yield found[0]

@@ -1,0 +1,113 @@
+"""How far words of a text bear out a sentence: what is found, what caps the score, and what never lowers it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convqa.errors import InputError
+from convqa.text.support import CAP, content, lexical_support, overlap
+
+FAUST = "Faust\nGoethe wrote Faust in 1808. He didn't finish the second part until 1,831, in Weimar."
+
+WORDS = [
+    "Goethe", "wrote", "Faust", "not", "never", "in", "1808", "1,831", "two", "the", "part.", "Weimar,", "isn't", "he",
+    "東京", "über", "no!", "[3]",
+]  # fmt: skip
+texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+
+
+def test_what_the_evidence_says_is_supported():
+    assert lexical_support(FAUST, "Goethe wrote Faust.") == 1
+    assert lexical_support(FAUST, "In 1808 Faust was written by Johann Goethe.") > 0.5
+    assert lexical_support(FAUST, "Schiller lived in a small house near Jena.") == 0
+
+
+@pytest.mark.parametrize("sentence", ["", " ", "!!!", "👍", "[1]"])
+def test_what_says_nothing_is_not_supported(sentence):
+    assert lexical_support(FAUST, sentence) == 0
+
+
+@pytest.mark.parametrize("evidence", ["", " \n", "...", "Schiller."])
+def test_without_evidence_nothing_is(evidence):
+    assert lexical_support(evidence, "Goethe wrote Faust.") == 0
+
+
+@pytest.mark.parametrize(
+    ("sentence", "supported"),
+    [
+        ("Goethe wrote Faust in 1808.", True),
+        ("Goethe wrote Faust in 1809.", False),
+        ("Goethe wrote Faust in 1808.[12]", True),
+        ("Goethe finished the second part in 1831.", False),
+        ("Goethe did not finish the second part until 1831.", True),
+        ("Goethe never wrote Faust in Weimar.", False),
+        ("No, Goethe wrote Faust.", True),
+    ],
+)
+def test_a_number_that_lacks_and_a_negation_too_many_cap_the_score(sentence, supported):
+    score = lexical_support(FAUST, sentence)
+    assert score > 0.5 if supported else score <= CAP
+
+
+@pytest.mark.parametrize(
+    ("evidence", "sentence"),
+    [
+        ("He had 1,000 men.", "He had 1000 men."),
+        ("He had three sons.", "He had 3 sons."),
+        ("In the 1990s it grew.", "It grew in the 1990's."),
+        ("On 27 June it rained.", "It rained on the 27th of June."),
+        ("人口は１２３人です。", "人口は123人です。"),
+    ],
+)
+def test_a_number_is_the_same_in_other_forms(evidence, sentence):
+    assert overlap(evidence, sentence).numbers == 1 and overlap(sentence, evidence).numbers == 1
+
+
+def test_rare_words_and_names_weigh_more():
+    with_name = lexical_support("Zeppelin flew over the city.", "There Zeppelin went to the people.")
+    without = lexical_support("The people went over the city.", "There Zeppelin went to the people.")
+    assert with_name > without
+    assert [word.token for word in content("He met Goethe in Weimar. Later they ate.") if word.name] == [
+        "goeth", "weimar",
+    ]  # fmt: skip
+
+
+def test_words_in_their_order_make_pairs():
+    assert overlap(FAUST, "Goethe wrote Faust.").pairs == 1
+    assert overlap(FAUST, "Faust wrote Goethe.").pairs == 0
+
+
+def test_a_sentence_of_stop_words_is_judged_by_them():
+    assert lexical_support("It is not so.", "It is.") == 1
+    assert lexical_support("Goethe wrote.", "It is.") == 0
+
+
+def test_german_has_its_own_negations():
+    assert lexical_support("Er schrieb kein Drama in Weimar.", "Er schrieb ein Drama in Weimar.", "de") <= CAP
+    assert lexical_support("Er schrieb kein Drama.", "Er schrieb kein Drama.", "de") == 1
+
+
+def test_a_language_without_an_analysis_is_refused():
+    with pytest.raises(InputError, match="language 'xx' is not known"):
+        lexical_support("a", "a", "xx")
+
+
+@given(texts | st.text(max_size=40))
+def test_a_sentence_supports_itself(text):
+    assert lexical_support(text, text) == float(bool(content(text)))
+
+
+@given(texts, texts, texts)
+def test_more_evidence_never_lowers_the_score(evidence, sentence, more):
+    alone = lexical_support(evidence, sentence)
+    assert 0 <= alone <= 1
+    assert lexical_support(f"{evidence}\n\n{more}", sentence) >= alone
+    assert lexical_support(f"{more}\n\n{evidence}", sentence) >= alone
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_any_texts_give_a_score(evidence, sentence):
+    found = overlap(evidence, sentence)
+    assert all(0 <= share <= 1 for share in found[:4]) and 0 <= lexical_support(evidence, sentence) <= 1
