@@ -36,11 +36,12 @@ def turn(record: dict[str, Any]) -> Turn:
 
 @dataclass(frozen=True)
 class Case:
-    """A turn with its first gold passage and all answers that count as right."""
+    """A turn with its first gold passage at hand, all answers that count as right, and the ids of all gold passages."""
 
     turn: Turn
     passage: Passage
     answers: tuple[str, ...]
+    gold: tuple[str, ...]
 
 
 def cases(folder: Path) -> Iterator[Case]:
@@ -55,7 +56,7 @@ def cases(folder: Path) -> Iterator[Case]:
         if answers and there:
             found = passages[there[0]]
             passage = Passage(found["id"], found["text"], found["title"])
-            yield Case(turn(record), passage, answers)
+            yield Case(turn(record), passage, answers, tuple(wanted["Truth_passages"]))
 
 
 def score(case: Case, builder: Builder, reader: Reader | None) -> tuple[float, int]:

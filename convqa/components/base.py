@@ -15,6 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from haystack import component
 
+from convqa.components.citing import verified
+from convqa.components.deciding import chosen, settled
 from convqa.domain import (
     Answer,
     Answers,
@@ -238,9 +240,24 @@ class Reader(Station):
 
 
 class Builder(Station):
-    """Ranking and reading -> answer with citations. Implement ``build`` or ``build_batch``."""
+    """Ranking and reading -> answer with citations. Implement ``build`` or ``build_batch``.
+
+    Every answer is verified here, and here the no-answer decision is made: a member only keeps ``decision`` and
+    ``threshold``. One with a ``warm_up`` or an ``identity`` of its own calls ``Builder``'s as well.
+    """
 
     station = "builder"
+    decision: str | None = None
+    """A shipped no-answer decision, or the YAML file of one. None: no score, and always an answer."""
+    threshold: float | None = None
+    """Of the decision's score, below which nothing is said; None = the decision's own, 0 = always an answer."""
+
+    def warm_up(self) -> None:
+        chosen(self.decision, self.threshold)
+
+    def identity(self) -> Mapping[str, str]:
+        decision = chosen(self.decision, self.threshold)
+        return {} if decision is None else {"decision": decision.identity}
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         raise NotImplementedError
@@ -251,7 +268,8 @@ class Builder(Station):
         rewrites: Sequence[Rewrite],
         rankings: Sequence[Ranking],
         readings: Sequence[Reading | None],
-    ) -> Sequence[Answer]:
+    ) -> Sequence[Answer | Failure]:
+        """One answer for each turn; a Failure where a member knows that trying the turn again would not help."""
         return [self.build(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
 
     @component.output_types(answers=Answers)
@@ -267,14 +285,17 @@ class Builder(Station):
         rewrites: Sequence[Rewrite],
         rankings: Sequence[Ranking],
         readings: Sequence[Reading | None],
-    ) -> Sequence[Answer]:
-        """Build, and hold the invariant that an answer cites only passages of its own turn's ranking."""
+    ) -> Sequence[Answer | Failure]:
+        """Build, hold every answer to what ``convqa.components.citing`` asks of it, and decide whether it is given."""
         answers = self.build_batch(turns, rewrites, rankings, readings)
-        for answer, ranking in zip(answers, rankings, strict=True):
-            strangers = answer.cited_ids() - {hit.id for hit in ranking.hits}
-            if strangers:
-                raise ValueError(f"the answer cites passages outside its ranking: {sorted(strangers)}")
-        return answers
+        decision = chosen(self.decision, self.threshold)
+        rows = zip(answers, turns, rewrites, rankings, readings, strict=True)
+        return [
+            row[0]
+            if isinstance(row[0], Failure)
+            else settled(decision, self.threshold, verified(row[0], row[3]), *row[1:])
+            for row in rows
+        ]
 
 
 STATIONS: Mapping[str, type[Station]] = {

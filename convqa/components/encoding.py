@@ -95,6 +95,18 @@ class QueryEncoder:
         means = [vectors[[numbers[text] for text in texts[place]]].mean(axis=0) for place in places]
         return places, unit(np.stack(means)) if means else vectors[:0]
 
+    def of_rewrites(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> list[Matrix | None]:
+        """Each rewrite's vector: the sum of its queries' by their weights, at length 1; None where none has a word."""
+        owners = [place for place, rewrite in enumerate(rewrites) for _ in rewrite.queries]
+        queries = [query for rewrite in rewrites for query in rewrite.queries]
+        places, matrix = self.encode([turns[owner] for owner in owners], [rewrites[owner] for owner in owners], queries)
+        summed: list[Matrix | None] = [None] * len(rewrites)
+        for place, vector in zip(places, matrix, strict=True):
+            before = summed[owners[place]]
+            part = np.float32(queries[place].weight) * vector
+            summed[owners[place]] = part if before is None else before + part
+        return [None if vector is None else unit(vector[None])[0] for vector in summed]
+
     def _texts_of(self, turn: Turn, rewrite: Rewrite, query: Query) -> list[str]:
         made = (self._text_of(name, turn, rewrite, query) for name in self.texts)
         return list(dict.fromkeys(text for text in made if text))

@@ -26,7 +26,7 @@ class Summary:
     seconds: float
     timings: Mapping[str, float]
     notes: Mapping[str, int]
-    """What rewriters noted, and how often: why a model's text was not taken, how many questions needed none."""
+    """What rewriters and builders noted, and how often: why a model's text was not taken, which needed none."""
 
     def to_json(self) -> dict[str, Any]:
         """As run.meta.json has it."""
@@ -62,7 +62,8 @@ class Tally:
         for response in responses:
             self.turns += 1
             self.timings.update(response.timings)
-            self.notes.update(response.rewrite.notes if response.rewrite else ())
+            for made in (response.rewrite, response.answer):
+                self.notes.update(made.notes if made else ())
             if response.error is not None:
                 self.failures.append((response.id, response.error))
             elif response.answer is not None and response.answer.kind == "none":

@@ -93,6 +93,17 @@ class Chat:
         return {"replies": [ChatMessage.from_assistant(json.dumps({"question": f"{question} Weimar?"}))]}
 
 
+@component
+class Writer:
+    """A chat generator of Haystack's kind: says what the first passage begins with, and cites it."""
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict:
+        (first,) = [line for line in messages[-1].text.split("\n") if line.startswith("[1] ")]
+        *_, text = json.loads("[" + first[4:].replace('": "', '", "', 1) + "]")  # a title may stand before it
+        return {"replies": [ChatMessage.from_assistant(f"{text.partition('. ')[0]}. [1]")]}
+
+
 _STORE = {"type": "haystack.document_stores.in_memory.InMemoryDocumentStore", "init_parameters": {"index": "contract"}}
 WRAPPED = {
     "rewriter": {"type": f"{__name__}.Chat"},
@@ -102,6 +113,7 @@ WRAPPED = {
     },
     "reranker": {"type": "haystack.components.rankers.LostInTheMiddleRanker"},
     "reader": {"type": f"{__name__}.Opening"},
+    "builder": {"type": f"{__name__}.Writer"},
 }
 """What members that wrap a component of Haystack are given, as it stands in YAML."""
 

@@ -4,47 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Annotated
 
 from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Builder
+from convqa.components.citing import nothing
+from convqa.components.deciding import Threshold
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
+from convqa.errors import InputError
+from convqa.text.analysis import analyzer
 from convqa.text.sentences import sentences
 from convqa.text.words import words
 
-_NEAREST = 3
 _SAME = 0.7
 """Share of common words from which two sentences say the same."""
 
 
 @component
 class Sentences(Builder):
-    """The sentences of a reading's best spans, in the order in which their passages were ranked and their texts run.
+    """The best sentences of a reading, in the order in which their passages were ranked and their texts run.
 
     A span is quoted with the whole sentences that it is part of. One that repeats what was taken before, or would quote
     some of it again, is passed over. Without a reading (or with an empty one) the answer is the beginning of the best
     passage whose text is there.
 
     :param sentences: how many sentences an answer has at most.
+    :param words: how long an answer is to be: a sentence is added where that brings it closer to so many words. None =
+        as many sentences as there may be.
+    :param decision, threshold: the no-answer decision (docs/answers.md); None = always an answer.
     """
 
     @validate_call(config=ConfigDict(strict=True))
-    def __init__(self, sentences: Annotated[int, Field(ge=1)] = 2) -> None:
+    def __init__(
+        self,
+        sentences: Annotated[int, Field(ge=1)] = 2,
+        words: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None,
+        decision: str | None = None,
+        threshold: Threshold | None = None,
+    ) -> None:
         self.sentences = sentences
+        self.words = words
+        self.decision = decision
+        self.threshold = threshold
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         read = reading.spans if reading and reading.spans else tuple(_beginning(ranking, turn.language))
-        chosen = list(_apart(_whole(read, ranking, turn.language), self.sentences))
+        apart = _apart(_whole(read, ranking, turn.language), turn.language)
+        chosen = list(islice(_closer(apart, self.words, turn.language) if self.words else apart, self.sentences))
         if not chosen:
-            return _nothing(ranking)
+            return nothing(
+                ranking, "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
+            )
         place = {hit.id: index for index, hit in enumerate(ranking.hits)}
         chosen.sort(key=lambda span: (place.get(span.passage_id, len(place)), span.start))
         said = tuple(
             Sentence(" ".join(span.text.split()), (Citation(span.passage_id, span.start, span.end),)) for span in chosen
         )
-        return Answer.of(said, turn.language, score=max(span.score for span in chosen))
+        return Answer.of(said, turn.language)
 
 
 def _whole(spans: Iterable[Span], ranking: Ranking, language: str) -> Iterator[Span]:
@@ -58,23 +77,50 @@ def _whole(spans: Iterable[Span], ranking: Ranking, language: str) -> Iterator[S
         yield replace(span, start=start, end=end, text=text[start:end]) if touched else span
 
 
-def _apart(spans: Iterable[Span], most: int) -> Iterator[Span]:
-    """The first ``most`` spans that neither share characters nor repeat one another."""
+def _apart(spans: Iterable[Span], language: str) -> Iterator[Span]:
+    """Those that neither share characters with one before them nor repeat it."""
     taken: list[tuple[Span, frozenset[str]]] = []
     for span in spans:
-        said = frozenset(words(span.text))
+        said = frozenset(_tokens(span.text, language))
         if any(
             _overlap(span, other) or len(said & known) > _SAME * min(len(said), len(known)) for other, known in taken
         ):
             continue
         taken.append((span, said))
         yield span
-        if len(taken) == most:
-            return
+
+
+def _tokens(text: str, language: str) -> list[str]:
+    """What a text says; in a language without an analysis its words as they stand."""
+    try:
+        return analyzer(language).tokens(text)
+    except InputError:
+        return words(text)
 
 
 def _overlap(one: Span, two: Span) -> bool:
     return one.passage_id == two.passage_id and one.start < two.end and two.start < one.end
+
+
+def _closer(spans: Iterable[Span], wanted: float, language: str) -> Iterator[Span]:
+    """The first span and those behind it, up to one that brings the answer no closer to ``wanted`` words.
+
+    A span brings it closer if at least half of its words fit.
+    """
+    said = 0
+    for span in spans:
+        count = len(_words(span.text, language))
+        if said and said + count / 2 > wanted:
+            return
+        yield span
+        said += count
+
+
+def _words(text: str, language: str) -> list[str]:
+    try:
+        return analyzer(language).words(text)
+    except InputError:
+        return words(text)
 
 
 def _beginning(ranking: Ranking, language: str) -> Iterator[Span]:
@@ -84,9 +130,3 @@ def _beginning(ranking: Ranking, language: str) -> Iterator[Span]:
             for start, end in found:
                 yield Span(hit.id, start, end, hit.passage.text[start:end], hit.score)
             return
-
-
-def _nothing(ranking: Ranking) -> Answer:
-    nearest = tuple(hit.id for hit in ranking.hits[:_NEAREST])
-    reason = "no passage that was found has a text to quote" if nearest else "no passage was found"
-    return Answer("none", "", reason=reason, nearest=nearest)

@@ -1,176 +1,140 @@
-"""Reads sentences by the words that they share with the question: no model.
+"""Reads sentences: which of them a right answer would say.
 
-What counts, and how much, was chosen on the conversations of even number of INSCIT and MTRAG; docs/benchmarks.md has
-the figures on the others.
+By the words that they share with the question and by their form, without a model; or by these and by the vectors of an
+encoder.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple
 
 from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Reader
+from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder
+from convqa.components.reading.expected import Evidence, behind, expected
+from convqa.components.reading.lexical import marked_of, scored, wanted_of
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
-from convqa.text.analysis import analyzer
-from convqa.text.cache import remembered
-from convqa.text.idf import idf
-from convqa.text.sentences import sentences
 
-_MOST_SPANS = 20
-
-_DENSITY = 0.5
-"""Of the mean share of the question that the passage's sentences have."""
-_RANK = 0.3
-_OPENING = 0.2
-"""Rank and opening fall off as 1, 1/2, 1/3 ..., over the passages and over the sentences of one."""
-_LENGTH, _LONG = 0.3, 20
-"""Grows with the number of tokens up to this many: headings and fragments say little."""
-_FRAGMENT, _ASKS = -0.2, -0.6
-"""Sentences without a closing mark, and those that ask."""
-_MENU, _PROSE = -0.6, 0.1
-"""Grows with what lacks to this share of stop words: menus and lists of products have few."""
-_REPLY = 0.8
-"""A sentence has this much of what the sentence before it asks: lists of questions and answers repeat only the one."""
-
-_CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]\u3002\uff01\uff1f\u300d\u300f\u061f\u06d4\u0964")
-_ASKING = frozenset("?\uff1f\u061f")
+_MOST_SPANS = 16
+"""Of a turn. No others are encoded: the best by words hold what the vectors would choose (docs/reading.md)."""
 
 
 @component
 class Sentences(Reader):
-    """Score every sentence of the top passages.
+    """Score every sentence of the top passages by the share of its words that a right answer is expected to have.
 
-    A score is the share of the question's words that the sentence or its passage's title has, each word counting its
-    idf, plus that of the history terms times their weights, plus what speaks for the passage (density, rank) and for
-    the sentence whatever the question (place, length, form). The null score is the share of the question that no
-    sentence with its title has: 1 where nothing of the question was found, 0 where a sentence has all of it.
+    The score, 0 to 1, grows with the share of the question's words that the sentence or its passage's title has, each
+    word counting its idf; with that of the history terms times their weights; with what speaks for the passage
+    (density, rank, score) and for the sentence whatever the question (place, length, form); and, where an encoder is
+    named, with the cosine of its vector and the question's (docs/reading.md). The null score is the share of the
+    question that no sentence with its title has: 1 where nothing of the question was found, 0 where one has all of it.
 
     :param passages: how many of the top passages are read; those without their text are passed over.
+    :param encoder: a shipped encoder, a folder or a Hugging Face name. None = words alone: no model, any language.
+    :param options: ``device``, ``precision`` and ``engine`` of the encoder.
     """
 
     @validate_call(config=ConfigDict(strict=True))
-    def __init__(self, passages: Annotated[int, Field(ge=1)] = 10) -> None:
+    def __init__(
+        self,
+        passages: Annotated[int, Field(ge=1)] = 10,
+        encoder: Annotated[str, Field(min_length=1)] | None = None,
+        options: ModelOptions | None = None,
+    ) -> None:
         self.passages = passages
+        self.encoder = encoder
+        self.options = options
+        self._queries = None if encoder is None else QueryEncoder(encoder, DEFAULT_TEXTS, options)
+
+    def warm_up(self) -> None:
+        if self._queries is not None:
+            _ = self._queries.model
+
+    def identity(self) -> Mapping[str, str]:
+        return {} if self._queries is None else self._queries.identity()
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
-        wanted = _wanted(rewrite, turn.language)
-        passages = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
-        read = [_marked(passage.title, passage.text, turn.language) for passage in passages]
-        found: list[tuple[float, int, int]] = []
+        return self._readings([turn], [rewrite], [ranking])[0]
+
+    def read_batch(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+    ) -> Sequence[Reading]:
+        if self._queries is None:
+            return [self.read(*row) for row in zip(turns, rewrites, rankings, strict=True)]
+        return self._readings(turns, rewrites, rankings)
+
+    def evidence(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        most: int | None = _MOST_SPANS,
+    ) -> list[tuple[list[Weighed], float]]:
+        """For each turn the best ``most`` sentences by words, with what speaks for them, and the null score."""
+        found = [self._by_words(*row, most) for row in zip(turns, rewrites, rankings, strict=True)]
+        if self._queries is None:
+            return found
+        asked = self._queries.of_rewrites(turns, rewrites)
+        texts = list(dict.fromkeys(one.titled() for sentences, _ in found for one in sentences))
+        vectors = dict(zip(texts, self._queries.model.encode(texts, role="passage"), strict=True))
+        return [
+            ([one if vector is None else one.near(vectors[one.titled()], vector) for one in sentences], null)
+            for (sentences, null), vector in zip(found, asked, strict=True)
+        ]
+
+    def _readings(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+    ) -> list[Reading]:
+        return [
+            Reading(tuple(sorted(map(_span, sentences), key=lambda span: -span.score)), null)
+            for sentences, null in self.evidence(turns, rewrites, rankings)
+        ]
+
+    def _by_words(
+        self, turn: Turn, rewrite: Rewrite, ranking: Ranking, most: int | None
+    ) -> tuple[list[Weighed], float]:
+        """The best sentences by words, of equals the first, and the null score."""
+        wanted = wanted_of(rewrite, turn.language)
+        shares = behind([hit.score for hit in ranking.hits[: self.passages]])
+        passages = [
+            (hit.passage, share) for hit, share in zip(ranking.hits, shares, strict=False) if hit.passage is not None
+        ]
+        found: list[Weighed] = []
         best = 0.0
-        for place, marked in enumerate(read):
-            scores, share = _scores(marked, wanted, place)
-            best = max(best, share)
-            found += [(-score, place, index) for index, score in enumerate(scores)]
-        top = heapq.nsmallest(_MOST_SPANS, found)
-        spans = tuple(_span(passages[place], read[place].offsets[index], -score) for score, place, index in top)
-        return Reading(spans, max(0.0, 1 - best))
+        for place, (passage, share) in enumerate(passages):
+            marked = marked_of(passage.title, passage.text, turn.language)
+            scores, covered = scored(marked, wanted, place)
+            best = max(best, covered)
+            found += [
+                Weighed(passage, *offsets, Evidence(score, share))
+                for offsets, score in zip(marked.offsets, scores, strict=True)
+            ]
+        # A stable sort keeps the order of equals.
+        return sorted(found, key=lambda one: -expected(one.evidence))[:most], max(0.0, 1 - best)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is looked for: token -> its share of the question, and token -> its weighted share of the history terms."""
+class Weighed(NamedTuple):
+    """A sentence, characters ``[start, end)`` of its passage, and what speaks for it."""
 
-    question: Mapping[str, float]
-    terms: Mapping[str, float]
+    passage: Passage
+    start: int
+    end: int
+    evidence: Evidence
 
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start : self.end]
 
-def _wanted(rewrite: Rewrite, language: str) -> _Wanted:
-    question: dict[str, float] = {}
-    terms: dict[str, float] = {}
-    rarity: dict[str, float] = {}
-    for query in rewrite.queries:
-        question.update((token, value) for token, value in _content(query.text, language))
-        for term, weight in query.terms:
-            for token, value in _content(term, language):
-                rarity[token] = value
-                terms[token] = max(terms.get(token, 0.0), weight * value)
-    if not question:
-        question, terms = terms, {}
-    fresh = [token for token in terms if token not in question]
-    return _Wanted(
-        _shares(question, sum(question.values())),
-        _shares({token: terms[token] for token in fresh}, sum(rarity[token] for token in fresh)),
-    )
+    def titled(self) -> str:
+        """As an encoder reads it: what it says of "it" is said of the title."""
+        return f"{self.passage.title}. {self.text}" if self.passage.title else self.text
+
+    def near(self, vector: Matrix, question: Matrix) -> Weighed:
+        return self._replace(evidence=self.evidence._replace(cosine=float(vector @ question)))
 
 
-def _content(text: str, language: str) -> Iterator[tuple[str, float]]:
-    """The content words of a query: token and idf."""
-    analysis = analyzer(language)
-    for word in analysis.words(text):
-        if word not in analysis.long_stopwords:
-            yield analysis.stem(word), idf(word, language)
-
-
-def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
-    return {token: value / total for token, value in values.items()} if total else {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Marked:
-    """A passage, ready to be scored.
-
-    ``holders`` are the sentences that have a token, ``worth`` what speaks for each whatever the question; ``replies``
-    come after a sentence that asks.
-    """
-
-    offsets: tuple[tuple[int, int], ...]
-    holders: Mapping[str, tuple[int, ...]]
-    title: frozenset[str]
-    worth: tuple[float, ...]
-    replies: tuple[int, ...]
-
-
-def _scores(marked: _Marked, wanted: _Wanted, place: int) -> tuple[list[float], float]:
-    """A score for each sentence, and the largest share of the question that a sentence has with the title."""
-    if not marked.offsets:
-        return [], 0.0
-    # A word of the title counts for every sentence: none repeats what the whole passage is about.
-    titled = sum(share for token, share in wanted.question.items() if token in marked.title)
-    shares = [titled] * len(marked.offsets)
-    for token, share in wanted.question.items():
-        if token not in marked.title:
-            for index in marked.holders.get(token, ()):
-                shares[index] += share
-    for index in marked.replies:
-        shares[index] = max(shares[index], _REPLY * shares[index - 1])
-    passage = _DENSITY * sum(shares) / len(shares) + _RANK / (1 + place)
-    scores = [worth + share + passage for worth, share in zip(marked.worth, shares, strict=True)]
-    for token, share in wanted.terms.items():
-        for index in marked.holders.get(token, ()):
-            scores[index] += share
-    return scores, max(shares)
-
-
-@remembered(4096)
-def _marked(title: str, text: str, language: str) -> _Marked:
-    analysis = analyzer(language)
-    offsets = tuple(sentences(text, language))
-    holders: dict[str, list[int]] = {}
-    worth = []
-    for index, (start, end) in enumerate(offsets):
-        tokens = analysis.tokens(text[start:end])
-        worth.append(_worth(len(tokens), len(analysis.words(text[start:end])), index, text[end - 1]))
-        for token in set(tokens):
-            holders.setdefault(token, []).append(index)
-    listed = {token: tuple(indices) for token, indices in holders.items()}
-    replies = tuple(index for index, (_, end) in enumerate(offsets[:-1], 1) if text[end - 1] in _ASKING)
-    return _Marked(offsets, listed, frozenset(analysis.tokens(title)), tuple(worth), replies)
-
-
-def _worth(tokens: int, words: int, index: int, last: str) -> float:
-    """What speaks for a sentence alone; ``tokens`` are its words but for stop words, ``last`` is its last sign."""
-    form = (_ASKS if last in _ASKING else 0.0) + (0.0 if last in _CLOSING else _FRAGMENT)
-    prose = (words - tokens) / words if words else 0.0
-    menu = _MENU * max(0.0, 1 - prose / _PROSE)
-    return _OPENING / (1 + index) + _LENGTH * min(tokens, _LONG) / _LONG + form + menu
-
-
-def _span(passage: Passage, offsets: tuple[int, int], score: float) -> Span:
-    start, end = offsets
-    return Span(passage.id, start, end, passage.text[start:end], score)
+def _span(one: Weighed) -> Span:
+    return Span(one.passage.id, one.start, one.end, one.text, expected(one.evidence))

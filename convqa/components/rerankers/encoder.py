@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, cast
 
-import numpy as np
 from haystack import component
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, validate_call
@@ -68,27 +67,13 @@ class Encoder(Reordering, Reranker):
         rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
         self.warm_up()
-        asked = self._query_vectors(turns, rewrites)
+        asked = self._queries.of_rewrites(turns, rewrites)
         known = self._passage_vectors(rankings)
         ordered = [
             self._reordered(ranking, {} if vector is None else _cosines(ids, vector, known), self.weight)
             for ranking, ids, vector in zip(rankings, self._first_ids(rankings), asked, strict=True)
         ]
         return self._with_texts(ordered)
-
-    def _query_vectors(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> list[NDArray[Any] | None]:
-        """For each rewrite the weighted sum of its queries' vectors; None where none has a word."""
-        owners = [place for place, rewrite in enumerate(rewrites) for _ in rewrite.queries]
-        queries = [query for rewrite in rewrites for query in rewrite.queries]
-        places, matrix = self._queries.encode(
-            [turns[owner] for owner in owners], [rewrites[owner] for owner in owners], queries
-        )
-        summed: list[NDArray[Any] | None] = [None] * len(rewrites)
-        for place, vector in zip(places, matrix, strict=True):
-            before = summed[owners[place]]
-            part = queries[place].weight * vector
-            summed[owners[place]] = part if before is None else before + part
-        return summed
 
     def _first_ids(self, rankings: Sequence[Ranking]) -> list[list[str]]:
         return [[hit.id for hit in ranking.hits[: self.depth]] for ranking in rankings]
@@ -112,5 +97,4 @@ class Encoder(Reordering, Reranker):
 
 def _cosines(ids: Sequence[str], vector: NDArray[Any], known: Mapping[str, NDArray[Any]]) -> dict[str, float]:
     """Id -> cosine, for passages that have a vector."""
-    length = float(np.linalg.norm(vector)) or 1.0
-    return {id: float(known[id] @ vector) / length for id in ids if id in known}
+    return {id: float(known[id] @ vector) for id in ids if id in known}

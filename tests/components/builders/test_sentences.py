@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from convqa.components.builders.sentences import Sentences
 from convqa.domain import Citation, Hit, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn, TurnId
 
@@ -15,9 +17,9 @@ def span(passage, text, score):
     return Span(passage.id, start, start + len(text), text, score)
 
 
-def build(*spans, sentences=2, ranking=RANKING, language="en", reading=True):
+def build(*spans, sentences=2, words=None, ranking=RANKING, language="en", reading=True):
     turn = Turn(TurnId(1, 1), "Who?", language=language)
-    return Sentences(sentences=sentences).build(
+    return Sentences(sentences=sentences, words=words).build(
         turn, Rewrite("Who?", ()), ranking, Reading(spans, 0.0) if reading else None
     )
 
@@ -32,7 +34,7 @@ def test_best_spans_in_the_order_of_ranking_and_text():
         Sentence("Babbage built engines.", (Citation("q", 29, 51),)),
     )
     assert P.text[43:60] == "She died in 1852."
-    assert (answer.kind, answer.score) == ("answer", 3.0)
+    assert (answer.kind, answer.score) == ("answer", None)
 
 
 def test_white_space_of_a_quote_is_collapsed_in_the_answer_only():
@@ -97,3 +99,41 @@ def test_no_sentence_is_quoted_twice():
 def test_a_span_of_a_passage_whose_text_is_not_there_stays_as_it_is():
     answer = build(Span("r", 3, 9, "a span", 1.0))
     assert answer.sentences == (Sentence("a span", (Citation("r", 3, 9),)),)
+
+
+def test_sentences_are_added_while_they_bring_the_answer_closer_to_so_many_words():
+    spans = (span(P, "Ada was born in London.", 3.0), span(P, "She died in 1852.", 2.0), span(Q, "Babbage", 1.0))
+    lengths = [len(build(*spans, sentences=9, words=words).sentences) for words in (1, 6.9, 7, 10.4, 10.5, 99)]
+    assert lengths == [1, 1, 2, 2, 3, 3]
+    assert len(build(*spans, sentences=2, words=99).sentences) == 2
+
+
+def test_the_length_of_an_answer_without_a_reading():
+    assert build(reading=False, words=5).text == "Ada was born in London."
+
+
+def test_what_sentences_say_are_not_their_stop_words():
+    passage = Passage("d", "Das ist auf der Wiese. Das ist auf der Matte. Es war auf den Wiesen.")
+    answer = build(reading=False, sentences=9, language="de", ranking=Ranking((Hit("d", 1.0, passage),)))
+    assert answer.text == "Das ist auf der Wiese. Das ist auf der Matte."
+
+
+def test_a_language_without_an_analysis_has_its_words():
+    passage = Passage("k", "Kissa istuu matolla. Kissa istuu. Koira nukkuu nyt.")
+    ranking = Ranking((Hit("k", 1.0, passage),))
+    assert (
+        build(reading=False, language="fi", ranking=ranking, words=5).text == "Kissa istuu matolla. Koira nukkuu nyt."
+    )
+
+
+def test_japanese_sentences_are_told_apart_by_what_they_say():
+    pytest.importorskip("sudachipy")
+    passage = Passage("j", "彼女は東京で生まれました。彼女は東京で生まれた。父は京都で亡くなりました。")
+    ranking = Ranking((Hit("j", 1.0, passage),))
+    answer = build(reading=False, sentences=9, language="ja", ranking=ranking)
+    assert answer.text == "彼女は東京で生まれました。父は京都で亡くなりました。"
+    lengths = [
+        len(build(reading=False, sentences=9, words=words, language="ja", ranking=ranking).sentences)
+        for words in (9, 12)
+    ]
+    assert lengths == [1, 2]

@@ -16,8 +16,8 @@ FAUST = Passage(
 OTHER = Passage("o", "Weimar is a city in Thuringia, known for its culture.")
 
 
-def read(question, *passages, terms=(), **options):
-    ranking = Ranking(tuple(Hit(passage.id, 9.0 - place, passage) for place, passage in enumerate(passages)))
+def read(question, *passages, terms=(), scores=(9.0, 8.0, 7.0), **options):
+    ranking = Ranking(tuple(Hit(passage.id, score, passage) for passage, score in zip(passages, scores, strict=False)))
     return Sentences(**options).read(
         Turn(TurnId(1, 1), question), Rewrite(question, (Query(question, terms),)), ranking
     )
@@ -76,5 +76,73 @@ def test_nothing_to_read():
 
 
 def test_the_score_does_not_depend_on_the_length_of_the_question():
-    long = "Please do tell me now: who has written Faust? " * 50
-    assert read(long, FAUST).spans[0].score < 2.5
+    short, long = "Who has written Faust?", "Who has written Faust? " * 50
+    assert read(long, FAUST).spans[0].score == pytest.approx(read(short, FAUST).spans[0].score, abs=0.1)
+
+
+def test_scores_are_shares():
+    scores = [span.score for encoder in (None, "encoder") for span in read("Who?", FAUST, OTHER, encoder=encoder).spans]
+    assert len(scores) == 10 and all(0 < score < 1 for score in scores)
+
+
+def test_a_passage_far_behind_counts_less():
+    texts = [Passage(name, "Ada wrote the notes on the engine.") for name in "ab"]
+    spans = read("Who wrote the notes?", *texts).spans
+    level = read("Who wrote the notes?", *texts, scores=(9.0, 9.0)).spans
+    assert [span.passage_id for span in spans] == ["a", "b"]
+    assert spans[0].score == level[0].score and spans[1].score < level[1].score
+
+
+def test_the_vector_of_a_sentence_finds_what_no_word_of_it_does():
+    passage = Passage("p", "Ada liked music and the harp a lot. Ada passed away when she was very ill in 1852.")
+    assert best("When did she die?", passage).startswith("Ada liked")
+    assert best("When did she die?", passage, encoder="encoder").startswith("Ada passed away")
+
+
+def test_vectors_know_the_title():
+    """What a sentence says of "it" is said of the title: two that are equal differ by theirs."""
+    question = "For how long has there been the fiddle?"
+    passages = [Passage(name, "It has a long history.", title=name) for name in ("Weimar", "Violin", "")]
+    ranking = Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in passages))
+    reader, rewrite = Sentences(encoder="encoder"), Rewrite(question, (Query(question),))
+    ((sentences, _),) = reader.evidence([Turn(TurnId(1, 1), question)], [rewrite], [ranking])
+    town, fiddle, nothing = (
+        next(one.evidence.cosine for one in sentences if one.passage == passage) for passage in passages
+    )
+    assert fiddle > max(town, nothing) and town != nothing
+
+
+def test_without_a_word_to_ask_the_encoder_is_not_asked():
+    ranking = Ranking((Hit("f", 1.0, FAUST),))
+    turn, rewrite = Turn(TurnId(1, 1), ""), Rewrite("", (Query(""),))
+    with_encoder, without = (Sentences(encoder=name).read(turn, rewrite, ranking) for name in ("encoder", None))
+    assert with_encoder == without
+
+
+def test_each_different_sentence_of_a_batch_is_encoded_once(monkeypatch):
+    reader = Sentences(encoder="encoder")
+    reader.warm_up()
+    model, seen = reader._queries.model, []
+    encode = type(model).encode
+    monkeypatch.setattr(
+        type(model), "encode", lambda self, texts, role: seen.append((role, list(texts))) or encode(self, texts, role)
+    )
+    questions = ("Who wrote Faust?", "When did it appear?")
+    turns = [Turn(TurnId(number, 1), question) for number, question in enumerate(questions)]
+    rewrites = [Rewrite(question, (Query(question),)) for question in questions]
+    readings = reader.read_batch(turns, rewrites, [Ranking((Hit("f", 1.0, FAUST),))] * 2)
+    assert [(role, len(texts)) for role, texts in seen] == [("query", 2), ("passage", 4)]
+    assert [len(reading.spans) for reading in readings] == [4, 4]
+
+
+def test_an_encoder_belongs_to_the_identity_of_a_run():
+    assert Sentences().identity() == {}
+    reader = Sentences(encoder="encoder")
+    reader.warm_up()
+    assert set(reader.identity()) == {"encoder"}
+
+
+def test_what_is_no_text_has_a_vector_too():
+    odd = Passage("w", "A lone \ud800 half. 👍🏽 \x00. ... مرحبا بكم في فايمار.", title="\udfff")
+    spans = read("What \ud800 is it?", odd, encoder="encoder").spans
+    assert spans and all(odd.text[span.start : span.end] == span.text for span in spans)

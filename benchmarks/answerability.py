@@ -1,0 +1,285 @@
+"""Is it known when the passages do not answer? Fits the no-answer decisions that ship, and measures them.
+
+    python benchmarks/answerability.py [--readers sentences extractive] [--fit] [--data ../shared/data] [--keep FOLDER]
+
+The pipeline ``default`` answers clapnq_dev (``Answerable``), mtrag_un (``Answerability``: what is UNDERSPECIFIED is
+left out, PARTIAL counts as answerable) and inscit_dev (answerable where there is evidence: nearly all), each turn with
+the history that its set gives; ``mrqa`` answers squad2-dev-half, whose questions come with their passage. The decision
+for the sentence reader is fitted to the conversations, that for the extractive one to squad2-dev-half.
+
+Conversations of even number are for choosing: half of them to fit (``--fit``: a logistic, each set counting alike),
+half to set the threshold: the highest that refuses at most a tenth of what can be answered, on the mean of the sets.
+Of squad2-dev-half the one article does so that the shipped reader was validated with; those that it was trained on are
+left out. All figures are of conversations, and articles, of odd number (of squad2-dev-half every fourth question).
+
+"top score" is the threshold on the first hit's score that the same half chose by the same rule, for each set its own.
+F1 is SQuAD's over the turns that have an answer; a refused one scores 0. ``--keep`` keeps what the pipelines said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy
+import yaml
+from comparing import SEED, table
+
+import convqa
+from convqa.components.deciding import Decision, Weight, load_decision
+from convqa.components.signals import signals
+from convqa.domain import Conversation, Passage, Response, Turn, TurnId
+from convqa.metrics.answerability import auc, refusals, reliability
+from convqa.metrics.bootstrap import interval_of_statistic
+from convqa.metrics.squad import f1
+from convqa.tasks import find_task
+
+ROOT = Path(__file__).resolve().parents[1]
+DECISIONS = ROOT / "configs" / "decisions"
+SETS = ("clapnq_dev", "mtrag_un", "squad2-dev-half", "inscit_dev")
+FITTED = {"sentences": ("clapnq_dev", "mtrag_un", "inscit_dev"), "extractive": ("squad2-dev-half",)}
+"""Reader -> what its decision is fitted to: conversations, and questions that come with their passage."""
+READERS = tuple(FITTED)
+USED = {"sentences": ("null", "gap", "near"), "extractive": ("null", "best")}
+"""Signals of each decision: what refused most, at the cost allowed, where the threshold was set."""
+ALLOWED = 0.1
+"""Share of what can be answered that may be refused."""
+HELD_OUT = 14
+"""The article of squad2-dev-half with which the shipped reader was validated; it was trained on the other even ones."""
+RIDGE = 1.0
+"""Of the fit, in turns: so little that it only keeps weights finite."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A turn: the number of its conversation or article, whether its passages answer it, and what was said.
+
+    ``f1`` is that of the answer, None where there is none to compare with.
+    """
+
+    set: str
+    number: int
+    answerable: bool
+    signals: Mapping[str, float | None]
+    top: float
+    f1: float | None
+
+    @property
+    def part(self) -> str:
+        if self.number % 2:
+            return "report"
+        return "train" if self.number % 4 else "validate"
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Whether a turn can be answered, and its answers."""
+
+    number: int
+    answerable: bool
+    answers: Sequence[str]
+
+
+def collected(name: str, reader: str, data: Path) -> list[Row]:
+    """What the pipeline makes of a set."""
+    if name.startswith("squad"):
+        turns, truths = squad(data / "squad-format" / f"{name}.json")
+        assistant = convqa.load("mrqa", None, {"reader.type": reader})
+    else:
+        turns, truths = conversational(data / "conversations" / name)
+        passages = data / "conversations" / name / "passages.jsonl"
+        assistant = convqa.load("default", passages, {"reader.type": reader})
+    by_id = {turn.id: turn for turn in turns}
+    alone = [Conversation(str(place), (turn,)) for place, turn in enumerate(turns)]
+    history: Any = "gold" if any(turn.history for turn in turns) else "none"
+    return [row(name, by_id[made.id], truths[made.id], made) for made in assistant.drive(alone, history)]
+
+
+def row(name: str, turn: Turn, truth: Truth, made: Response) -> Row:
+    assert made.rewrite is not None and made.ranking is not None and made.answer is not None, made.error
+    found = signals(turn, made.rewrite, made.ranking, made.reading)
+    scored = max((f1(answer, made.answer.text) for answer in truth.answers), default=None)
+    top = made.ranking.hits[0].score if made.ranking.hits else 0.0
+    return Row(name, truth.number, truth.answerable, found, top, scored)
+
+
+def conversational(folder: Path) -> tuple[list[Turn], dict[TurnId, Truth]]:
+    truths = {}
+    for record in json.loads((folder / "ground-truth.json").read_bytes()):
+        kinds = record.get("Answerability", ["ANSWERABLE" if record["Truth_passages"] else "UNANSWERABLE"])
+        answerable = record.get("Answerable", kinds != ["UNANSWERABLE"])
+        answers = record.get("Truth_answers") or [record["Truth_answer"]]
+        said = [answer for answer in answers if answer] if answerable else []
+        if kinds != ["UNDERSPECIFIED"]:
+            number = int(record["Conversation_no"])
+            truths[TurnId(record["Conversation_no"], record["Turn_no"])] = Truth(number, answerable, said)
+    read = find_task("qrecc", folder).read(folder)
+    return [turn for conversation in read for turn in conversation.turns if turn.id in truths], truths
+
+
+def squad(file: Path) -> tuple[list[Turn], dict[TurnId, Truth]]:
+    """The article that fits and chooses, its paragraphs in turns, and every fourth question of those that report."""
+    turns, truths, count = [], {}, 0
+    for number, article in enumerate(json.loads(file.read_bytes())["data"]):
+        for place, paragraph in enumerate(article["paragraphs"]):
+            for asked in paragraph["qas"]:
+                count += 1
+                if number == HELD_OUT or (number % 2 and count % 4 == 1):
+                    id = TurnId(asked["id"], 1)
+                    turns.append(Turn(id, asked["question"], passages=(Passage("p", paragraph["context"]),)))
+                    part = number if number % 2 else (2, 4)[place % 2]
+                    answers = [answer["text"] for answer in asked["answers"]]
+                    truths[id] = Truth(part, not asked["is_impossible"], answers)
+    return turns, truths
+
+
+def kept(name: str, reader: str, data: Path, folder: Path) -> list[Row]:
+    file = folder / f"{name}-{reader}.json"
+    if not file.is_file():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps([asdict(one) for one in collected(name, reader, data)]), encoding="utf-8")
+    return [Row(**record) for record in json.loads(file.read_bytes())]
+
+
+def fit(rows: Sequence[Row], names: Sequence[str]) -> Decision:
+    """A logistic by Newton's method, to which each set counts alike; what is missing is the mean."""
+    sets = Counter(one.set for one in rows)
+    weights = numpy.array([len(rows) / len(sets) / sets[one.set] for one in rows])
+    wanted = numpy.array([one.answerable for one in rows], dtype=float)
+    columns, scales = [numpy.ones(len(rows))], []
+    for name in names:
+        values = numpy.array([numpy.nan if one.signals[name] is None else one.signals[name] for one in rows])
+        there = ~numpy.isnan(values)
+        middle = numpy.average(values[there], weights=weights[there])
+        deviation = numpy.sqrt(numpy.average((values[there] - middle) ** 2, weights=weights[there]))
+        scales.append((round(float(middle), 4), round(float(deviation), 4)))
+        columns.append(numpy.where(there, (values - middle) / deviation, 0.0))
+    matrix, theta = numpy.stack(columns, 1), numpy.zeros(len(columns))
+    ridge = numpy.diag([0.0] + [RIDGE] * len(names))
+    for _ in range(50):
+        likely = 1 / (1 + numpy.exp(-matrix @ theta))
+        slope = matrix.T @ (weights * (wanted - likely)) - ridge @ theta
+        theta = theta + numpy.linalg.solve((matrix.T * (weights * likely * (1 - likely))) @ matrix + ridge, slope)
+    shaped = {
+        name: Weight(mean=middle, deviation=deviation, weight=round(float(slope), 4))
+        for name, (middle, deviation), slope in zip(names, scales, theta[1:], strict=True)
+    }
+    return Decision(intercept=round(float(theta[0]), 4), signals=shaped, threshold=0.5)
+
+
+def chosen(rows: Sequence[Row], score: Callable[[Row], float]) -> float:
+    """The highest threshold that refuses no more of what can be answered than allowed, on the mean of the sets."""
+    sets = sorted({one.set for one in rows})
+    answerable = [numpy.sort([score(one) for one in rows if one.set == name and one.answerable]) for name in sets]
+
+    def refused(threshold: float) -> float:
+        return float(mean(numpy.searchsorted(scores, threshold) / len(scores) for scores in answerable))
+
+    return max((one for one in {score(row) for row in rows} if refused(one) <= ALLOWED), default=0.0)
+
+
+def fitted(reader: str, rows: Sequence[Row]) -> Decision:
+    """Fit, and set the threshold."""
+    train, validate = (
+        [one for one in rows if one.part == part and one.set in FITTED[reader]] for part in ("train", "validate")
+    )
+    decision = fit(train, USED[reader])
+    threshold = round(chosen(validate, lambda one: decision.likelihood(one.signals)), 2)
+    about = {
+        "by": f"python benchmarks/answerability.py --fit --readers {reader}",
+        "reader": reader,
+        "turns": {name: sum(one.set == name for one in train) for name in FITTED[reader]},
+        "fit": "conversations whose number is 2 modulo 4 (squad2: half of the article that the reader never saw)",
+        "threshold": f"refuses at most {ALLOWED:.0%} of what can be answered in those of 0 modulo 4 (the other half)",
+        "report": "conversations and articles of odd number: docs/answers.md",
+    }
+    return decision.model_copy(update={"threshold": threshold, "fitted": about})
+
+
+def save(decision: Decision, reader: str) -> None:
+    DECISIONS.mkdir(parents=True, exist_ok=True)
+    head = f"# Whether the passages answer, with the reader {reader}. What the fields are: docs/answers.md.\n"
+    body = yaml.safe_dump(decision.model_dump(), sort_keys=False, allow_unicode=True, width=120)
+    (DECISIONS / f"{reader}.yaml").write_text(head + body, encoding="utf-8")
+
+
+def area(rows: Sequence[Row], score: Callable[[Row], float]) -> str:
+    halves = {str(can): [score(one) for one in rows if one.answerable == can] for can in (True, False)}
+
+    def statistic(groups: Mapping[str, Sequence[float]]) -> float:
+        yes, no = groups["True"], groups["False"]
+        return auc([*yes, *no], [True] * len(yes) + [False] * len(no))
+
+    low, high = interval_of_statistic(halves, statistic, SEED, resamples=500)
+    return f"{statistic(halves):.3f} [{low:.3f}, {high:.3f}]"
+
+
+def measured(rows: Sequence[Row], score: Callable[[Row], float], threshold: float) -> list[str]:
+    """AUC, threshold, share refused, precision, recall and F1 of refusing, and F1 of the answers."""
+    refused = [score(one) < threshold for one in rows]
+    answered = [(one.f1, no) for one, no in zip(rows, refused, strict=True) if one.f1 is not None and one.answerable]
+    quality = f"{mean(0.0 if no else found for found, no in answered):.3f}"
+    both = len({one.answerable for one in rows}) == 2
+    found = refusals(refused, [one.answerable for one in rows])
+    right = [f"{value:.3f}" for value in found] if both else ["-"] * 3
+    return [area(rows, score) if both else "-", f"{threshold:.2f}", f"{mean(refused):.3f}", *right, quality]
+
+
+def lines(reader: str, rows: Sequence[Row], decision: Decision) -> Iterator[list[str]]:
+    def likely(one: Row) -> float:
+        return decision.likelihood(one.signals)
+
+    for name in SETS:
+        some = [one for one in rows if one.set == name and one.part == "report"]
+        if not some:
+            continue
+        known = f"{name} ({sum(one.answerable for one in some)} + {sum(not one.answerable for one in some)})"
+        yield [known, reader, "always answer", *measured(some, lambda _: 0.5, 0.0)]
+        if len({one.answerable for one in some}) == 2:
+            top = chosen([one for one in rows if one.set == name and one.part == "validate"], lambda one: one.top)
+            yield [known, reader, "top score", *measured(some, lambda one: one.top, top)]
+        yield [known, reader, "decision", *measured(some, likely, decision.threshold)]
+
+
+def bins(reader: str, rows: Iterable[Row], decision: Decision) -> Iterator[list[str]]:
+    """Of the fitted sets' other half together."""
+    some = [one for one in rows if one.set in FITTED[reader] and one.part == "report"]
+    scores, can = [decision.likelihood(one.signals) for one in some], [one.answerable for one in some]
+    for found in reliability(scores, can):
+        span = f"{found.low:.1f} to {found.high:.1f}"
+        yield [span, str(found.turns), f"{found.mean:.3f}", f"{found.answerable:.3f}"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--readers", nargs="+", default=list(READERS), choices=READERS)
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
+    parser.add_argument("--fit", action="store_true", help="write configs/decisions/READER.yaml")
+    parser.add_argument("--keep", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ["XDG_CACHE_HOME"] = scratch
+        for reader in options.readers:
+            folder = options.keep or Path(scratch) / "rows"
+            rows = [one for name in options.sets for one in kept(name, reader, options.data, folder)]
+            if options.fit:
+                save(fitted(reader, rows), reader)
+            load = load_decision(str(DECISIONS / f"{reader}.yaml"))
+            head = ["set (answerable + not)", "reader", "way", "AUC", "threshold", "refused", "precision", "recall"]
+            table([*head, "F1 of refusing", "F1 of answers"], lines(reader, rows, load))
+            print()
+            table(["score", "turns", "mean score", "answerable"], bins(reader, rows, load))
+            print(flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""Builds an answer that a language model writes from the passages, and lets stand what they bear out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple
+
+from haystack import component as haystack_component
+from haystack.dataclasses import ChatMessage
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Builder
+from convqa.components.citing import nothing
+from convqa.components.deciding import Threshold
+from convqa.components.generating.asking import Asking, Reply
+from convqa.components.generating.checking import Unsupported, check
+from convqa.components.generating.prompt import Prompt, Shown, prompt, shown
+from convqa.components.generating.reply import parse, unfinished
+from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn, open_question
+from convqa.models import Support, load_support
+
+
+class _Request(NamedTuple):
+    """What is asked for a turn; ``instead`` is why nothing is."""
+
+    passages: Sequence[Shown] = ()
+    prompt: Prompt = Prompt("", "")
+    instead: str = ""
+
+    @property
+    def key(self) -> str:
+        return json.dumps([self.prompt.system, self.prompt.user])
+
+    def messages(self) -> list[ChatMessage]:
+        """The instruction as the system's message, the data and the question as the user's."""
+        return [ChatMessage.from_system(self.prompt.system), ChatMessage.from_user(self.prompt.user)]
+
+
+@haystack_component
+class Generative(Asking, Builder):
+    """Ask a language model to answer from the best passages, and hold each of its sentences to what it cites.
+
+    The passages are shown as quoted data, numbered; the model is to end each sentence with the numbers of those that
+    say it. A citation points at the sentence of the passage that fits best. What no passage supports is left out, or
+    said without a citation; where nothing is left, there is no answer, with the reason. Counted in a run's summary are
+    sentences that were not supported, citations that had to be found or moved, and replies that were none.
+
+    A request that comes to nothing is a failure of its turn. Servers that are away, keys, time limits, retries and
+    sampling are as with the rewriter ``llm``.
+
+    :param component: takes ``messages`` and gives ``replies``; its key stands in the environment, never in a pipeline.
+    :param passages: how many of the best passages with a text the model is shown.
+    :param longest: characters of each passage that it is shown: whole sentences, around what the reader found.
+    :param history: exchanges before the question that it is shown.
+    :param sentences: how many sentences an answer has at most.
+    :param support: who says whether a passage supports a sentence: "lexical", "support", or a model's name.
+    :param unsupported: "drop" = such a sentence is left out; "mark" = it is said, and is the one without a citation.
+    :param concurrency: requests at the same time; 1 for a component that does not bear threads.
+    :param keep: keep replies on disk, in the cache folder, for later runs too.
+    :param decision, threshold: the no-answer decision (docs/answers.md); None = whatever the model says.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        component: Any,
+        passages: Annotated[int, Field(ge=1, le=50)] = 5,
+        longest: Annotated[int, Field(ge=100, le=20_000)] = 1200,
+        history: Annotated[int, Field(ge=0, le=50)] = 3,
+        sentences: Annotated[int, Field(ge=1, le=20)] = 3,
+        support: str = "lexical",
+        unsupported: Unsupported = "drop",
+        concurrency: Annotated[int, Field(ge=1, le=64)] = 4,
+        keep: bool = False,
+        decision: str | None = None,
+        threshold: Threshold | None = None,
+    ) -> None:
+        self._wrap_chat(component, concurrency, keep)
+        self.passages = passages
+        self.longest = longest
+        self.history = history
+        self.sentences = sentences
+        self.support = support
+        self.unsupported = unsupported
+        self.decision = decision
+        self.threshold = threshold
+        self._support: Support | None = None
+
+    def warm_up(self) -> None:
+        """Make the component ready and load who says what is supported."""
+        Asking.warm_up(self)
+        Builder.warm_up(self)
+        self._supporter()
+
+    def identity(self) -> Mapping[str, str]:
+        """Who checks the support, so that nobody measures with the same."""
+        return {"support": self._supporter().identity, **Builder.identity(self)}
+
+    def build_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: Sequence[Reading | None],
+    ) -> Sequence[Answer | Failure]:
+        requests = [self._request(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
+        replies = self._asked({request.key: request.messages() for request in requests if not request.instead})
+        return [
+            nothing(ranking, request.instead)
+            if request.instead
+            else self._answer(replies[request.key], request.passages, turn, ranking)
+            for turn, ranking, request in zip(turns, rankings, requests, strict=True)
+        ]
+
+    def _request(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> _Request:
+        if not open_question(turn).strip():
+            return _Request(instead="there is no question")
+        passages = shown(ranking, reading, self.passages, self.longest, turn.language)
+        if not passages:
+            found = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
+            return _Request(instead=found)
+        return _Request(passages, prompt(turn, rewrite, passages, self.history, self.sentences))
+
+    def _answer(self, reply: Reply, passages: Sequence[Shown], turn: Turn, ranking: Ranking) -> Answer | Failure:
+        if reply.doubt:
+            return Failure(self.station, "NoReply", f"the request to the language model came to nothing: {reply.doubt}")
+        text, finish = json.loads(reply.text)
+        notes = ["cut short"] if finish == "length" else []
+        parsed = parse(unfinished(text) if notes else text, len(passages), turn.language)
+        notes += ["number of no passage"] * parsed.strange
+        if finish == "content_filter":
+            return _unanswered(ranking, "the language model's filter stopped the reply", [*notes, "filtered"])
+        if parsed.declined:
+            return _unanswered(
+                ranking, "the language model found no answer in the passages", [*notes, "no answer found"]
+            )
+        if not parsed.said:
+            return _unanswered(ranking, "the language model's reply is empty", [*notes, "empty"])
+        checked = check(parsed.said, passages, self._supporter().score, turn.language, self.unsupported, self.sentences)
+        notes += checked.notes
+        if not any(sentence.citations for sentence in checked.sentences):
+            return _unanswered(ranking, "no passage supports what the language model said", [*notes, "nothing left"])
+        return replace(Answer.of(checked.sentences, turn.language), notes=_named(notes))
+
+    def _written(self, reply: ChatMessage) -> str:
+        return json.dumps([reply.text or "", str(reply.meta.get("finish_reason") or "")])
+
+    def _supporter(self) -> Support:
+        if self._support is None:
+            self._support = load_support(self.support)
+        return self._support
+
+
+def _unanswered(ranking: Ranking, reason: str, notes: Sequence[str]) -> Answer:
+    return replace(nothing(ranking, reason), notes=_named(notes))
+
+
+def _named(notes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"generative: {note}" for note in notes)

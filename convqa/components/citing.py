@@ -1,0 +1,79 @@
+"""What every answer has to keep, whoever built it: its citations can be opened, and silence has a reason.
+
+The base class of the builders holds each answer to it, in one place (``convqa.components.base.Builder``).
+"""
+
+from __future__ import annotations
+
+from convqa.domain import Answer, Citation, Passage, Ranking
+from convqa.validation import shorten
+
+_NEAREST = 3
+
+
+def verified(answer: Answer, ranking: Ranking) -> Answer:
+    """The same answer, if its turn's ranking bears it out.
+
+    A citation names a passage of the ranking; its offsets lie in the text of that passage and hold more than white
+    space. An answer of kind ``answer`` is its sentences, joined by one blank or by nothing, and cites something; a
+    question says something; ``none`` has no text, no sentences, and a reason.
+
+    :raises ValueError: for any other answer.
+    """
+    if answer.kind == "none":
+        _silent(answer)
+    elif answer.kind == "answer":
+        _said(answer)
+    elif not answer.text.strip():
+        raise ValueError(f"the answer is of kind {answer.kind} and asks nothing")
+    passages: dict[str, Passage | None] = {}
+    for hit in ranking.hits:
+        passages[hit.id] = passages.get(hit.id) or hit.passage
+    for sentence in answer.sentences:
+        for citation in sentence.citations:
+            _check(citation, passages)
+    return answer
+
+
+def nothing(ranking: Ranking, reason: str, score: float | None = None) -> Answer:
+    """An explicit no-answer: why there is none, and the passages that came nearest.
+
+    >>> from convqa.domain import Hit
+    >>> nothing(Ranking((Hit("a", 2.0),)), "no passage that was found has a text to quote").nearest
+    ('a',)
+    """
+    return Answer("none", "", reason=reason, score=score, nearest=tuple(hit.id for hit in ranking.hits[:_NEAREST]))
+
+
+def _silent(answer: Answer) -> None:
+    if answer.text or answer.sentences:
+        raise ValueError(f"there is no answer, and yet a text: {shorten(answer.text)}")
+    if not answer.reason.strip():
+        raise ValueError("there is no answer, and no reason why")
+
+
+def _said(answer: Answer) -> None:
+    texts = [sentence.text for sentence in answer.sentences]
+    if not texts:
+        raise ValueError("the answer has no sentence")
+    if any(not text.strip() for text in texts):
+        raise ValueError("a sentence of the answer is empty")
+    if answer.text not in (" ".join(texts), "".join(texts)):
+        raise ValueError(f"the answer's text is not that of its sentences: {shorten(answer.text)}")
+    if not any(sentence.citations for sentence in answer.sentences):
+        raise ValueError("the answer cites nothing")
+
+
+def _check(citation: Citation, passages: dict[str, Passage | None]) -> None:
+    if citation.passage_id not in passages:
+        raise ValueError(f"the answer cites a passage outside its ranking: {citation.passage_id!r}")
+    if citation.start is None or citation.end is None:
+        return
+    place = f"[{citation.start}, {citation.end}) of passage {citation.passage_id!r}"
+    passage = passages[citation.passage_id]
+    if passage is None:
+        raise ValueError(f"the answer quotes {place}, whose text the ranking does not hold")
+    if citation.end > len(passage.text):
+        raise ValueError(f"the answer quotes {place}, which has {len(passage.text)} characters")
+    if not passage.text[citation.start : citation.end].strip():
+        raise ValueError(f"the answer quotes {place}, where only white space is")

@@ -1,0 +1,132 @@
+"""What speaks for a sentence by its words and its form, with the words of the question at hand: no model.
+
+What counts, and how much, was chosen on the conversations of even number of INSCIT and MTRAG; docs/benchmarks.md has
+the figures on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from convqa.domain import Rewrite
+from convqa.text.analysis import analyzer
+from convqa.text.cache import remembered
+from convqa.text.idf import idf
+from convqa.text.sentences import sentences
+
+_DENSITY = 0.5
+"""Of the mean share of the question that the passage's sentences have."""
+_RANK = 0.3
+_OPENING = 0.2
+"""Rank and opening fall off as 1, 1/2, 1/3 ..., over the passages and over the sentences of one."""
+_LENGTH, _LONG = 0.3, 20
+"""Grows with the number of tokens up to this many: headings and fragments say little."""
+_FRAGMENT, _ASKS = -0.2, -0.6
+"""Sentences without a closing mark, and those that ask."""
+_MENU, _PROSE = -0.6, 0.1
+"""Grows with what lacks to this share of stop words: menus and lists of products have few."""
+_REPLY = 0.8
+"""A sentence has this much of what the sentence before it asks: lists of questions and answers repeat only the one."""
+
+_CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]\u3002\uff01\uff1f\u300d\u300f\u061f\u06d4\u0964")
+_ASKING = frozenset("?\uff1f\u061f")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for: token -> its share of the question, and token -> its weighted share of the history terms."""
+
+    question: Mapping[str, float]
+    terms: Mapping[str, float]
+
+
+def wanted_of(rewrite: Rewrite, language: str) -> Wanted:
+    question: dict[str, float] = {}
+    terms: dict[str, float] = {}
+    rarity: dict[str, float] = {}
+    for query in rewrite.queries:
+        question.update((token, value) for token, value in _content(query.text, language))
+        for term, weight in query.terms:
+            for token, value in _content(term, language):
+                rarity[token] = value
+                terms[token] = max(terms.get(token, 0.0), weight * value)
+    if not question:
+        question, terms = terms, {}
+    fresh = [token for token in terms if token not in question]
+    return Wanted(
+        _shares(question, sum(question.values())),
+        _shares({token: terms[token] for token in fresh}, sum(rarity[token] for token in fresh)),
+    )
+
+
+def _content(text: str, language: str) -> Iterator[tuple[str, float]]:
+    """The content words of a query: token and idf."""
+    analysis = analyzer(language)
+    for word in analysis.words(text):
+        if word not in analysis.long_stopwords:
+            yield analysis.stem(word), idf(word, language)
+
+
+def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
+    return {token: value / total for token, value in values.items()} if total else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A passage, ready to be scored.
+
+    ``holders`` are the sentences that have a token, ``worth`` what speaks for each whatever the question; ``replies``
+    come after a sentence that asks.
+    """
+
+    offsets: tuple[tuple[int, int], ...]
+    holders: Mapping[str, tuple[int, ...]]
+    title: frozenset[str]
+    worth: tuple[float, ...]
+    replies: tuple[int, ...]
+
+
+def scored(marked: Marked, wanted: Wanted, place: int) -> tuple[list[float], float]:
+    """A score for each sentence, and the largest share of the question that a sentence has with the title."""
+    if not marked.offsets:
+        return [], 0.0
+    # A word of the title counts for every sentence: none repeats what the whole passage is about.
+    titled = sum(share for token, share in wanted.question.items() if token in marked.title)
+    shares = [titled] * len(marked.offsets)
+    for token, share in wanted.question.items():
+        if token not in marked.title:
+            for index in marked.holders.get(token, ()):
+                shares[index] += share
+    for index in marked.replies:
+        shares[index] = max(shares[index], _REPLY * shares[index - 1])
+    passage = _DENSITY * sum(shares) / len(shares) + _RANK / (1 + place)
+    scores = [worth + share + passage for worth, share in zip(marked.worth, shares, strict=True)]
+    for token, share in wanted.terms.items():
+        for index in marked.holders.get(token, ()):
+            scores[index] += share
+    return scores, max(shares)
+
+
+@remembered(4096)
+def marked_of(title: str, text: str, language: str) -> Marked:
+    analysis = analyzer(language)
+    offsets = tuple(sentences(text, language))
+    holders: dict[str, list[int]] = {}
+    worth = []
+    for index, (start, end) in enumerate(offsets):
+        tokens = analysis.tokens(text[start:end])
+        worth.append(_worth(len(tokens), len(analysis.words(text[start:end])), index, text[end - 1]))
+        for token in set(tokens):
+            holders.setdefault(token, []).append(index)
+    listed = {token: tuple(indices) for token, indices in holders.items()}
+    replies = tuple(index for index, (_, end) in enumerate(offsets[:-1], 1) if text[end - 1] in _ASKING)
+    return Marked(offsets, listed, frozenset(analysis.tokens(title)), tuple(worth), replies)
+
+
+def _worth(tokens: int, words: int, index: int, last: str) -> float:
+    """What speaks for a sentence alone; ``tokens`` are its words but for stop words, ``last`` is its last sign."""
+    form = (_ASKS if last in _ASKING else 0.0) + (0.0 if last in _CLOSING else _FRAGMENT)
+    prose = (words - tokens) / words if words else 0.0
+    menu = _MENU * max(0.0, 1 - prose / _PROSE)
+    return _OPENING / (1 + index) + _LENGTH * min(tokens, _LONG) / _LONG + form + menu

@@ -1,0 +1,150 @@
+"""The no-answer decision: files, scores, thresholds, and what builders make of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.components.builders.merge import Merge
+from convqa.components.builders.span import Span as SpanBuilder
+from convqa.components.deciding import Decision, Weight, load_decision, settled, shipped_decisions
+from convqa.components.signals import SIGNALS
+from convqa.domain import (
+    Answer,
+    Citation,
+    Hit,
+    Passage,
+    Query,
+    Ranking,
+    Rankings,
+    Reading,
+    Readings,
+    Rewrite,
+    Rewrites,
+    Sentence,
+    Span,
+    Turn,
+    TurnId,
+    Turns,
+)
+from convqa.errors import InputError, RunError
+
+NULL = Decision(intercept=0.0, signals={"null": Weight(mean=0.5, deviation=0.25, weight=-2.0)}, threshold=0.4)
+ADA = Passage("a", "Ada wrote notes. She died in 1852.")
+RANKING = Ranking((Hit("a", 2.0, ADA), Hit("b", 1.0)))
+OPENING = Span("a", 0, 16, "Ada wrote notes.", 1.0)
+TURN, REWRITE = Turn(TurnId(1, 1), "Who?"), Rewrite("Who wrote notes?", (Query("Who?"),))
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "null.yaml"
+    path.write_text(
+        "intercept: 0.0\nthreshold: 0.4\nsignals: {'null': {mean: 0.5, deviation: 0.25, weight: -2.0}}\n"
+        "fitted: {by: hand}\n"
+    )
+    return str(path)
+
+
+def run(builder, null, ranking=RANKING, spans=(OPENING,)):
+    builder.warm_up()
+    reading = Readings((Reading(tuple(spans), null),))
+    return builder.run(Turns((TURN,)), Rewrites((REWRITE,)), Rankings((ranking,)), reading)["answers"].items[0]
+
+
+def test_a_score_is_the_logistic_of_how_far_signals_are_from_their_means():
+    assert NULL.likelihood({"null": 0.5}) == NULL.likelihood({"null": None}) == NULL.likelihood({}) == 0.5
+    assert NULL.likelihood({"null": 0.25}) == pytest.approx(0.8808, abs=1e-4)
+    far = Decision(intercept=0.0, signals={"null": Weight(mean=0.0, deviation=1e-9, weight=1.0)}, threshold=0.5)
+    assert 0 < far.likelihood({"null": -1.0}) < far.likelihood({"null": 1.0}) <= 1
+
+
+@pytest.mark.parametrize("builder", [Merge, SpanBuilder])
+def test_an_answer_below_the_threshold_is_none_with_score_and_reason(builder, file):
+    given = run(builder(decision=file), 0.25)
+    assert (given.kind, given.score) == ("answer", pytest.approx(0.8808, abs=1e-4))
+    refused = run(builder(decision=file), 0.75)
+    assert (refused.kind, refused.text, refused.nearest) == ("none", "", ("a", "b"))
+    assert refused.score == pytest.approx(0.1192, abs=1e-4)
+    assert refused.reason == "the passages found are not likely to answer the question: 0.12, wanted 0.40"
+
+
+@pytest.mark.parametrize("builder", [Merge, SpanBuilder])
+def test_the_threshold_can_be_set_and_0_always_answers(builder, file):
+    assert run(builder(decision=file, threshold=0.9), 0.25).kind == "none"
+    always = run(builder(decision=file, threshold=0), 0.75)
+    assert (always.kind, always.score) == ("answer", pytest.approx(0.1192, abs=1e-4))
+    assert run(builder(threshold=0), 0.75).kind == "answer"
+
+
+def test_without_a_decision_there_is_no_score():
+    assert run(Merge(), 0.75).score is None
+    with pytest.raises(InputError, match="no decision whose score"):
+        Merge(threshold=0.5).warm_up()
+
+
+def test_where_nothing_was_found_the_score_is_0(file):
+    empty = run(Merge(decision=file), 0.0, Ranking(), ())
+    assert (empty.kind, empty.reason, empty.score) == ("none", "no passage was found", 0.0)
+
+
+def test_an_answer_that_its_quotes_do_not_support_loses_its_score():
+    likely = NULL.likelihood({"null": 0.25})
+    for text, kept in (("Ada wrote notes.", 1.0), ("Zeppelins fly over Friedrichshafen.", 0.0)):
+        answer = Answer.of((Sentence(text, (Citation("a", 0, 16),)),), "en")
+        assert NULL.score(TURN, REWRITE, RANKING, Reading((), 0.25), answer) == pytest.approx(likely * kept)
+
+
+def test_a_question_back_stays():
+    asked = settled(NULL, None, Answer("question", "Which Ada?"), TURN, REWRITE, RANKING, Reading((), 0.75))
+    assert (asked.kind, asked.text, asked.score) == ("question", "Which Ada?", pytest.approx(0.1192, abs=1e-4))
+
+
+def test_a_decision_belongs_to_a_runs_fingerprint(file, tmp_path):
+    builder = Merge(decision=file)
+    assert builder.identity() == {"decision": load_decision(file).identity}
+    assert Merge().identity() == {}
+    changed = NULL.model_copy(update={"intercept": 0.1})
+    assert NULL.identity == load_decision(file).identity != changed.identity
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("intercept: 0.0\nthreshold: 0.5\n", "signals: is missing"),
+        ("intercept: 0.0\nthreshold: 1.5\nsignals: {}\n", "threshold: found 1.5"),
+        ("intercept: .nan\nthreshold: 0.5\nsignals: {}\n", "intercept: found nan"),
+        ("intercept: 0.0\nthreshold: 0.5\nsignals: {luck: {mean: 0, deviation: 1, weight: 1}}\n", "signals.luck"),
+        (
+            "intercept: 0.0\nthreshold: 0.5\nsignals: {best: {mean: 0.0, deviation: 0.0, weight: 1.0}}\n",
+            "signals.best.deviation: found 0.0",
+        ),
+        ("intercept: 0.0\nthreshold: 0.5\nsignals: {}\nsignal: 1\n", "signal: is not known here"),
+        ("- a\n", "the record"),
+        ("a: [\n", "is not YAML"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_by_field(tmp_path, text, problem):
+    file = tmp_path / "wrong.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError) as error:
+        load_decision(str(file))
+    assert str(file) in str(error.value) and problem in str(error.value)
+
+
+def test_a_decision_that_is_not_there_is_refused_when_a_pipeline_is_made_ready():
+    with pytest.raises(InputError, match="'sentence' is not known"):
+        Merge(decision="sentence").warm_up()
+    with pytest.raises(RunError, match="cannot be read"):
+        SpanBuilder(decision="nowhere.yaml").run(
+            Turns((TURN,)), Rewrites((REWRITE,)), Rankings((RANKING,)), Readings((Reading((), 0.0),))
+        )
+
+
+@pytest.mark.parametrize("name", ["sentences", "extractive"])
+def test_what_ships_knows_a_good_sign_from_a_bad_one(name):
+    assert name in shipped_decisions()
+    decision = load_decision(name)
+    assert set(decision.signals) <= set(SIGNALS) and decision.fitted["reader"] == name
+    good = dict.fromkeys(SIGNALS, 1.0) | {"null": 0.0}
+    bad = dict.fromkeys(SIGNALS, 0.0) | {"null": 1.0}
+    assert decision.likelihood(bad) < decision.threshold < decision.likelihood(good)
