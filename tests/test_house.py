@@ -19,7 +19,7 @@ LAYERS = [
     {"domain"},
     {"errors", "files", "places", "text", "validation"},
     {"metrics", "stores", "models"},
-    {"components", "tasks"},
+    {"components", "exports", "tasks"},
     {"pipeline"},
     {"driver", "indexing", "evaluation", "training"},
     {"experiments", "qa"},

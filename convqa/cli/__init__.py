@@ -11,7 +11,20 @@ if TYPE_CHECKING:
 
 def application() -> Typer:
     """The application with all its commands."""
-    from convqa.cli import ask, collections, download, evaluate, index, models, mrqa_server, pipelines, run, train, view  # noqa: F401 - they register their commands
+    from convqa.cli import (  # noqa: F401 - they register their commands
+        ask,
+        collections,
+        download,
+        evaluate,
+        export,
+        index,
+        models,
+        mrqa_server,
+        pipelines,
+        run,
+        train,
+        view,
+    )
     from convqa.cli.app import app
 
     return app

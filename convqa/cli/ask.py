@@ -14,7 +14,7 @@ AROUND = 80
 """Characters of a passage that are shown on either side of a cited place."""
 
 if TYPE_CHECKING:
-    from convqa.domain import Answer, Citation, Passage, Response
+    from convqa.domain import Citation, Response
 
 
 @command
@@ -37,37 +37,24 @@ def ask(
 
 
 def lines(response: Response) -> list[str]:
-    """The answer with ``[n]`` behind each sentence, then the passages that the numbers point to."""
-    passages = {hit.id: hit.passage for hit in response.ranking.hits} if response.ranking else {}
+    """The answer with ``[n]`` behind each sentence, then the places that the numbers point to, as in the export."""
+    from convqa.exports import CitedAnswer
+    from convqa.exports.text import escape, heading, marked, numbered
+
+    hits = response.ranking.hits if response.ranking else ()
+    passages = {hit.id: hit.passage for hit in hits if hit.passage is not None}
     answer = response.answer
     if answer is None or answer.kind == "none":
         reason = answer.reason if answer else "this pipeline has no builder"
-        nearest = answer.nearest if answer else tuple(list(passages)[:3])
-        return [f"No answer: {reason}.", *(f"    nearest: {id}" for id in nearest)]
-    numbers = _numbers(answer)
-    said = [answer.text] if not answer.sentences else []
-    for sentence in answer.sentences:
-        marks = "".join(dict.fromkeys(f"[{numbers[citation.passage_id]}]" for citation in sentence.citations))
-        said.append(f"{sentence.text} {marks}".rstrip())
-    return [" ".join(said), "", *(_source(number, id, passages.get(id), answer) for id, number in numbers.items())]
-
-
-def _numbers(answer: Answer) -> dict[str, int]:
-    ids = dict.fromkeys(citation.passage_id for sentence in answer.sentences for citation in sentence.citations)
-    return {id: number for number, id in enumerate(ids, 1)}
-
-
-def _source(number: int, id: str, passage: Passage | None, answer: Answer) -> str:
-    """One numbered source: title and id, address, and the cited places in their surroundings."""
-    citations = [
-        citation for sentence in answer.sentences for citation in sentence.citations if citation.passage_id == id
-    ]
-    title = f" {passage.title}" if passage is not None and passage.title else ""
-    shown = [f"[{number}]{title} ({id})"]
-    if passage is not None:
-        shown += [f"    {passage.url}"] if passage.url else []
-        shown += [f"    {_excerpt(passage.text, citation)}" for citation in citations]
-    return "\n".join(shown)
+        nearest = answer.nearest if answer else tuple(hit.id for hit in hits[:3])
+        return [f"No answer: {escape(reason)}.", *(f"    nearest: {escape(id)}" for id in nearest)]
+    cited, numbers = CitedAnswer.of(response), numbered(answer)
+    shown = [" ".join(marked(sentence, numbers) for sentence in cited.said()), ""]
+    for citation, number in numbers.items():
+        shown += heading(number, citation, cited)
+        if citation.passage_id in passages:
+            shown.append(f"    {escape(_excerpt(passages[citation.passage_id].text, citation))}")
+    return shown
 
 
 def _excerpt(text: str, citation: Citation) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,27 @@ Output = Annotated[
     typer.Option(help="Write the official file (evaluation.prototext, evaluation.json) and turns.jsonl here."),
 ]
 
+Support = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Measure whether quotes support their sentences (ALCE) by this scorer: lexical, support, or an NLI model "
+        "by folder or name.",
+    ),
+]
+AllowSame = Annotated[bool, typer.Option("--allow-same", help="Let --support be a scorer that the run was built with.")]
+NoAnswering = Annotated[
+    bool, typer.Option("--no-answering", help="Leave out EM, F1, ROUGE1-R, citations and refusals.")
+]
+MissingTruth = Annotated[bool, typer.Option("--eval-missing-truth", help="Count turns whose truth is missing, too.")]
+FirstRewrites = Annotated[
+    bool, typer.Option("--eval-turn-one-rewrites", help="Count the rewrites of first turns, too.")
+]
+Breakdown = Annotated[
+    list[str] | None,
+    typer.Option("--breakdown", metavar="FIELD", help="Means by group: history, or a field of the truth; repeat."),
+]
+
 
 @command
 def evaluate(
@@ -35,25 +56,20 @@ def evaluate(
     input_run: Annotated[Path | None, typer.Option(help="RUN_DIR, as the official script calls it.")] = None,
     output: Output = None,
     task: Task = "auto",
-    eval_missing_truth: Annotated[
-        bool, typer.Option("--eval-missing-truth", help="Count turns whose truth is missing, too.")
-    ] = False,
-    eval_turn_one_rewrites: Annotated[
-        bool, typer.Option("--eval-turn-one-rewrites", help="Count the rewrites of first turns, too.")
-    ] = False,
+    eval_missing_truth: MissingTruth = False,
+    eval_turn_one_rewrites: FirstRewrites = False,
     no_rewriting: Annotated[bool, typer.Option("--no-rewriting", help="Leave out QR.")] = False,
     no_retrieval: Annotated[bool, typer.Option("--no-retrieval", help="Leave out MRR.")] = False,
-    no_answering: Annotated[bool, typer.Option("--no-answering", help="Leave out EM, F1 and ROUGE1-R.")] = False,
+    no_answering: NoAnswering = False,
     skip_no_answer: Annotated[
         bool, typer.Option("--skip-no-answer", help="MRQA: leave out questions without a prediction, not count 0.")
     ] = False,
-    breakdown: Annotated[
-        list[str] | None,
-        typer.Option("--breakdown", metavar="FIELD", help="Means by group: history, or a field of the truth; repeat."),
-    ] = None,
+    breakdown: Breakdown = None,
     trec: Annotated[bool, typer.Option("--trec", help="Write run.trec and truth.qrels to --output, too.")] = False,
     sas: Annotated[str | None, typer.Option(metavar="MODEL", help="Score SAS with this cross-encoder.")] = None,
     posscore: Annotated[Path | None, typer.Option(metavar="VECTORS", help="Score POSSCORE with these vectors.")] = None,
+    support: Support = None,
+    allow_same: AllowSame = False,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 1,
     json: Json = False,
 ) -> None:
@@ -65,7 +81,7 @@ def evaluate(
     run_dir = needed(one_of(run, input_run, "RUN_DIR"), "RUN_DIR (--input-run)")
     if trec and output is None:
         raise InputError("--trec writes files: say where with --output DIR.")
-    asked = {
+    asked: dict[str, Any] = {
         "eval_missing_truth": eval_missing_truth,
         "eval_turn_one_rewrites": eval_turn_one_rewrites,
         "no_rewriting": no_rewriting,
@@ -76,7 +92,8 @@ def evaluate(
     }
     # A task need not have an option that nobody asked for.
     options = {name: value for name, value in asked.items() if value}
-    evaluation = score(truth_dir, run_dir, task=task, breakdown=breakdown or [], seed=seed, **options)
+    measured = {"support": support, "allow_same": allow_same, **options}
+    evaluation = score(truth_dir, run_dir, task=task, breakdown=breakdown or [], seed=seed, **measured)
     _print(evaluation, json)
     if output is not None:
         written = _write(evaluation, output, trec)

@@ -66,7 +66,7 @@ def run(
     check_place(target, source, None)
     if checked.needs_collection or collection is not None:
         with Progress("indexing", "passages", quiet) as shown:
-            url = collection_for(found, source, collection, progress=shown, vectors=checked.wanted_vectors)
+            url = collection_for(found, source, collection, found.language, shown, checked.wanted_vectors)
     loaded = load(name, url, chosen)
     loaded.warm_up()
     # A run makes millions of small values that never form cycles; the collector's default looks at them all the time.
@@ -88,7 +88,7 @@ def _print(summary: Summary, target: Path) -> None:
         f"{rate}; {summary.unanswered} unanswered, {len(summary.failures)} failed."
     )
     if summary.notes:
-        typer.echo("Rewriting: " + "; ".join(f"{note} {count}" for note, count in sorted(summary.notes.items())) + ".")
+        typer.echo("Notes: " + "; ".join(f"{note} {count}" for note, count in sorted(summary.notes.items())) + ".")
     typer.echo(f"Run: {summary.run_file}")
     typer.echo(f"Beside it in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")
 

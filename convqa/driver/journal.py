@@ -91,7 +91,7 @@ class Journal:
         if not forgotten:
             return 0
         with whole_file(self._path) as out:
-            for _, lines in self._batches():
+            for _, lines in whole_waves(self._path):
                 staying = [data for _, data in lines if TurnId.from_json(data["id"]) in kept]
                 for data in staying:
                     data["batch"][2] = len(staying)
@@ -135,33 +135,34 @@ class Journal:
         """Index the whole waves; whatever a kill left behind them is cut off at the next append."""
         self._offsets.clear()
         self._end = self.given = self.own = 0
-        for end, lines in self._batches():
+        for end, lines in whole_waves(self._path):
             for offset, data in lines:
                 self._offsets[TurnId.from_json(data["id"])] = offset
                 self.given += data["history"][0]
                 self.own += data["history"][1]
             self._end = end
 
-    def _batches(self) -> Iterator[tuple[int, list[tuple[int, dict[str, Any]]]]]:
-        """Whole waves from the start of the file: (offset behind the wave, [(offset, record)])."""
-        offset = 0
-        lines: list[tuple[int, dict[str, Any]]] = []
-        with self._path.open("rb") as file:
-            for line in file:
-                data = _parse(line)
-                if data is None or (lines and lines[0][1]["batch"] != data["batch"]):
-                    break
-                lines.append((offset, data))
-                offset += len(line)
-                if len(lines) == data["batch"][2]:
-                    yield offset, lines
-                    lines = []
-            lost = sum(_parse(line) is not None for line in file)
-        if lost:
-            logger.warning(
-                "%s is damaged at byte %d: %d responses behind it are thrown away, and their turns answered again.",
-                self._path, offset, lost,
-            )  # fmt: skip
+
+def whole_waves(path: Path) -> Iterator[tuple[int, list[tuple[int, dict[str, Any]]]]]:
+    """The whole waves of a journal from its start: (offset behind the wave, [(offset, record)])."""
+    offset = 0
+    lines: list[tuple[int, dict[str, Any]]] = []
+    with path.open("rb") as file:
+        for line in file:
+            data = _parse(line)
+            if data is None or (lines and lines[0][1]["batch"] != data["batch"]):
+                break
+            lines.append((offset, data))
+            offset += len(line)
+            if len(lines) == data["batch"][2]:
+                yield offset, lines
+                lines = []
+        lost = sum(_parse(line) is not None for line in file)
+    if lost:
+        logger.warning(
+            "%s is damaged at byte %d: %d responses behind it are thrown away, and their turns answered again.",
+            path, offset, lost,
+        )  # fmt: skip
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

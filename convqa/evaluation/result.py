@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from convqa.metrics.bootstrap import interval_of_macro_average
+from convqa.metrics.bootstrap import interval_of_macro_average, interval_of_statistic
 from convqa.metrics.macro import macro_average
 from convqa.tasks import Gold, Measure, Run, Scores, Task
+from convqa.tasks.scores import Statistic
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Mean over ``turns`` turns, with the ends of its 95 % bootstrap interval (turns are drawn).
 
-    A macro average is the mean of its groups' means; turns are drawn within each group.
+    A macro average is the mean of its groups' means, and a statistic what it says; turns are drawn within each group.
     """
 
     mean: float
@@ -24,11 +25,25 @@ class Summary:
     turns: int
 
     @classmethod
-    def of(cls, scores: Scores, seed: int) -> Summary:
+    def of(cls, scores: Scores, seed: int) -> Summary | None:
+        """None where there are no scores, or where the statistic has no value of them."""
+        if not scores.values:
+            return None
+        if scores.statistic is not None:
+            return cls._of_statistic(scores, scores.statistic, seed)
         scale, groups = scores.measure.scale, list(scores.by_group().values())
         low, high = interval_of_macro_average(groups, seed)
         mean = macro_average([_mean(values, scale) for values in groups])
         return cls(mean, scale * low, scale * high, len(scores.values))
+
+    @classmethod
+    def _of_statistic(cls, scores: Scores, statistic: Statistic, seed: int) -> Summary | None:
+        scale, groups = scores.measure.scale, scores.by_group()
+        value = statistic(groups)
+        if value is None:
+            return None
+        low, high = interval_of_statistic(groups, statistic, seed)
+        return cls(scale * value, scale * low, scale * high, len(scores.values))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -46,8 +61,9 @@ Summaries = Mapping[str, Summary]
 
 
 def summaries(columns: Sequence[Scores], seed: int) -> Summaries:
-    """Measure -> summary, for the columns that have scores."""
-    return {column.measure.name: Summary.of(column, seed) for column in columns if column.values}
+    """Measure -> summary, for the columns that have one."""
+    found = {column.measure.name: Summary.of(column, seed) for column in columns}
+    return {name: summary for name, summary in found.items() if summary is not None}
 
 
 @dataclass(frozen=True, slots=True)

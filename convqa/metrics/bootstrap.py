@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy
 from numpy.typing import NDArray
@@ -36,6 +36,35 @@ def interval_of_macro_average(
     generator = numpy.random.default_rng(seed)
     means = numpy.mean([_means(scores, generator, resamples) for scores in groups], axis=0)
     low, high = numpy.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def interval_of_statistic(
+    groups: Mapping[str, Sequence[float]],
+    statistic: Callable[[Mapping[str, Sequence[float]]], float | None],
+    seed: int,
+    resamples: int = 1000,
+    level: float = 0.95,
+) -> tuple[float, float]:
+    """The same of any number that groups of scores have, such as an AUC: scores are drawn within each group.
+
+    ``statistic`` gives None where a sample has no such number, which is then left out.
+
+    >>> interval_of_statistic({"a": [1.0, 1.0], "b": [0.0]}, lambda groups: max(groups["a"]), seed=1)
+    (1.0, 1.0)
+
+    :raises ValueError: without a sample that has the number.
+    """
+    generator = numpy.random.default_rng(seed)
+    columns = {group: numpy.asarray(scores, dtype=numpy.float64) for group, scores in groups.items()}
+    found = (
+        statistic({group: generator.choice(column, len(column)).tolist() for group, column in columns.items()})
+        for _ in range(resamples)
+    )
+    values = [value for value in found if value is not None]
+    if not values:
+        raise ValueError("an interval needs at least one sample that has the number")
+    low, high = numpy.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 

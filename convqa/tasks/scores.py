@@ -60,11 +60,15 @@ class Measure:
     scale: float = 1.0
 
 
+Statistic = Callable[[Mapping[str, Sequence[float]]], float | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Scores:
     """A measure over a run: a score for each turn that it rests on, or the reason why there is none.
 
     ``groups``: the group of each turn, where the number is a macro average: the mean of the groups' means.
+    ``statistic``: what the number is of the groups' values, where it is no mean at all; None where they have none.
     """
 
     measure: Measure
@@ -72,6 +76,7 @@ class Scores:
     values: tuple[float, ...] = ()
     skipped: str = ""
     groups: tuple[str, ...] = ()
+    statistic: Statistic | None = None
 
     def by_group(self) -> dict[str, list[float]]:
         """The values of each group, groups in order of appearance; without groups all values are one."""
@@ -104,6 +109,20 @@ class AnswerScorer:
     name: str
     score: Callable[[Sequence[tuple[str, str]]], Sequence[float]]
     official: bool = False
+
+
+SUPPORTED = 0.5
+"""The score from which on evidence is taken to support a sentence."""
+
+
+class Supports(Protocol):
+    """Says how likely evidence supports a sentence, 0 to 1: one score for each (evidence, sentence), in order."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def identity(self) -> str: ...
+    def score(self, pairs: Sequence[tuple[str, str]], language: str = "en") -> Sequence[float]: ...
 
 
 @dataclass(frozen=True, slots=True)

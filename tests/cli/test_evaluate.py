@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from convqa.models import load_support
+
 
 @pytest.fixture
 def made(call, small, indexed, tmp_path):
@@ -36,6 +38,25 @@ def test_json(call, small, made):
     assert data["task"] == "qrecc"
     assert call("evaluate", small, made, "--json", "--task", "qrecc")[1] == out
     assert code == 0 and 0 <= data["measures"]["F1"]["low"] <= data["measures"]["F1"]["mean"] <= 1
+
+
+def test_citations_and_their_support(call, small, made, tmp_path):
+    code, out, err = call("evaluate", small, made, "--support", "lexical", "--json", "--output", tmp_path / "o")
+    measures = json.loads(out)["measures"]
+    assert (code, err) == (0, "")
+    assert measures["Citation-validity"]["mean"] == 1
+    assert 0 <= measures["Cited-F1"]["mean"] <= 1 and 0 <= measures["ALCE-R(lexical)"]["mean"] <= 1
+    assert "ALCE" not in (tmp_path / "o" / "evaluation.prototext").read_text()
+    assert "ALCE" not in call("evaluate", small, made)[1]
+
+
+def test_a_run_is_not_measured_by_what_built_it(call, small, made):
+    meta = json.loads((made / "run.meta.json").read_text())
+    meta["fingerprint"]["models"]["builder"] = {"support": load_support("lexical").identity}
+    (made / "run.meta.json").write_text(json.dumps(meta))
+    code, _, err = call("evaluate", small, made, "--support", "lexical")
+    assert code == 2 and "this run was built with it (builder: support" in err
+    assert call("evaluate", small, made, "--support", "lexical", "--allow-same")[0] == 0
 
 
 @pytest.mark.parametrize(

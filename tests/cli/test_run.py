@@ -90,7 +90,7 @@ def test_what_rewriters_note_is_counted_also_when_a_run_is_continued(call, small
     notes = json.loads((tmp_path / "out" / "run.meta.json").read_text())["notes"]
     ((note, count),) = notes.items()
     assert note == "gated: the question needs no history" and 0 < count < 31
-    assert f"Rewriting: {note} {count}." in out
+    assert f"Notes: {note} {count}." in out
     assert call(*arguments)[0] == 0
     assert json.loads((tmp_path / "out" / "run.meta.json").read_text())["notes"] == notes
 

@@ -2,7 +2,7 @@ import numpy
 import pytest
 
 from convqa.metrics import bootstrap
-from convqa.metrics.bootstrap import interval
+from convqa.metrics.bootstrap import interval, interval_of_statistic
 
 
 def test_close_to_the_normal_interval():
@@ -23,3 +23,22 @@ def test_same_seed_same_interval_however_it_is_cut(monkeypatch):
 def test_nothing_has_no_interval():
     with pytest.raises(ValueError, match="at least one score"):
         interval([], seed=1)
+
+
+def test_a_statistic_is_drawn_within_groups():
+    sizes = set()
+
+    def share(groups):
+        sizes.add((len(groups["a"]), len(groups["b"])))
+        return sum(groups["a"]) / (sum(groups["a"]) + sum(groups["b"]) or 1)
+
+    groups = {"a": [1.0, 0.0, 1.0], "b": [1.0, 0.0]}
+    low, high = interval_of_statistic(groups, share, seed=1)
+    assert 0 <= low < share(groups) < high <= 1
+    assert sizes == {(3, 2)}
+    assert interval_of_statistic(groups, share, seed=1) == (low, high)
+
+
+def test_a_statistic_without_a_value_has_no_interval():
+    with pytest.raises(ValueError, match="at least one sample"):
+        interval_of_statistic({"a": [1.0]}, lambda groups: None, seed=1)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Any, NotRequired
 
-from pydantic import ConfigDict, Field, Strict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from convqa.errors import InputError
 from convqa.tasks.base import Problem
 from convqa.tasks.qrecc import questions, run
 from convqa.tasks.qrecc.records import (
+    AnswerScore,
+    Citations,
     ConversationNo,
     Passages,
     Text,
@@ -27,8 +29,6 @@ from convqa.validation import explain, shorten
 
 _SHOWN = 10
 
-Offset = Annotated[int, Strict(), Field(ge=0)]
-
 
 class Evidence(TypedDict):
     """The first citation in the form of SCAI-QReCC-22; without citations, ``{}``."""
@@ -36,17 +36,6 @@ class Evidence(TypedDict):
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
     passage_id: NotRequired[Text]
     text: NotRequired[Text]
-
-
-class CitationRecord(TypedDict):
-    """One citation: our own extension."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-    passage_id: Text
-    start: Offset | None
-    end: Offset | None
-    text: Text
-    sentence: Text
 
 
 class UploadRecord(TypedDict):
@@ -58,11 +47,15 @@ class UploadRecord(TypedDict):
     Model_passages: NotRequired[Passages]
     Model_answer: NotRequired[Text]
     Model_evidence: NotRequired[Evidence]
-    Model_citations: NotRequired[Annotated[list[CitationRecord], Strict()]]
+    Model_citations: NotRequired[Citations]
+    Model_answer_score: NotRequired[AnswerScore]
 
 
 _UPLOADS: TypeAdapter[Any] = TypeAdapter(UploadRecord)
-_FIELDS = tuple(name for name in UploadRecord.__annotations__ if name.startswith("Model_"))
+# A turn that failed before it was decided has no score in a run that has scores.
+_FIELDS = tuple(
+    name for name in UploadRecord.__annotations__ if name.startswith("Model_") and name != "Model_answer_score"
+)
 
 
 def check(run_path: Path, input_path: Path) -> list[Problem]:

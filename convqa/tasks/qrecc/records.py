@@ -63,6 +63,24 @@ Score = Annotated[float, Strict(), Field(allow_inf_nan=False, gt=-_FLOAT32_END, 
 Passages = Annotated[dict[Text, Score], Strict(), AfterValidator(_named)]
 
 
+Offset = Annotated[int, Strict(), Field(ge=0)]
+AnswerScore = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class CitationRecord(TypedDict):
+    """One citation: our own extension."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+    passage_id: Text
+    start: Offset | None
+    end: Offset | None
+    text: Text
+    sentence: Text
+
+
+Citations = Annotated[list[CitationRecord], Strict()]
+
+
 class QuestionRecord(TypedDict):
     """A record of questions.json."""
 
@@ -85,13 +103,19 @@ class TruthRecord(TypedDict):
 
 
 class RunRecord(TypedDict):
-    """A record of run.json, as far as the official script reads it; it skips null rewrites and answers."""
+    """A record of run.json: what the official script reads (it skips null rewrites and answers), and our own fields.
+
+    What others write as Model_evidence is no reason to refuse a run.
+    """
 
     Conversation_no: ScoredConversationNo
     Turn_no: ScoredTurnNo
     Model_rewrite: NotRequired[Text | None]
     Model_passages: NotRequired[Passages]
     Model_answer: NotRequired[Text | None]
+    Model_evidence: NotRequired[Any]
+    Model_citations: NotRequired[Citations]
+    Model_answer_score: NotRequired[AnswerScore | None]
 
 
 QUESTIONS: TypeAdapter[Any] = TypeAdapter(QuestionRecord)

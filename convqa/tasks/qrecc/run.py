@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
-from convqa.domain import Answer, Citation, Passage, Ranking, Response, TurnId
+from convqa.domain import Answer, Ranking, Response, TurnId, evidence_fields, quotes
 from convqa.files import log, to_json_bytes, whole_file
+from convqa.metrics.citations import Cited
 from convqa.tasks.qrecc.records import RUNS, check_spellings, read_records, turn_id, turn_key
 
 FILE = "run.json"
 WANTED = "a JSON array of {Conversation_no, Turn_no, Model_rewrite, Model_passages: {id: score}, Model_answer}"
 
 
+class Quote(NamedTuple):
+    """A citation of an answer's sentence; None where the file does not say of which (``Model_evidence``)."""
+
+    cited: Cited
+    sentence: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run says, by turn (``conversation_turn``, the official key). A turn without the field is not there."""
+    """What a run says, by turn (``conversation_turn``, the official key). A turn without the field is not there.
+
+    ``citations`` are those of ``Model_citations``; of a run that has none, ``Model_evidence``. ``scores`` are how
+    likely the turns' passages hold an answer, 0 to 1.
+    """
 
     path: Path
     turns: tuple[TurnId, ...]
     rewrites: Mapping[str, str]
     passages: Mapping[str, Mapping[str, float]]
     answers: Mapping[str, str]
+    citations: Mapping[str, Sequence[Quote]] = field(default_factory=dict)
+    scores: Mapping[str, float] = field(default_factory=dict)
 
 
 def read(path: Path) -> Run:
     """run.json, or the one in a directory. Of turns that occur twice the last value counts, as officially.
 
-    :raises InputError: where the official script would stop or crash.
+    :raises InputError: where the official script would stop or crash, and for citations that are not in our form.
     """
     file = path / FILE if path.is_dir() else path
     records = read_records(file, RUNS, WANTED)
@@ -39,12 +53,35 @@ def read(path: Path) -> Run:
     check_spellings(file, list(turns))
     if len(turns) < len(records):
         log.warning("%s: %d turns occur again; the last one counts", file, len(records) - len(turns))
-    parts: dict[str, dict[str, Any]] = {"Model_rewrite": {}, "Model_passages": {}, "Model_answer": {}}
+    rewrites, passages, answers, citations, scores = (
+        {str(turn_id(record)): record[name] for record in records if record.get(name) is not None}
+        for name in ("Model_rewrite", "Model_passages", "Model_answer", "Model_citations", "Model_answer_score")
+    )
+    quotes_of = {turn: _quotes(found) for turn, found in citations.items()} or _evidence(file, records)
+    return Run(file, tuple(turns), rewrites, passages, answers, quotes_of, scores)
+
+
+def _quotes(citations: Iterable[Mapping[str, Any]]) -> tuple[Quote, ...]:
+    return tuple(
+        Quote(Cited(one["passage_id"], one["start"], one["end"], one["text"]), one["sentence"]) for one in citations
+    )
+
+
+def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[Quote]]:
+    """``Model_evidence`` as a citation; what others write there in another form is passed over, with one warning."""
+    found: dict[str, Sequence[Quote]] = {}
+    strange = 0
     for record in records:
-        for name, values in parts.items():
-            if record.get(name) is not None:
-                values[str(turn_id(record))] = record[name]
-    return Run(file, tuple(turns), parts["Model_rewrite"], parts["Model_passages"], parts["Model_answer"])
+        evidence = record.get("Model_evidence")
+        if evidence == {}:
+            found[str(turn_id(record))] = ()
+        elif isinstance(evidence, dict) and all(isinstance(evidence.get(name), str) for name in ("passage_id", "text")):
+            found[str(turn_id(record))] = (Quote(Cited(evidence["passage_id"], None, None, evidence["text"]), None),)
+        else:
+            strange += evidence is not None
+    if strange:
+        log.warning("%s: ignored %d Model_evidence that are no {passage_id, text}", file, strange)
+    return found
 
 
 def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
@@ -74,32 +111,9 @@ def record(response: Response, stages: frozenset[str]) -> dict[str, Any]:
         data["Model_passages"] = {hit.id: numpy.float32(hit.score) for hit in _ranking(response).hits}
     if "answers" in stages:
         answer = response.answer or Answer("none", "")
-        citations = list(_citations(answer, _ranking(response)))
-        data["Model_answer"] = answer.text
-        data["Model_evidence"] = {name: citations[0][name] for name in ("passage_id", "text")} if citations else {}
-        data["Model_citations"] = citations
+        data |= evidence_fields(answer, quotes(answer, _ranking(response)))
     return data
 
 
 def _ranking(response: Response) -> Ranking:
     return response.ranking or Ranking()
-
-
-def _citations(answer: Answer, ranking: Ranking) -> Iterator[dict[str, Any]]:
-    passages = {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
-    for sentence in answer.sentences:
-        for citation in sentence.citations:
-            yield {
-                "passage_id": citation.passage_id,
-                "start": citation.start,
-                "end": citation.end,
-                "text": _cited_text(citation, passages.get(citation.passage_id)),
-                "sentence": sentence.text,
-            }
-
-
-def _cited_text(citation: Citation, passage: Passage | None) -> str:
-    """The cited span, or the whole passage where the citation has no offsets; empty if the passage is not at hand."""
-    if passage is None:
-        return ""
-    return passage.text[slice(citation.start, citation.end)]

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from convqa.domain import TurnId
 from convqa.files import log
 from convqa.metrics.ndcg import ndcg
 from convqa.metrics.ranked import ranked
@@ -19,9 +18,12 @@ from convqa.metrics.reciprocal_rank import reciprocal_rank
 from convqa.metrics.rouge1 import rouge1, tokens
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks import scores
+from convqa.tasks.qrecc.citing import citing
+from convqa.tasks.qrecc.columns import Rows, collapsed, columns
+from convqa.tasks.qrecc.refusing import refusing
 from convqa.tasks.qrecc.run import Run
-from convqa.tasks.qrecc.truth import Gold, GoldTurn
-from convqa.tasks.scores import AnswerScorer, Judged, Measure, Scores
+from convqa.tasks.qrecc.truth import Gold
+from convqa.tasks.scores import AnswerScorer, Judged, Measure, Scores, Supports
 
 REWRITING = (
     Measure("QR", official=True),
@@ -52,6 +54,7 @@ class Options(scores.Options):
 
     :param eval_missing_truth: also count turns whose truth is missing, as the QReCC paper does.
     :param eval_turn_one_rewrites: also count the rewrites of turns with Turn_no 1.
+    :param support: scores how far quotes support the sentences that cite them, for ALCE's measures.
     """
 
     eval_missing_truth: bool = False
@@ -60,22 +63,25 @@ class Options(scores.Options):
     no_retrieval: bool = False
     no_answering: bool = False
     scorers: Sequence[AnswerScorer] = ()
+    support: Supports | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"eval_missing_truth": self.eval_missing_truth, "eval_turn_one_rewrites": self.eval_turn_one_rewrites}
-
-
-Rows = list[tuple[TurnId, dict[str, float]]]
+        said = {"eval_missing_truth": self.eval_missing_truth, "eval_turn_one_rewrites": self.eval_turn_one_rewrites}
+        return said if self.support is None else {**said, "support": self.support.identity}
 
 
 def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
-    """QR, MRR, EM, F1 and ROUGE1-R, each followed by what stands beside it; the options' scorers last."""
+    """QR, MRR, EM, F1 and ROUGE1-R, each followed by what stands beside it, and the options' scorers.
+
+    Then what is ours: citations and refusals, where truth and run have what they need.
+    """
     _warn_of_turns(gold, run)
     further = tuple(Measure(scorer.name, scorer.official) for scorer in options.scorers)
     return [
-        *_columns(REWRITING, _OFF if options.no_rewriting else _rewriting(gold, run, options)),
-        *_columns(RETRIEVAL, _OFF if options.no_retrieval else _retrieval(gold, run, options)),
-        *_columns((*ANSWERING, *further), _OFF if options.no_answering else _answering(gold, run, options)),
+        *columns(REWRITING, _OFF if options.no_rewriting else _rewriting(gold, run, options)),
+        *columns(RETRIEVAL, _OFF if options.no_retrieval else _retrieval(gold, run, options)),
+        *columns((*ANSWERING, *further), _OFF if options.no_answering else _answering(gold, run, options)),
+        *([] if options.no_answering else [*citing(gold, run, options.support), *refusing(gold, run)]),
     ]
 
 
@@ -85,17 +91,6 @@ def judged(gold: Gold, run: Run) -> Judged:
     return Judged(
         run.passages, {turn: tuple(dict.fromkeys(ids)) for turn, ids in relevant.items() if turn in run.passages}
     )
-
-
-def _columns(measures: Sequence[Measure], rows: Rows | str) -> list[Scores]:
-    """The scores by measure; if they are a reason, it is given for each measure with a line of its own."""
-    if isinstance(rows, str):
-        return [Scores(measure, skipped=rows) for measure in measures if not measure.beside]
-    columns = []
-    for measure in measures:
-        column = [(id, row[measure.name]) for id, row in rows if measure.name in row]
-        columns.append(Scores(measure, tuple(id for id, _ in column), tuple(value for _, value in column)))
-    return columns
 
 
 def _rewriting(gold: Gold, run: Run, options: Options) -> Rows | str:
@@ -118,7 +113,7 @@ def _retrieval(gold: Gold, run: Run, options: Options) -> Rows | str:
     """MRR and its kin over the turns that are in both files, or why there is none."""
     if not run.passages:
         return "the run has no passages"
-    used = _collapsed([turn for turn in gold.turns if options.eval_missing_truth or turn.passages])
+    used = collapsed([turn for turn in gold.turns if options.eval_missing_truth or turn.passages])
     if not used:
         return "the truth has no passages"
     rows = [
@@ -156,7 +151,7 @@ def _answering(gold: Gold, run: Run, options: Options) -> Rows | str:
         return "no turn with a true answer has Model_answer"
     pairs = [(turn.answer, run.answers.get(str(turn.id), "")) for turn in used]
     further = {scorer.name: list(scorer.score(pairs)) for scorer in options.scorers}
-    once = {id(turn) for turn in _collapsed(used)}
+    once = {id(turn) for turn in collapsed(used)}
     rows = []
     for index, (turn, pair) in enumerate(zip(used, pairs, strict=True)):
         row = {"EM": exact_match(*pair), "F1": f1(*pair)} if id(turn) in once else {}
@@ -165,11 +160,6 @@ def _answering(gold: Gold, run: Run, options: Options) -> Rows | str:
         row |= {"answer-words": float(len(tokens(pair[1]))), "truth-words": float(len(tokens(pair[0])))}
         rows.append((turn.id, row | {name: values[index] for name, values in further.items()}))
     return rows
-
-
-def _collapsed(turns: Sequence[GoldTurn]) -> list[GoldTurn]:
-    """Of turns that are twice in the truth the last: EM, F1 and MRR are kept by turn, QR and ROUGE1-R are not."""
-    return list({turn.id: turn for turn in turns}.values())
 
 
 def _warn_of_turns(gold: Gold, run: Run) -> None:

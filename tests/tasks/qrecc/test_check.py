@@ -39,6 +39,15 @@ def test_a_good_run_has_no_problems(problems):
     assert problems(good) == []
 
 
+def test_scores_of_answers_are_from_0_to_1_and_need_not_be_everywhere(problems):
+    assert problems([record(1, Model_answer_score=1.0), record(2)]) == []
+    found = problems([record(1, Model_answer_score=1.5), record(2, Model_answer_score=None)])
+    assert found == [
+        "record 0 (turn 1_1): Model_answer_score: found 1.5; input should be less than or equal to 1",
+        "record 1 (turn 1_2): Model_answer_score: found None; input should be a valid number",
+    ]
+
+
 def test_what_convqa_writes_has_no_problems(tmp_path):
     (tmp_path / "questions.json").write_text(json.dumps(QUESTIONS))
     passage = Passage("a b", "Ada wrote.")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,13 @@ def test_responses_are_streamed(tmp_path):
 
     TASK.write(responses(), tmp_path, ALL)
     assert alive[0] == 0 and alive[-1] > 200_000
+
+
+def test_an_answers_score_is_written_where_there_is_one(tmp_path):
+    decided = [replace(response(turn).answer, score=score) for turn, score in ((1, 0.75), (2, None))]
+    found = written([replace(response(turn), answer=answer) for turn, answer in enumerate(decided, 1)], tmp_path)
+    assert found[0]["Model_answer_score"] == 0.75 and "Model_answer_score" not in found[1]
+    assert TASK.read_run(tmp_path).scores == {"1_1": 0.75}
 
 
 # --- failures while writing -----------------------------------------------------------------------------------------

@@ -1,0 +1,48 @@
+"""``convqa export``: a run's cited answers in the formats of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from convqa.cli.app import command
+from convqa.errors import InputError
+
+
+@command
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder that convqa run wrote.")],
+    as_: Annotated[
+        str,
+        typer.Option("--as", metavar="FORMAT", help="trec-rag, ikat (JSON lines), evidence (a JSON array) or text."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write to this file, which must not exist; else to standard output.", show_default=False),
+    ] = None,
+    run_id: Annotated[
+        str | None, typer.Option(help="What trec-rag and ikat call the run; RUN_DIR's name if not given.")
+    ] = None,
+    team_id: Annotated[str, typer.Option(help="What trec-rag and ikat call the team.")] = "convqa",
+) -> None:
+    """Write a run's answers, with every citation, as TREC RAG, iKAT, QReCC evidence or plain text."""
+    from convqa.driver.responses import read_responses
+    from convqa.exports import Submission, find_format
+    from convqa.exports import export as write
+    from convqa.files import whole_file
+
+    format = find_format(as_)
+    submission = Submission(run_id or run.resolve().name, team_id)
+    responses = read_responses(run)
+    if output is None:
+        write(responses, format, submission, lambda data: typer.echo(data, nl=False))
+        return
+    if output.exists():
+        raise InputError(f"--output {output}: exists already. Give another file, or remove it.")
+    with whole_file(output) as stream:
+        tally = write(responses, format, submission, stream.write)
+    typer.echo(
+        f"Written: {output}: {tally.answered} answers, {tally.unanswered} no-answers, {tally.failed} failed turns"
+    )

@@ -1,0 +1,64 @@
+"""The responses of a run's folder, read back without holding them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from convqa.domain import Response
+from convqa.driver.folder import META
+from convqa.driver.journal import JOURNAL, whole_waves
+from convqa.errors import InputError
+from convqa.files import read_json
+
+logger = logging.getLogger(__name__)
+
+
+def read_responses(folder: Path) -> Iterator[Response]:
+    """What a run answered, conversation by conversation, in the order in which these were first answered.
+
+    Memory holds the responses of one group of conversations, as the run itself did, and a few bytes for each wave.
+
+    :raises InputError: if the folder holds no run, or one that has answered nothing.
+    """
+    path = folder / JOURNAL
+    if not path.is_file():
+        what = f"it has no {JOURNAL}" if folder.is_dir() else "there is no such folder"
+        raise InputError(f"{folder}: no run: {what}. Wanted is the folder that convqa run wrote.")
+    _warn_if_unfinished(folder)
+    waves: dict[int, list[tuple[int, int, int]]] = {}
+    for _, lines in whole_waves(path):
+        offset, first = lines[0]
+        group, number, size = first["batch"]
+        waves.setdefault(group, []).append((number, offset, size))
+    if not waves:
+        raise InputError(f"{path}: holds no response yet. Run again to go on with it.")
+    with path.open("rb") as file:
+        for group in sorted(waves):
+            yield from _conversations(file, sorted(waves[group]))
+
+
+def _conversations(file: BinaryIO, waves: list[tuple[int, int, int]]) -> Iterator[Response]:
+    """The responses of one group, by conversation. ``waves``: (number, offset, responses), by number."""
+    conversations: dict[int | str, list[Response]] = {}
+    for _, offset, size in waves:
+        file.seek(offset)
+        for line in islice(file, size):
+            response = Response.from_json(orjson.loads(line))
+            conversations.setdefault(response.id.conversation, []).append(response)
+    for responses in conversations.values():
+        yield from responses
+
+
+def _warn_if_unfinished(folder: Path) -> None:
+    meta = folder / META
+    if not meta.is_file():
+        return
+    found = read_json(meta, "what convqa run notes about a run")
+    if isinstance(found, dict) and found.get("status") != "done":
+        logger.warning("%s: this run is not finished; what it has answered so far is read", folder)

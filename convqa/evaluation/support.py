@@ -1,0 +1,57 @@
+"""The scorer of support that measures a run: never the one that built it, unless that is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from convqa.errors import InputError
+from convqa.files import log, read_json
+from convqa.tasks.scores import Supports
+
+META = "run.meta.json"
+"""Where the driver writes down, beside a run, which models made it."""
+
+
+def measuring(name: str, run_path: Path, allow_same: bool = False) -> Supports:
+    """The scorer of that name (``convqa.models.load_support``), to measure the run at ``run_path`` (folder or file).
+
+    A builder that keeps what a scorer likes is always good in its eyes. So the scorer may not be among the models of
+    the run, as its run.meta.json names them. Without that file nobody knows, and a warning says so.
+
+    :param allow_same: take it all the same.
+    :raises InputError: if the run was built with it, or there is no such scorer.
+    """
+    from convqa.models import load_support
+
+    support = load_support(name)
+    if not allow_same:
+        _refuse_builder(support, run_path)
+    return support
+
+
+def _refuse_builder(support: Supports, run_path: Path) -> None:
+    file = (run_path if run_path.is_dir() else run_path.parent) / META
+    if not file.exists():
+        log.warning("%s: not there, so nobody knows whether %s built this run too", file, support.name)
+        return
+    for node, part, identity in _models(file):
+        if _weights(identity) == _weights(support.identity):
+            raise InputError(
+                f"--support {support.name}: this run was built with it ({node}: {part}, says {file}), and would be "
+                "measured by its own yardstick. Give another scorer, or --allow-same."
+            )
+
+
+def _models(file: Path) -> list[tuple[str, str, str]]:
+    """(node, part, identity) of each model of a run."""
+    meta = read_json(file, "what convqa writes beside a run")
+    models: Any = meta.get("fingerprint", {}).get("models", {}) if isinstance(meta, dict) else {}
+    if not isinstance(models, dict) or not all(isinstance(parts, dict) for parts in models.values()):
+        raise InputError(f"{file}: fingerprint.models: wanted {{node: {{part: identity}}}}, as convqa writes it.")
+    return [(node, part, str(identity)) for node, parts in models.items() for part, identity in parts.items()]
+
+
+def _weights(identity: str) -> str:
+    """What an identity says before what runs it: ``checksum (torch float32 on cpu)``."""
+    return identity.partition(" (")[0]

@@ -1,0 +1,111 @@
+"""How good the citations of a run are. None of it is official; a measure whose truth is not there is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from convqa.metrics import alce
+from convqa.metrics.citations import quote_scores, set_scores, validity
+from convqa.metrics.squad import f1
+from convqa.tasks.qrecc.columns import Rows, collapsed, columns
+from convqa.tasks.qrecc.run import Quote, Run
+from convqa.tasks.qrecc.sentences import cited_sentences
+from convqa.tasks.qrecc.truth import Gold, GoldTurn
+from convqa.tasks.scores import SUPPORTED, Measure, Scores, Supports
+
+EVIDENCE = (
+    Measure("Cited-F1"),
+    Measure("Cited-P", beside="Cited-F1", label="precision"),
+    Measure("Cited-R", beside="Cited-F1", label="recall"),
+)
+QUOTES = (
+    Measure("Quote-F1"),
+    Measure("Quote-sentences-P", beside="Quote-F1", label="sentence precision"),
+    Measure("Quote-sentences-R", beside="Quote-F1", label="sentence recall"),
+)
+VALIDITY = (Measure("Citation-validity"),)
+
+
+def citing(gold: Gold, run: Run, support: Supports | None) -> list[Scores]:
+    """Cited passages and quotes against the gold ones, validity, and ALCE's measures where ``support`` is given."""
+    found = _cited(gold, run)
+    if support is None:
+        return found
+    rows = _supported(gold, run, support) if _has_sentences(run) else "the run has no Model_citations"
+    return [*found, *columns(_alce(support), rows or "the run answers nothing")]
+
+
+def _cited(gold: Gold, run: Run) -> list[Scores]:
+    if not run.citations:
+        return []
+    answered = [turn for turn in collapsed(gold.turns) if turn.answer]
+    found = (
+        (EVIDENCE, [(turn.id, _evidence(turn, _quotes(run, turn))) for turn in answered if turn.passages]),
+        (QUOTES, [(turn.id, _quoted(turn, _quotes(run, turn))) for turn in answered if gold_sentences(turn)]),
+        (VALIDITY, _valid(gold, run)),
+    )
+    return [column for measures, rows in found if rows for column in columns(measures, rows)]
+
+
+def gold_sentences(turn: GoldTurn) -> list[str]:
+    """``Cited_sentences``: what of the passages the true answer rests on."""
+    found = turn.fields.get("Cited_sentences")
+    return [one for one in found if isinstance(one, str) and one.strip()] if isinstance(found, list) else []
+
+
+def _quotes(run: Run, turn: GoldTurn) -> Sequence[Quote]:
+    return run.citations.get(str(turn.id), ())
+
+
+def _evidence(turn: GoldTurn, quotes: Sequence[Quote]) -> dict[str, float]:
+    scores = set_scores({quote.cited.passage_id for quote in quotes}, turn.passages)
+    return {"Cited-P": scores.precision, "Cited-R": scores.recall, "Cited-F1": scores.f1}
+
+
+def _quoted(turn: GoldTurn, quotes: Sequence[Quote]) -> dict[str, float]:
+    """Each quote counts once, however often it is cited."""
+    said, wanted = list(dict.fromkeys(quote.cited.text for quote in quotes)), gold_sentences(turn)
+    sentences = quote_scores(said, wanted)
+    return {
+        "Quote-F1": f1(" ".join(wanted), " ".join(said)),
+        "Quote-sentences-P": sentences.precision,
+        "Quote-sentences-R": sentences.recall,
+    }
+
+
+def _valid(gold: Gold, run: Run) -> Rows:
+    """Over turns that cite something and say what was found."""
+    rows = []
+    for turn in collapsed(gold.turns):
+        quotes, passages = _quotes(run, turn), run.passages.get(str(turn.id))
+        if quotes and passages is not None:
+            share = validity([quote.cited for quote in quotes], dict.fromkeys(passages))
+            rows.append((turn.id, {"Citation-validity": share}))
+    return rows
+
+
+def _alce(support: Supports) -> tuple[Measure, Measure]:
+    recall, precision = f"ALCE-R({support.name})", f"ALCE-P({support.name})"
+    return Measure(recall), Measure(precision, beside=recall, label="precision")
+
+
+def _has_sentences(run: Run) -> bool:
+    return bool(run.citations) and all(
+        quote.sentence is not None for found in run.citations.values() for quote in found
+    )
+
+
+def _supported(gold: Gold, run: Run, support: Supports) -> Rows:
+    """ALCE over the turns that are answered: the quotes are the evidence, whatever else their passages say."""
+
+    def entails(premise: str, claim: str) -> bool:
+        return support.score([(premise, claim)])[0] >= SUPPORTED
+
+    recall, precision = (measure.name for measure in _alce(support))
+    rows = []
+    for turn in collapsed(gold.turns):
+        sentences = cited_sentences(run.answers.get(str(turn.id), ""), _quotes(run, turn))
+        scores = alce.of_sentences(sentences, entails)
+        if scores is not None:
+            rows.append((turn.id, {recall: scores.recall, precision: scores.precision}))
+    return rows

@@ -1,0 +1,70 @@
+"""Whether a run is silent where there is no answer. None of it is official; without such truth it is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from convqa.metrics.answerability import auc, refusals
+from convqa.tasks.qrecc.columns import collapsed, columns
+from convqa.tasks.qrecc.run import Run
+from convqa.tasks.qrecc.truth import Gold, GoldTurn
+from convqa.tasks.scores import Measure, Scores
+
+F1 = Measure("Refusal-F1")
+BESIDE = (
+    Measure("Refusal-P", beside="Refusal-F1", label="precision"),
+    Measure("Refusal-R", beside="Refusal-F1", label="recall"),
+)
+AUC = Measure("Answerable-AUC")
+
+_CAN, _CANNOT = "answerable", "unanswerable"
+_LABELS = {"ANSWERABLE": True, "PARTIAL": True, "UNANSWERABLE": False}
+"""Of ``Answerability`` (mtRAG). UNDERSPECIFIED is neither: what is right there is to ask back."""
+
+
+def refusing(gold: Gold, run: Run) -> list[Scores]:
+    """Precision, recall and F1 of empty answers, and the AUC of the run's scores where it has any.
+
+    A turn without an answer (one that failed, too) counts as refused, and one without a score as 0. Where nothing is
+    refused there is no precision.
+    """
+    known = [(turn.id, can) for turn in collapsed(gold.turns) if (can := answerable(turn)) is not None]
+    if not run.answers or all(can for _, can in known):
+        return []
+    ids = tuple(id for id, _ in known)
+    groups = tuple(_CAN if can else _CANNOT for _, can in known)
+    refused = tuple(float(not run.answers.get(str(id), "").strip()) for id in ids)
+    right = [
+        (id, ({"Refusal-P": float(not can)} if no else {}) | ({} if can else {"Refusal-R": no}))
+        for (id, can), no in zip(known, refused, strict=True)
+    ]
+    found = [Scores(F1, ids, refused, groups=groups, statistic=_f1)]
+    found += [column for column in columns(BESIDE, right) if column.values]
+    if run.scores and any(can for _, can in known):
+        scores = tuple(run.scores.get(str(id), 0.0) for id in ids)
+        found.append(Scores(AUC, ids, scores, groups=groups, statistic=_auc))
+    return found
+
+
+def answerable(turn: GoldTurn) -> bool | None:
+    """By ``Answerable`` (true or false), else by ``Answerability`` (a list of labels). None: neither yes nor no."""
+    given = turn.fields.get("Answerable")
+    if isinstance(given, bool):
+        return given
+    labels = turn.fields.get("Answerability")
+    known = [_LABELS.get(str(label)) for label in labels] if isinstance(labels, list) else []
+    return known[0] if len(set(known)) == 1 else None
+
+
+def _f1(groups: Mapping[str, Sequence[float]]) -> float | None:
+    """From what was refused of either kind; without a turn that cannot be answered there is nothing to find."""
+    refused = [bool(no) for values in groups.values() for no in values]
+    can = [kind == _CAN for kind, values in groups.items() for _ in values]
+    return refusals(refused, can).f1 if _CANNOT in groups else None
+
+
+def _auc(groups: Mapping[str, Sequence[float]]) -> float | None:
+    if not {_CAN, _CANNOT} <= groups.keys():
+        return None
+    scores = [score for values in groups.values() for score in values]
+    return auc(scores, [kind == _CAN for kind, values in groups.items() for _ in values])

@@ -1,0 +1,106 @@
+"""``convqa export``: a real run in every format, and what a user can do wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from convqa.exports import FORMATS
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory, indexed):
+    """Three conversations of the example, answered."""
+    from typer.testing import CliRunner
+
+    from convqa.cli import application
+    from convqa.places import shipped
+
+    folder = tmp_path_factory.mktemp("exported")
+    questions = json.loads((shipped("examples", "qrecc-trec") / "questions.json").read_text(encoding="utf-8"))
+    (folder / "input").mkdir()
+    kept = [record for record in questions if record["Conversation_no"] <= 3]
+    (folder / "input" / "questions.json").write_text(json.dumps(kept), encoding="utf-8")
+    command = ["run", folder / "input", folder / "a run", "--collection", indexed, "--pipeline", "copy-bm25"]
+    done = CliRunner().invoke(application(), [str(argument) for argument in command])
+    assert done.exit_code == 0, done.output
+    return folder / "a run"
+
+
+def rows(run_folder):
+    return json.loads((run_folder / "run.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_turn_and_every_citation_is_exported(call, run_folder, tmp_path, format):
+    file = tmp_path / "deep" / "file"
+    code, out, err = call("export", run_folder, "--as", format, "--output", file)
+    assert (code, err) == (0, "")
+    read = list(FORMATS[format].read(file, "en"))
+    assert [str(cited.id) for cited in read] == [
+        f"{row['Conversation_no']}_{row['Turn_no']}" for row in rows(run_folder)
+    ]
+    for cited, row in zip(read, rows(run_folder), strict=True):
+        assert cited.answer.text == row["Model_answer"]
+        found = [citation.passage_id for sentence in cited.answer.sentences for citation in sentence.citations]
+        assert set(found) == {citation["passage_id"] for citation in row["Model_citations"]}
+        if format in ("text", "evidence"):
+            assert found == [citation["passage_id"] for citation in row["Model_citations"]]
+            assert list(cited.quotes.values()) == [citation["text"] for citation in row["Model_citations"]]
+    silent = sum(cited.answer.kind == "none" for cited in read)
+    assert out == f"Written: {file}: {len(read) - silent} answers, {silent} no-answers, 0 failed turns\n"
+
+
+def test_standard_output_is_the_file(call, run_folder, tmp_path):
+    for format in FORMATS:
+        file = tmp_path / format
+        assert call("export", run_folder, "--as", format, "--output", file)[0] == 0
+        assert call("export", run_folder, "--as", format)[1] == file.read_text(encoding="utf-8")
+
+
+def test_names_of_run_and_team(call, run_folder):
+    _, out, _ = call("export", run_folder, "--as", "ikat")
+    assert json.loads(out.splitlines()[0])["metadata"]["run_id"] == "a run"
+    _, out, _ = call("export", run_folder, "--as", "trec-rag", "--run-id", "best", "--team-id", "us")
+    metadata = json.loads(out.splitlines()[0])["metadata"]
+    assert (metadata["run_id"], metadata["team_id"]) == ("best", "us")
+
+
+def test_a_run_that_answers_nothing_by_its_pipeline(call, run_folder, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    lines = (run_folder / "responses.jsonl").read_text(encoding="utf-8").splitlines()
+    without = [json.dumps({**json.loads(line), "answer": None}) + "\n" for line in lines]
+    (folder / "responses.jsonl").write_text("".join(without), encoding="utf-8")
+    file = tmp_path / "file"
+    code, _, err = call("export", folder, "--as", "ikat", "--output", file)
+    assert code == 2 and "has no answer: the pipeline of this run makes none" in err
+    assert not file.exists()
+
+
+def test_mistakes(call, run_folder, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    for arguments, message in [
+        ((tmp_path, "--as", "ikat"), f"{tmp_path}: no run: it has no responses.jsonl"),
+        ((tmp_path / "none", "--as", "ikat"), "there is no such folder"),
+        ((run_folder, "--as", "icat"), "format 'icat' is not known; there are trec-rag, ikat, evidence, text. Did you"),
+        ((run_folder, "--as", "ikat", "--output", file), f"--output {file}: exists already"),
+        ((run_folder, "--as", "ikat", "--output", file / "under"), "cannot be written"),
+        ((run_folder,), "Missing option '--as'"),
+    ]:
+        code, out, err = call("export", *arguments)
+        assert (code, out) == (2, "") and message in " ".join(err.split())
+    assert file.read_bytes() == b""
+
+
+def test_half_a_wave_is_not_exported(call, run_folder, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(run_folder, folder)
+    journal = folder / "responses.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-20])
+    code, out, _ = call("export", folder, "--as", "trec-rag")
+    assert code == 0
+    assert 0 < len(out.splitlines()) < len(rows(run_folder))

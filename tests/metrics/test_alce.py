@@ -1,0 +1,103 @@
+"""ALCE's citation recall and precision: the worked cases of its script, run with the entailment "words of the claim are
+words of the source", and the traps around them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.metrics.alce import CitationScores, CitedSentence, document, means, of_sentences, of_text, without_marks
+
+DOCUMENTS = [
+    document("D1", "Paris is the capital of France"),
+    document("D2", "Paris has two million people"),
+    document("D3", "other"),
+]
+
+
+def words(text):
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def entails(premise, claim):
+    return words(claim) <= words(premise)
+
+
+def hundredths(*outputs):
+    recall, precision = means(of_text(output, DOCUMENTS, entails) for output in outputs)
+    return round(recall, 2), round(precision, 2)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        (["Paris is the capital of France [1]. Paris has two million people [2][3]. Rome is new."], (66.67, 66.67)),
+        (["Paris capital two million people [1][2]."], (100, 100)),
+        (["Paris has two million people [2][1]."], (100, 50)),
+        (["Paris is the capital of France [1][9]."], (0, 0)),
+        (["Paris is the capital of France [1]. Paris has two million people [9]."], (50, 100)),
+        (["Paris has two million people [2, 1]."], (0, 0)),
+        (["Paris has two million people [3, 2]."], (0, 0)),
+        (["Paris is the capital of France [1].", ""], (100, 100)),
+        # beyond the table
+        (["\n Paris is the capital of France [1].\nRome is new."], (100, 100)),
+        (["Paris is the capital of France [3][2][2][1]."], (0, 0)),
+        (["Paris is the capital of France [1][3][3][9]."], (0, 0)),
+        (["Paris is the capital of France [1][1]."], (100, 100)),
+        (["Other [0]."], (100, 100)),
+        # Punkt would give the mark to the second sentence, for 0 and 0
+        (["Paris is the capital of France. [1] Rome is new."], (50, 100)),
+    ],
+)
+def test_worked_cases(outputs, expected):
+    assert hundredths(*outputs) == expected
+
+
+def test_a_text_without_sentences_has_no_scores():
+    assert of_text(" \n", DOCUMENTS, entails) is None
+    assert of_sentences([], entails) is None
+    assert means([None]) is None
+
+
+def test_marks_without_documents_name_nothing():
+    assert of_text("Rome is new [0].", [], entails) == (0, 0)
+
+
+def test_the_split_can_be_another():
+    output = "Paris has two million people [2]; Rome is new"
+    assert of_text(output, DOCUMENTS, entails) == (0, 0)
+    assert of_text(output, DOCUMENTS, entails, split=lambda text: text.split("; ")) == (0.5, 1)
+
+
+def test_the_claim_keeps_what_the_marks_leave():
+    assert without_marks("a [1], b[12] |c] [x]") == "a, bc [x"
+
+
+def test_joint_evidence_is_asked_first_then_each_citation():
+    asked = []
+
+    def all_needed(premise, claim):
+        asked.append(premise)
+        return premise == "x\ny"
+
+    assert of_sentences([CitedSentence("claim", ["x", "y"])], all_needed) == (1, 1)
+    assert asked == ["x\ny", "x", "y", "y", "x"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 4), max_size=5), max_size=4), st.integers(0, 31))
+def test_scores_are_shares(cited, supporting):
+    """Whatever entails, both are from 0 to 1, and without recall there is no precision."""
+    sentences = [CitedSentence(str(number), [str(one) for one in ones]) for number, ones in enumerate(cited)]
+    scores = of_sentences(sentences, lambda premise, _: any(supporting >> int(one) & 1 for one in premise.split("\n")))
+    if scores is not None:
+        assert 0 <= scores.recall <= 1
+        assert 0 <= scores.precision <= 1
+        assert bool(scores.recall) >= bool(scores.precision)
+
+
+def test_one_sentence_is_exact():
+    assert of_sentences([CitedSentence("a", ["a", "b"])], entails) == CitationScores(1, 0.5)

@@ -1,0 +1,236 @@
+"""Citations and refusals of a run against a truth that has gold passages, gold sentences and answerability."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from convqa.errors import InputError
+from convqa.evaluation import evaluate, official_text, write_turns
+from convqa.metrics.citations import Cited
+from convqa.models import load_support
+from convqa.tasks.qrecc import QReCC
+from convqa.tasks.qrecc.run import Quote
+from convqa.tasks.qrecc.sentences import cited_sentences
+
+
+def truth(turn, passages=(), answer="yes", **further):
+    record = {"Conversation_no": 1, "Turn_no": turn, "Truth_rewrite": "", "Truth_answer": answer}
+    return {**record, "Truth_passages": list(passages), **further}
+
+
+def cite(id, text, sentence, start=0):
+    return {"passage_id": id, "start": start, "end": start + len(text), "text": text, "sentence": sentence}
+
+
+def said(turn, answer, citations=(), passages=("a", "b"), **further):
+    record = {"Conversation_no": 1, "Turn_no": turn, "Model_passages": dict.fromkeys(passages, 1.0)}
+    return {**record, "Model_answer": answer, "Model_citations": list(citations), **further}
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """The means of truth and run, by measure."""
+
+    def score(truths, run, **options):
+        (tmp_path / "ground-truth.json").write_text(json.dumps(truths))
+        (tmp_path / "run.json").write_text(json.dumps(run))
+        return evaluate(tmp_path, tmp_path, **options)
+
+    return score
+
+
+def means(evaluation, *names):
+    return [evaluation.summaries[name].mean for name in names]
+
+
+# --- cited passages -------------------------------------------------------------------------------------------------
+
+TRUTHS = [truth(1, ["a", "c"]), truth(2, ["a"]), truth(3, ["a"]), truth(4, ["a"], answer=""), truth(5)]
+RUN = [
+    said(1, "One. Two.", [cite("a", "x", "One."), cite("b", "y", "One."), cite("a", "z", "Two.")]),
+    said(2, "", []),
+    said(4, "One.", [cite("b", "x", "One.")]),
+    said(5, "One.", [cite("b", "x", "One.")]),
+]
+
+
+def test_cited_passages_over_answered_turns_with_gold_ones(scored):
+    """Turn 1 cites a and b, wanted a and c; turn 2 is not answered, turn 3 not in the run: both count 0."""
+    found = scored(TRUTHS, RUN)
+    assert means(found, "Cited-P", "Cited-R", "Cited-F1") == pytest.approx([1 / 6, 1 / 6, 1 / 6])
+    assert found.summaries["Cited-F1"].turns == 3
+
+
+def test_validity_is_over_turns_that_cite(scored):
+    run = [*RUN[:2], said(4, "One.", [cite("z", "x", "One.")]), said(5, "A. B.", [cite("a", "", "A.")])]
+    found = scored(TRUTHS, run)
+    assert found.scores["Citation-validity"].values == (1, 0, 0)
+    assert [id.number for id in found.scores["Citation-validity"].ids] == [1, 4, 5]
+
+
+def test_a_run_without_citations_has_no_such_measures(scored):
+    run = [{name: value for name, value in record.items() if name != "Model_citations"} for record in RUN]
+    assert not {"Cited-F1", "Quote-F1", "Citation-validity"} & {one.name for one in scored(TRUTHS, run).measures}
+
+
+def test_no_official_file_has_them_and_each_turn_does(scored, tmp_path):
+    found = scored(TRUTHS, RUN)
+    assert "Cited" not in official_text(found) and "Citation" not in official_text(found)
+    rows = [json.loads(line) for line in write_turns(found, tmp_path / "turns.jsonl").read_text().splitlines()]
+    assert rows[0]["Cited-F1"] == 0.5 and rows[1]["Cited-F1"] == 0 and "Cited-F1" not in rows[3]
+    assert scored(TRUTHS, RUN, no_answering=True).skipped["F1"] == "not asked for"
+    assert "Cited-F1" not in scored(TRUTHS, RUN, no_answering=True).summaries
+
+
+@pytest.mark.parametrize("truths", [[truth(1)], [truth(1, ["a"], answer="")]])
+def test_a_truth_without_gold_passages_or_answers_has_none(scored, truths):
+    assert "Cited-F1" not in scored(truths, RUN[:1]).summaries
+
+
+def test_evidence_alone_counts_as_a_citation(scored, caplog):
+    run = [
+        {"Conversation_no": 1, "Turn_no": 1, "Model_answer": "x", "Model_evidence": {"passage_id": "c", "text": "x"}},
+        {"Conversation_no": 1, "Turn_no": 2, "Model_answer": "x", "Model_evidence": {}},
+        {"Conversation_no": 1, "Turn_no": 3, "Model_answer": "x", "Model_evidence": ["c", "x"]},
+    ]
+    with caplog.at_level(logging.WARNING, "convqa"):
+        found = scored(TRUTHS, run, support="lexical", allow_same=True)
+    assert "ignored 1 Model_evidence" in caplog.text
+    assert means(found, "Cited-P", "Cited-R") == pytest.approx([1 / 3, 1 / 6])
+    assert found.skipped["ALCE-R(lexical)"] == "the run has no Model_citations"
+
+
+def test_broken_citations_are_refused_with_their_place(scored):
+    with pytest.raises(InputError, match=r"record 0 \(turn 1_1\): Model_citations\[0\]\.start: found -1"):
+        scored(TRUTHS, [said(1, "One.", [cite("a", "x", "One.", start=-1)])])
+
+
+# --- quotes against gold sentences ----------------------------------------------------------------------------------
+
+SENTENCES = ["The coat is soft , downy and grey .", "The tail has dull stripes ."]
+
+
+def test_quotes_against_cited_sentences(scored):
+    quotes = [
+        cite("a", "The coat is soft , downy and grey .", "S."),
+        cite("a", "Cats sleep for most of the day .", "T."),
+    ]
+    truths = [truth(1, ["a"], Cited_sentences=SENTENCES), truth(2, ["a"], Cited_sentences=[])]
+    found = scored(truths, [said(1, "S. T.", quotes + quotes), said(2, "S.", quotes)])
+    assert means(found, "Quote-sentences-P", "Quote-sentences-R") == [0.5, 0.5]
+    # 6 of 12 said words (the articles gone) are among the 10 gold ones
+    assert means(found, "Quote-F1") == pytest.approx([2 * 6 / (12 + 10)])
+    assert found.summaries["Quote-F1"].turns == 1
+
+
+# --- answerability --------------------------------------------------------------------------------------------------
+
+
+def test_refusals_by_answerable(scored, tmp_path):
+    truths = [truth(turn, answer="", Answerable=turn > 2) for turn in range(1, 6)]
+    run = [said(1, ""), said(2, "no idea"), said(3, " "), said(4, "x"), said(5, "x")]
+    found = scored(truths, run)
+    assert means(found, "Refusal-P", "Refusal-R", "Refusal-F1") == [0.5, 0.5, 0.5]
+    assert found.summaries["Refusal-F1"].turns == 5
+    low, high = found.summaries["Refusal-F1"].low, found.summaries["Refusal-F1"].high
+    assert 0 <= low < 0.5 < high <= 1
+    rows = [json.loads(line) for line in write_turns(found, tmp_path / "turns.jsonl").read_text().splitlines()]
+    assert [row.get("Refusal-R") for row in rows] == [1, 0, None, None, None]
+    assert "Answerable-AUC" not in found.summaries
+
+
+def test_the_labels_of_mtrag(scored):
+    labels = [
+        ["ANSWERABLE"],
+        ["PARTIAL"],
+        ["UNANSWERABLE"],
+        ["UNDERSPECIFIED"],
+        ["ANSWERABLE", "UNANSWERABLE"],
+        "x",
+        [],
+    ]
+    truths = [truth(turn, Answerability=label) for turn, label in enumerate(labels, 1)]
+    found = scored(truths, [said(turn, "") for turn in range(1, 8)])
+    assert [id.number for id in found.scores["Refusal-F1"].ids] == [1, 2, 3]
+    assert means(found, "Refusal-P", "Refusal-R", "Refusal-F1") == pytest.approx([1 / 3, 1, 0.5])
+
+
+def test_without_a_refusal_there_is_no_precision(scored):
+    truths = [truth(1, Answerable=False), truth(2, Answerable=True)]
+    found = scored(truths, [said(1, "x"), said(2, "x")])
+    assert "Refusal-P" not in found.summaries
+    assert means(found, "Refusal-R", "Refusal-F1") == [0, 0]
+    assert "Refusal-F1" not in scored(truths[1:], [said(2, "")]).summaries
+
+
+def test_the_auc_of_the_runs_scores(scored):
+    truths = [truth(turn, Answerable=turn > 2) for turn in range(1, 5)]
+    scores = {1: 0.1, 2: 0.7, 3: 0.7, 4: 0.9}
+    found = scored(truths, [said(turn, "x", Model_answer_score=score) for turn, score in scores.items()])
+    assert means(found, "Answerable-AUC") == [0.875]
+    without = scored(truths, [said(1, "x", Model_answer_score=0.1), said(2, "x"), said(3, "x"), said(4, "x")])
+    assert means(without, "Answerable-AUC") == [0.25]
+
+
+def test_a_group_of_one_kind_has_no_auc(scored):
+    truths = [truth(turn, Answerable=turn > 2) for turn in range(1, 5)]
+    run = [said(turn, "x", Model_answer_score=turn / 4) for turn in range(1, 5)]
+    groups = scored(truths, run, breakdown=["Answerable"]).breakdowns["Answerable"]
+    assert "Refusal-F1" in groups["false"] and "Refusal-F1" not in groups["true"]
+    assert "Answerable-AUC" not in groups["false"] and "Answerable-AUC" not in groups["true"]
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.5, "0.5", True])
+def test_scores_of_answers_are_from_0_to_1(scored, score):
+    with pytest.raises(InputError, match=r"record 0 \(turn 1_1\): Model_answer_score: found"):
+        scored(TRUTHS, [said(1, "x", Model_answer_score=score)])
+
+
+# --- support --------------------------------------------------------------------------------------------------------
+
+
+def test_alce_over_all_sentences_of_an_answer(scored):
+    """The second sentence cites what does not support it, the third nothing."""
+    answer = "Goethe wrote Faust. He lived in Weimar. It is old."
+    citations = [
+        cite("a", "Faust was written by Goethe", "Goethe wrote Faust."),
+        cite("b", "Cats sleep", "Goethe wrote Faust."),
+        cite("b", "Cats sleep", "He lived in Weimar."),
+    ]
+    found = scored(TRUTHS[:2], [said(1, answer, citations), said(2, "")], support="lexical", allow_same=True)
+    assert means(found, "ALCE-R(lexical)", "ALCE-P(lexical)") == pytest.approx([1 / 3, 1 / 3])
+    assert found.summaries["ALCE-R(lexical)"].turns == 1
+    assert found.options["support"] == load_support("lexical").identity
+    assert "ALCE" not in official_text(found)
+
+
+def quote(sentence, text="q"):
+    return Quote(Cited("p", None, None, text), sentence)
+
+
+@pytest.mark.parametrize(
+    ("answer", "quotes", "expected"),
+    [
+        ("", [], []),
+        (" ", ["A."], []),
+        ("A one. B two.", [], ["A one.", "B two."]),
+        ("A one. B two. C three.", ["B two."], ["A one.", "B two.*", "C three."]),
+        ("A. A.", ["A."], ["A.*", "A."]),
+        ("東京は首都。大阪は府。", ["東京は首都。"], ["東京は首都。*", "大阪は府。"]),
+        ("A one.", ["not there"], ["not there*", "A one."]),
+        ("Both here and there. C.", ["Both here", "and there."], ["Both here*", "and there.*", "C."]),
+    ],
+)
+def test_every_sentence_of_an_answer(answer, quotes, expected):
+    found = cited_sentences(answer, [quote(sentence) for sentence in quotes])
+    assert [claim + "*" * len(cited) for claim, cited in found] == expected
+
+
+def test_the_run_as_it_is_written_is_read(scored, tmp_path):
+    scored(TRUTHS, [said(1, "One.", [cite("a", "x", "One.")], Model_answer_score=0.25)])
+    run = QReCC().read_run(tmp_path)
+    assert run.citations == {"1_1": (Quote(Cited("a", 0, 1, "x"), "One."),)}
+    assert run.scores == {"1_1": 0.25}
