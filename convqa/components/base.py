@@ -36,6 +36,7 @@ from convqa.domain import (
 )
 from convqa.errors import InputError, RunError
 from convqa.models import Options
+from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
@@ -257,7 +258,11 @@ class Builder(Station):
 
     def identity(self) -> Mapping[str, str]:
         decision = chosen(self.decision, self.threshold)
-        return {} if decision is None else {"decision": decision.identity}
+        if decision is None:
+            return {}
+        if self.threshold == 0:
+            return {"decision": decision.identity}
+        return {"decision": decision.identity, "decision's support": LEXICAL_SUPPORT}
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         raise NotImplementedError

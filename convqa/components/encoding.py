@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Annotated, Any, Literal
 
@@ -91,7 +92,7 @@ class QueryEncoder:
         texts = [self._texts_of(*row) for row in zip(turns, rewrites, queries, strict=True)]
         places = np.flatnonzero([bool(found) for found in texts])
         numbers = {text: number for number, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
-        vectors = self.model.encode(list(numbers), role="query")
+        vectors = _vectors(self.model, tuple(numbers))
         means = [vectors[[numbers[text] for text in texts[place]]].mean(axis=0) for place in places]
         return places, unit(np.stack(means)) if means else vectors[:0]
 
@@ -119,6 +120,15 @@ class QueryEncoder:
         if name == "conversation" and query.text.strip():
             return conversational(query.text.strip(), said_before(turn))
         return query.text.strip()
+
+
+@lru_cache(maxsize=4)
+def _vectors(model: TextEncoder, texts: tuple[str, ...]) -> Matrix:
+    """The retriever and the reader of a pipeline ask for the same ones. By the whole batch: what else was asked before
+    must not change, by a rounding, what a model makes of a text."""
+    vectors = model.encode(texts, role="query")
+    vectors.setflags(write=False)
+    return vectors
 
 
 def named(model: TextEncoder) -> Encoder:

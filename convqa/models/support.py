@@ -16,7 +16,7 @@ from convqa.models.once import once
 from convqa.models.options import Options, choose
 from convqa.models.source import find_model
 from convqa.models.support_features import FEATURES, Pair, features
-from convqa.text.support import VERSION, lexical_support
+from convqa.text.support import IDENTITY, lexical_support
 from convqa.validation import read_as
 
 KIND = SUPPORT
@@ -83,7 +83,7 @@ def load_support(name: str = KIND, options: Options = Options()) -> Support:  # 
     :raises InputError: if there is none, if it is damaged, no such model, or cannot be run as the options ask.
     """
     if name == LEXICAL:
-        return Support(LEXICAL, f"{LEXICAL}-{VERSION}", "no model", _lexical)
+        return Support(LEXICAL, IDENTITY, "no model", _lexical)
     folder = find_model(name)
     if folder.manifest is None:
         choice = choose(folder, options)

@@ -16,8 +16,8 @@ from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
 from convqa.text.idf import idf
 
-VERSION = 1
-"""Of the score: another one is another score, and whoever keeps scores has to know."""
+IDENTITY = "lexical-1"
+"""Of the score, for whoever keeps scores: with another number it is another score."""
 
 NAME_WEIGHT = 2.0
 """How many times more a capitalised word weighs than another as rare."""
@@ -86,9 +86,9 @@ class _Text(NamedTuple):
 def lexical_support(evidence: str, sentence: str, language: str = "en") -> float:
     """How far the evidence has what the sentence says, 0 to 1; from .5 on it is taken to be supported.
 
-    A sentence supports itself (1). Without evidence, or without a word in the sentence, it is 0. More evidence never
-    lowers it. Give a passage's title with its text (``convqa.text.whole.whole_text``): answers name what only the
-    title says.
+    A sentence supports itself (1). Without evidence, or without a word in the sentence, it is 0. More evidence lowers
+    it only where that says the opposite of one of the sentence's words, and then to 0.4. Give a passage's title with
+    its text (``convqa.text.whole.whole_text``): answers name what only the title says.
 
     >>> passage = "Goethe wrote Faust in 1808. He did not finish it in Rome."
     >>> lexical_support(passage, "Faust: Goethe wrote it in 1808.")

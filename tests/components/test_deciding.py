@@ -27,6 +27,7 @@ from convqa.domain import (
     Turns,
 )
 from convqa.errors import InputError, RunError
+from convqa.models import load_support
 
 NULL = Decision(intercept=0.0, signals={"null": Weight(mean=0.5, deviation=0.25, weight=-2.0)}, threshold=0.4)
 ADA = Passage("a", "Ada wrote notes. She died in 1852.")
@@ -100,9 +101,12 @@ def test_a_question_back_stays():
 
 
 def test_a_decision_belongs_to_a_runs_fingerprint(file, tmp_path):
-    builder = Merge(decision=file)
-    assert builder.identity() == {"decision": load_decision(file).identity}
     assert Merge().identity() == {}
+    assert Merge(decision=file, threshold=0).identity() == {"decision": load_decision(file).identity}
+    refusing = Merge(decision=file).identity()
+    assert refusing["decision"] == load_decision(file).identity
+    # So that a run that words refused is not measured by them (convqa.evaluation.support).
+    assert load_support("lexical").identity.startswith(refusing["decision's support"] + " (")
     changed = NULL.model_copy(update={"intercept": 0.1})
     assert NULL.identity == load_decision(file).identity != changed.identity
 

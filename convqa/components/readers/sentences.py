@@ -18,7 +18,7 @@ from convqa.components.reading.expected import Evidence, behind, expected
 from convqa.components.reading.lexical import marked_of, scored, wanted_of
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 
-_MOST_SPANS = 16
+_MOST_SPANS = 8
 """Of a turn. No others are encoded: the best by words hold what the vectors would choose (docs/reading.md)."""
 
 
