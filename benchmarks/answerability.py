@@ -223,11 +223,14 @@ def area(rows: Sequence[Row], score: Callable[[Row], float]) -> str:
 
 
 def measured(rows: Sequence[Row], score: Callable[[Row], float], threshold: float) -> list[str]:
-    """AUC, threshold, share refused, precision, recall and F1 of refusing, and F1 of the answers."""
+    """AUC, threshold, share refused, precision, recall and F1 of refusing, and F1 of the answers.
+
+    Who refuses nothing, or could only be wrong, has no AUC, precision or recall.
+    """
     refused = [score(one) < threshold for one in rows]
     answered = [(one.f1, no) for one, no in zip(rows, refused, strict=True) if one.f1 is not None and one.answerable]
     quality = f"{mean(0.0 if no else found for found, no in answered):.3f}"
-    both = len({one.answerable for one in rows}) == 2
+    both = len({one.answerable for one in rows}) == 2 and threshold > 0
     found = refusals(refused, [one.answerable for one in rows])
     right = [f"{value:.3f}" for value in found] if both else ["-"] * 3
     return [area(rows, score) if both else "-", f"{threshold:.2f}", f"{mean(refused):.3f}", *right, quality]

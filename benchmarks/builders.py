@@ -3,8 +3,9 @@
     python benchmarks/builders.py [--sets inscit_dev clapnq_dev mtrag_un] [--data ../shared/data] [--without-span]
 
 Turns with an answer and a gold passage at hand, with the history that the set gives. F1 is SQuAD's and ROUGE1-R that of
-SCAI-QReCC, both the maximum over the references; "gold" reads the first gold passage, "end to end" the first ten that
-``default`` ranks among the set's passages. Citations are cited passages against gold ones (precision / recall).
+SCAI-QReCC, both the maximum over the references; "gold" reads the first gold passage, "all gold" all of them where a
+set has turns with several, "end to end" the first ten that ``default`` ranks among the set's passages. Citations are
+cited passages against gold ones (precision / recall).
 Intervals are 95 % bootstraps over turns; differences are paired, beside the two best sentences by their words alone,
 which were the default before, and bold where the interval leaves out 0. Settings were chosen on the conversations of
 even number of inscit_dev and mtrag_un: the rows "odd" and clapnq_dev report. The oracle is the run of one to three
@@ -25,9 +26,9 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+from answered_turns import cases
 from comparing import difference, estimate, table
 from conversation_sets import TUNED
-from reading import cases
 
 import convqa
 from convqa.components.builders.merge import Merge
@@ -69,26 +70,31 @@ class Scores:
     cited: tuple[float, float]
 
 
-def asked(folder: Path) -> tuple[list[Asked], list[Asked]]:
-    """The set's turns with the gold passage, and with what ``default`` ranks."""
+GOLD, ALL_GOLD, RANKED = "gold", "all gold", "end to end"
+
+
+def asked(folder: Path) -> dict[str, list[Asked]]:
+    """The set's turns with the first gold passage, with all, and with what ``default`` ranks."""
     found = {case.turn.id: case for case in cases(folder)}
     conversations = [Conversation(str(id), (case.turn,)) for id, case in found.items()]
     given = any(case.turn.history for case in found.values())
     # What it reads is read again, by every way: here it need not be read well.
     overrides = {"retriever.top_k": PASSAGES, "reader.encoder": None}
     assistant = convqa.load("default", folder / "passages.jsonl", overrides)
-    gold, ranked = [], []
+    made: dict[str, list[Asked]] = {GOLD: [], ALL_GOLD: [], RANKED: []}
     for response in assistant.drive(conversations, "gold" if given else "none"):
         case = found[response.id]
         assert response.rewrite is not None and response.ranking is not None, response.error
-        one = Asked(case.turn, response.rewrite, response.ranking, case.answers, frozenset(case.gold))
-        ranked.append(one)
-        gold.append(Asked(one.turn, one.rewrite, alone(case.passage), one.answers, one.gold))
-    return gold, ranked
+        rankings = {GOLD: given_all(case.passages[:1]), ALL_GOLD: given_all(case.passages), RANKED: response.ranking}
+        for where, ranking in rankings.items():
+            made[where].append(Asked(case.turn, response.rewrite, ranking, case.answers, frozenset(case.gold)))
+    if all(len(case.passages) == 1 for case in found.values()):
+        del made[ALL_GOLD]
+    return made
 
 
-def alone(passage: Passage) -> Ranking:
-    return Ranking((Hit(passage.id, 1.0, passage),))
+def given_all(passages: Sequence[Passage]) -> Ranking:
+    return Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in passages))
 
 
 def by_cosine(some: Sequence[Asked]) -> list[Reading]:
@@ -175,8 +181,9 @@ def oracle(some: Sequence[Asked]) -> list[Scores]:
     return rows
 
 
-LENGTHS = {"inscit_dev": 38, "mtrag_un": 65, "clapnq_dev": 58}
-"""Words of the human answers of the conversations of even number; for clapnq_dev, of mtrag_un's about its corpus."""
+LENGTHS = {"inscit_dev": 38, "mtrag_un": 65, "clapnq_dev": 58, "qrecc_trec_sample": 18}
+"""Words of the human answers of the conversations of even number; for clapnq_dev, of mtrag_un's about its corpus; for
+qrecc_trec_sample, of QReCC's."""
 
 
 def ways(name: str, some: Sequence[Asked], without_span: bool) -> Iterator[tuple[str, list[Scores]]]:
@@ -194,7 +201,8 @@ def ways(name: str, some: Sequence[Asked], without_span: bool) -> Iterator[tuple
     yield "default", scored(some, best, builder)
     long = {**parameters["builder"], "words": LENGTHS[name]}
     yield f"default, {LENGTHS[name]} words", scored(some, best, Builder(**long))
-    yield "default, merged", scored(some, best, Merge({"type": "sentences", "init_parameters": parameters["builder"]}))
+    inner = {name: parameters["builder"][name] for name in ("sentences", "words")}
+    yield "default, merged", scored(some, best, Merge({"type": "sentences", "init_parameters": inner}))
     if not without_span:
         yield "span", scored(some, read(Extractive(), some), SpanBuilder())
     yield "oracle, 1 to 3 adjacent", oracle(some)
@@ -228,7 +236,7 @@ def main() -> None:
 
 def every_row(options: argparse.Namespace) -> Iterator[list[str]]:
     for name in options.sets:
-        for where, every in zip(("gold", "end to end"), asked(options.data / "conversations" / name), strict=True):
+        for where, every in asked(options.data / "conversations" / name).items():
             for part, some in parts(name, every):
                 yield from rows(name, part, where, some, options.without_span)
 

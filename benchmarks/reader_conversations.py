@@ -21,8 +21,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from answered_turns import cases
 from comparing import difference, table
-from reading import cases
 
 import convqa
 from convqa.components.builders.sentences import Sentences as SentencesBuilder
@@ -56,7 +56,7 @@ def asked(folder: Path) -> list[Asked]:
     for response in assistant.drive(conversations, "gold" if given else "none"):
         case = found[response.id]
         assert response.rewrite is not None and response.ranking is not None, response.error
-        made.append(Asked(case.turn, response.rewrite, response.ranking, case.passage, case.answers))
+        made.append(Asked(case.turn, response.rewrite, response.ranking, case.passages[0], case.answers))
     return made
 
 

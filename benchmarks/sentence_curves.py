@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from builders import ROOT, Asked, asked
+from builders import GOLD, RANKED, ROOT, Asked, asked
 from conversation_sets import TUNED
 
 from convqa.components.readers.sentences import Sentences
@@ -64,7 +64,12 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["XDG_CACHE_HOME"] = scratch
-        ranked = [some for name in TUNED for some in asked(options.data / "conversations" / name)]
+        ranked = [
+            some
+            for name in TUNED
+            for where, some in asked(options.data / "conversations" / name).items()
+            if where in (GOLD, RANKED)
+        ]
     even = [one for some in ranked for one in some if int(one.turn.id.conversation) % 2 == 0]
     for name, encoder in (("by words", None), ("by words and vectors", "encoder")):
         print(name, "offset, words, behind, cosine:", fitted(rows(even, Sentences(encoder=encoder))).round(2))

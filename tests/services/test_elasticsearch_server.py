@@ -19,12 +19,3 @@ def test_the_secure_one_wants_a_password_and_its_authority(secure_elasticsearch)
     assert secure_elasticsearch.ask("/_security/_authenticate")["username"] == secure_elasticsearch.login[0]
     with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
         urllib.request.urlopen(f"https://localhost:{secure_elasticsearch.members[0].http}", timeout=10)
-
-
-def test_of_three_nodes_one_can_be_killed_and_revived(elasticsearch_cluster):
-    victim = elasticsearch_cluster.members[2]
-    elasticsearch_cluster.kill(victim)
-    with pytest.raises(OSError):
-        urllib.request.urlopen(f"http://127.0.0.1:{victim.http}", timeout=10)
-    elasticsearch_cluster.revive(victim)
-    assert elasticsearch_cluster.ask("/_cluster/health")["number_of_nodes"] == 3

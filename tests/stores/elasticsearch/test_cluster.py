@@ -1,7 +1,8 @@
-"""A cluster that loses a node answers as before."""
+"""A cluster that loses a node answers as before, and when it is back too."""
 
 from __future__ import annotations
 
+import urllib.request
 import uuid
 from itertools import pairwise
 
@@ -20,7 +21,7 @@ PASSAGES = [
 ]
 
 
-def test_rankings_are_equal_before_and_after_a_node_is_killed(elasticsearch_cluster):
+def test_rankings_are_equal_before_and_after_a_node_is_killed_and_revived(elasticsearch_cluster):
     url = f"{elasticsearch_cluster.url}/t-{uuid.uuid4().hex[:12]}"
     with create_store(url, "en", settings={"shards": 3, "replicas": 1}) as made:
         made.add(PASSAGES)
@@ -29,6 +30,12 @@ def test_rankings_are_equal_before_and_after_a_node_is_killed(elasticsearch_clus
     queries = [Query(" ".join(pair)) for pair in pairwise(WORDS)]
     before = store.search(queries, 50, SearchParams())
     assert all(len(ranking.hits) == 50 for ranking in before)
-    elasticsearch_cluster.kill(elasticsearch_cluster.members[2])
+    victim = elasticsearch_cluster.members[2]
+    elasticsearch_cluster.kill(victim)
+    with pytest.raises(OSError):
+        urllib.request.urlopen(f"http://127.0.0.1:{victim.http}", timeout=10)
     assert store.search(queries, 50, SearchParams()) == before
     assert sum(1 for _ in store.scan()) == 600
+    elasticsearch_cluster.revive(victim)
+    assert elasticsearch_cluster.ask("/_cluster/health")["number_of_nodes"] == 3
+    assert store.search(queries, 50, SearchParams()) == before
