@@ -14,6 +14,7 @@ from convqa.domain import Passage, Query
 from convqa.errors import InputError
 from convqa.stores import create_store, delete_store, exists, open_store
 from convqa.stores.base import Encoder, Prf, SearchParams, Store, VectorOptions, WritableStore
+from convqa.text.analysis import analyzer
 
 WEIRD_ID = "http://a.b/c?d=%20,é:/" + "x" * 1378
 PASSAGES = [
@@ -386,6 +387,36 @@ VECTORS = {
 """By inner product; one is longer than 1, and "stop" has none."""
 EXACT = VectorOptions(index="exact")
 X, Y = (1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
+
+
+JAPANESE = [
+    Passage("tower", "東京タワーは１９５８年に完成した。", "東京タワー"),
+    Passage("office", "東京特許許可局へ行なった調査の結果である。", "特許"),
+    Passage("odd", "犬と👍。" + "、" * 60_000 + "猫"),
+]
+
+
+@pytest.fixture
+def japanese(url):
+    with create_store(url, "ja") as made:
+        made.add(JAPANESE)
+    opened = open_store(url)
+    yield opened
+    opened.close()
+
+
+def test_japanese_questions_find_their_passage(japanese):
+    assert (japanese.info().language, japanese.info().analyzer) == ("ja", analyzer("ja").name)
+    asked = {
+        "タワーが完成したのは1958年ですか？": "tower",
+        "調査を行う特許局はどこ": "office",
+        "ﾀﾜｰ": "tower",
+        "猫\ud83d": "odd",
+    }
+    for text, wanted in asked.items():
+        assert ids(japanese, text)[0] == wanted
+    assert ids(japanese, "はがのですか") == []
+    assert [passage.text for passage in japanese.fetch(["tower", "odd"])] == [JAPANESE[0].text, JAPANESE[2].text]
 
 
 def matrix(*rows):

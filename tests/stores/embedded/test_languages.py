@@ -1,4 +1,4 @@
-"""A collection in Japanese: what is found in it, and what is said where its analyzer is missing or another."""
+"""A collection in Japanese: what is said where its analyzer is missing or another."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ from convqa.stores import create_store, open_store
 from convqa.stores.base import SearchParams
 from convqa.text.analysis import analyzer
 
-PASSAGES = [
-    Passage("tower", "東京タワーは１９５８年に完成した。", "東京タワー"),
-    Passage("office", "東京特許許可局へ行なった調査の結果である。", "特許"),
-    Passage("odd", "犬と👍。" + "、" * 60_000 + "猫"),
-]
+PASSAGES = [Passage("tower", "東京タワーは１９５８年に完成した。", "東京タワー")]
 
 
 @pytest.fixture
@@ -25,24 +21,6 @@ def folder(tmp_path):
     with create_store(str(tmp_path / "c"), "ja") as made:
         made.add(PASSAGES)
     return tmp_path / "c"
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("タワーが完成したのは1958年ですか？", "tower"),
-        ("調査を行う特許局はどこ", "office"),
-        ("ﾀﾜｰ", "tower"),
-        ("猫\ud83d", "odd"),
-    ],
-)
-def test_questions_find_their_passage(folder, text, wanted):
-    [ranking] = open_store(str(folder)).search([Query(text)], 3, SearchParams())
-    assert ranking.hits[0].id == wanted
-
-
-def test_particles_find_nothing(folder):
-    assert open_store(str(folder)).search([Query("はがのですか")], 3, SearchParams())[0].hits == ()
 
 
 def test_the_analyzer_is_recorded_and_another_refused(folder):
