@@ -29,7 +29,7 @@ _MENU, _PROSE = -0.6, 0.1
 _REPLY = 0.8
 """A sentence has this much of what the sentence before it asks: lists of questions and answers repeat only the one."""
 
-_CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]\u3002\uff01\uff1f\u300d\u300f\u061f\u06d4\u0964")
+_CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]\u3002\uff01\uff1f\u300d\u300f\uff09\u3011\u061f\u06d4\u0964")
 _ASKING = frozenset("?\uff1f\u061f")
 
 

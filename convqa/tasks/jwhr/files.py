@@ -13,7 +13,7 @@ import orjson
 from convqa.errors import InputError
 from convqa.files import log, mend
 from convqa.tasks.jwhr.schema import ADVICE, WANTED
-from convqa.tasks.mrqa.lines import read_lines, read_start
+from convqa.tasks.lines import read_lines, read_start
 from convqa.validation import shorten
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from convqa.errors import InputError
+from convqa.tasks.lines import read_start
 from convqa.tasks.mrqa import official, squad
 from convqa.tasks.mrqa.contexts import Context
-from convqa.tasks.mrqa.lines import read_start
 from convqa.tasks.mrqa.mistakes import Lenient
 
 Form = Literal["mrqa", "squad"]

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from convqa.errors import InputError
 from convqa.files import mend
 from convqa.metrics.squad import normalise
+from convqa.tasks.lines import read_lines
 from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.tasks.mrqa.lines import read_lines
 from convqa.tasks.mrqa.mistakes import Lenient, Mistakes, Strict
 from convqa.validation import read_as, shorten
 

@@ -13,8 +13,8 @@ import orjson
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError
 from convqa.files import log
+from convqa.tasks.lines import read_start
 from convqa.tasks.mrqa.files import WANTED, form_of, read_contexts
-from convqa.tasks.mrqa.lines import read_start
 from convqa.text.analysis import analyzer
 
 Domain = Literal["in-domain", "out-of-domain", ""]
