@@ -4,7 +4,8 @@
 
 The collection is one with vectors, such as hybrid_speed.py makes of 27,065 passages (``--collection`` there). The turns
 are those of INSCIT's dev set that have a history, with the history that it gives, each as a conversation of its own, so
-that all can be asked at once; one at a time, the first 60 of them. ``ms a turn`` is of one at a time.
+that all can be asked at once; one at a time, the first 60 of them. ``ms a turn`` is of one at a time. The last row is
+the pipeline ``default``, which is ``hybrid`` with sentences chosen by words and vectors.
 """
 
 from __future__ import annotations
@@ -55,9 +56,15 @@ def asking(assistant: QA, asked: Sequence[Conversation], size: int) -> Callable[
 def speeds(options: argparse.Namespace, rows: Mapping[str, Description], record: dict[str, Any]) -> Iterator[list[str]]:
     asked = conversations(options.data)[: options.limit]
     settings = read_settings(options.settings)
-    for label, described in rows.items():
-        parameters = overrides(described, settings, label, options.encoder)
-        assistant = convqa.load("hybrid", options.collection, parameters)
+    loaded = {
+        label: lambda described=described, label=label: convqa.load(
+            "hybrid", options.collection, overrides(described, settings, label, options.encoder)
+        )
+        for label, described in rows.items()
+    }
+    loaded["edit, as default"] = lambda: convqa.load("default", options.collection)
+    for label, load in loaded.items():
+        assistant = load()
         ways = {
             "one at a time": asking(assistant, asked[:FEW], 1),
             "batched": asking(assistant, asked, BATCH),

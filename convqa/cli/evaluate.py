@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 Task = Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")]
 Truth = Annotated[
     Path | None,
-    typer.Argument(metavar="TRUTH_DIR", help="The truth: QReCC's ground-truth.json, MRQA's data, or its folder."),
+    typer.Argument(
+        metavar="TRUTH_DIR", help="The truth: QReCC's ground-truth.json, MRQA's or JWHR's data; or its folder."
+    ),
 ]
 Run = Annotated[
-    Path | None, typer.Argument(metavar="RUN_DIR", help="The run (run.json, predictions.json), or its folder.")
+    Path | None,
+    typer.Argument(metavar="RUN_DIR", help="The run (run.json, predictions.json, run.jsonl), or its folder."),
 ]
 Output = Annotated[
     Path | None,
