@@ -6,7 +6,7 @@ Turns with an answer and a gold passage at hand, with the history that the set g
 SCAI-QReCC, both the maximum over the references; "gold" reads the first gold passage, "all gold" all of them where a
 set has turns with several, "end to end" the first ten that ``default`` ranks among the set's passages. Citations are
 cited passages against gold ones (precision / recall).
-Intervals are 95 % bootstraps over turns; differences are paired, beside the two best sentences by their words alone,
+Intervals are 95 % bootstraps over turns; differences are paired, beside the two best sentences by their words,
 which were the default before, and bold where the interval leaves out 0. Settings were chosen on the conversations of
 even number of inscit_dev and mtrag_un: the rows "odd" and clapnq_dev report. The oracle is the run of one to three
 sentences with the best F1 in the passages that may be read.
@@ -47,8 +47,7 @@ from convqa.text.sentences import sentences
 ROOT = Path(__file__).resolve().parents[1]
 PASSAGES = 10
 HEAD = ("set (turns)", "passages", "answer", "F1", "ROUGE1-R", "words", "citations P / R", "F1 beside the former")
-FORMER = "two by words alone"
-"""Without a look at how far their passages are behind the first."""
+FORMER = "two by words"
 
 
 @dataclass(frozen=True)
@@ -119,21 +118,6 @@ def by_cosine(some: Sequence[Asked]) -> list[Reading]:
     return made
 
 
-def by_words(some: Sequence[Asked]) -> list[Reading]:
-    """Sentences by their lexical score, as the reader ``sentences`` was before it looked at the ranking's scores."""
-    columns = zip(*((one.turn, one.rewrite, one.ranking) for one in some), strict=True)
-    return [
-        Reading(
-            tuple(
-                Span(one.passage.id, one.start, one.end, one.text, one.evidence.words)
-                for one in sorted(found, key=lambda one: -one.evidence.words)[:20]
-            ),
-            null,
-        )
-        for found, null in Reader().evidence(*map(list, columns), most=None)
-    ]
-
-
 def read(reader: Any, some: Sequence[Asked]) -> list[Reading]:
     reader.warm_up()
     columns = zip(*((one.turn, one.rewrite, one.ranking) for one in some), strict=True)
@@ -190,14 +174,13 @@ def ways(name: str, some: Sequence[Asked], without_span: bool) -> Iterator[tuple
     parameters = {name: load("default").document.components[name].init_parameters for name in ("reader", "builder")}
     builder = Builder(**parameters["builder"])
     nothing: list[Reading | None] = [None] * len(some)
-    ranked, best = read(Reader(), some), read(Reader(**parameters["reader"]), some)
-    yield FORMER, scored(some, by_words(some), Builder(sentences=2))
+    worded, best = read(Reader(), some), read(Reader(**parameters["reader"]), some)
+    yield FORMER, scored(some, worded, Builder(sentences=2))
     yield "first sentence", scored(some, nothing, Builder(sentences=1))
     yield "first two sentences", scored(some, nothing, Builder(sentences=2))
     yield "two by cosine", scored(some, by_cosine(some), Builder(sentences=2))
-    yield "two by words and ranking", scored(some, ranked, Builder(sentences=2))
     yield "two by words, ranking and cosine", scored(some, best, Builder(sentences=2))
-    yield "default without its encoder", scored(some, ranked, builder)
+    yield "default without its encoder", scored(some, worded, builder)
     yield "default", scored(some, best, builder)
     long = {**parameters["builder"], "words": LENGTHS[name]}
     yield f"default, {LENGTHS[name]} words", scored(some, best, Builder(**long))

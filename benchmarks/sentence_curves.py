@@ -42,7 +42,7 @@ def rows(some: Sequence[Asked], reader: Sentences) -> np.ndarray:
     made = []
     for one, (sentences, _) in zip(some, reader.evidence(*map(list, columns), most=None), strict=True):
         for sentence in sentences:
-            known = [part for part in sentence.evidence if part is not None]
+            known = sentence.evidence if reader.encoder else sentence.evidence[:1]
             made.append([len(sentences) ** -0.5, right(sentence.text, one.answers), 1.0, *known])
     return np.array(made)
 

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Reader
 from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder
-from convqa.components.reading.expected import Evidence, behind, expected
+from convqa.components.reading.expected import BY_BOTH, BY_WORDS, Evidence, behind, expected
 from convqa.components.reading.lexical import marked_of, scored, wanted_of
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 
@@ -27,10 +27,11 @@ class Sentences(Reader):
     """Score every sentence of the top passages by the share of its words that a right answer is expected to have.
 
     The score, 0 to 1, grows with the share of the question's words that the sentence or its passage's title has, each
-    word counting its idf; with that of the history terms times their weights; with what speaks for the passage
-    (density, rank, score) and for the sentence whatever the question (place, length, form); and, where an encoder is
-    named, with the cosine of its vector and the question's (docs/reading.md). The null score is the share of the
-    question that no sentence with its title has: 1 where nothing of the question was found, 0 where one has all of it.
+    word counting its idf; with that of the history terms times their weights; and with what speaks for the passage
+    (density, rank) and for the sentence whatever the question (place, length, form). Where an encoder is named, also
+    with the cosine of its vector and the question's, and with how near its passage's score is to the first one's
+    (docs/reading.md). The null score is the share of the question that no sentence with its title has: 1 where nothing
+    of the question was found, 0 where one has all of it.
 
     :param passages: how many of the top passages are read; those without their text are passed over.
     :param encoder: a shipped encoder, a folder or a Hugging Face name. None = words alone: no model, any language.
@@ -96,7 +97,7 @@ class Sentences(Reader):
     def _by_words(
         self, turn: Turn, rewrite: Rewrite, ranking: Ranking, most: int | None
     ) -> tuple[list[Weighed], float]:
-        """The best sentences by words, of equals the first, and the null score."""
+        """The best sentences by what is known without vectors, of equals the first, and the null score."""
         wanted = wanted_of(rewrite, turn.language)
         shares = behind([hit.score for hit in ranking.hits[: self.passages]])
         passages = [
@@ -112,8 +113,9 @@ class Sentences(Reader):
                 Weighed(passage, *offsets, Evidence(score, share))
                 for offsets, score in zip(marked.offsets, scores, strict=True)
             ]
+        curve = BY_WORDS if self._queries is None else BY_BOTH
         # A stable sort keeps the order of equals.
-        return sorted(found, key=lambda one: -expected(one.evidence))[:most], max(0.0, 1 - best)
+        return sorted(found, key=lambda one: -curve(one.evidence))[:most], max(0.0, 1 - best)
 
 
 class Weighed(NamedTuple):

@@ -85,12 +85,14 @@ def test_scores_are_shares():
     assert len(scores) == 10 and all(0 < score < 1 for score in scores)
 
 
-def test_a_passage_far_behind_counts_less():
+def test_a_passage_far_behind_counts_less_beside_vectors_and_the_same_by_words():
     texts = [Passage(name, "Ada wrote the notes on the engine.") for name in "ab"]
-    spans = read("Who wrote the notes?", *texts).spans
-    level = read("Who wrote the notes?", *texts, scores=(9.0, 9.0)).spans
-    assert [span.passage_id for span in spans] == ["a", "b"]
-    assert spans[0].score == level[0].score and spans[1].score < level[1].score
+    for encoder in (None, "encoder"):
+        spans = read("Who wrote the notes?", *texts, encoder=encoder).spans
+        level = read("Who wrote the notes?", *texts, scores=(9.0, 9.0), encoder=encoder).spans
+        assert [span.passage_id for span in spans] == ["a", "b"]
+        assert spans[0].score == level[0].score
+        assert (spans[1].score < level[1].score) == (encoder is not None)
 
 
 def test_the_vector_of_a_sentence_finds_what_no_word_of_it_does():
