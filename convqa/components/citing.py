@@ -14,9 +14,9 @@ _NEAREST = 3
 def verified(answer: Answer, ranking: Ranking) -> Answer:
     """The same answer, if its turn's ranking bears it out.
 
-    A citation names a passage of the ranking; its offsets lie in the text of that passage and hold more than white
-    space. An answer of kind ``answer`` is its sentences, joined by one blank or by nothing, and cites something; a
-    question says something; ``none`` has no text, no sentences, and a reason.
+    A citation names a passage of the ranking, which has one text of each; its offsets lie in that text and hold more
+    than white space. An answer of kind ``answer`` is its sentences, joined by one blank or by nothing, and cites
+    something; a question says something; ``none`` has no text, no sentences, and a reason.
 
     :raises ValueError: for any other answer.
     """
@@ -24,11 +24,17 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
         _silent(answer)
     elif answer.kind == "answer":
         _said(answer)
+    elif answer.kind != "question":
+        raise ValueError(f"the answer is of kind {answer.kind!r}; wanted answer, question or none")
     elif not answer.text.strip():
-        raise ValueError(f"the answer is of kind {answer.kind} and asks nothing")
+        raise ValueError("the answer is a question and asks nothing")
     passages: dict[str, Passage | None] = {}
     for hit in ranking.hits:
-        passages[hit.id] = passages.get(hit.id) or hit.passage
+        known = passages.setdefault(hit.id, hit.passage)
+        if known is None:
+            passages[hit.id] = hit.passage
+        elif hit.passage is not None and hit.passage.text != known.text:
+            raise ValueError(f"the ranking has two texts of passage {hit.id!r}, so that no citation of it is sure")
     for sentence in answer.sentences:
         for citation in sentence.citations:
             _check(citation, passages)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from math import isfinite
 
 from convqa.domain import Answer, Hit, Ranking, Reading, Rewrite, Turn, quotes
 from convqa.errors import InputError
@@ -45,7 +46,7 @@ def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | N
     spans = () if reading is None else reading.spans
     return {
         "null": None if reading is None else min(1.0, max(0.0, reading.null_score)),
-        "best": spans[0].score / (1 + abs(spans[0].score)) if spans else None,
+        "best": spans[0].score / (1 + abs(spans[0].score)) if spans and isfinite(spans[0].score) else None,
         "lead": _behind(ranking.hits[:_DEPTH], 1),
         "gap": _behind(ranking.hits[:_DEPTH], _TENTH - 1),
         "found": found,
@@ -63,7 +64,9 @@ def support(answer: Answer, ranking: Ranking, language: str) -> float:
     found = []
     for sentence in answer.sentences:
         quoted = [texts[citation] for citation in sentence.citations]
-        if any(" ".join(sentence.text.split()) in " ".join(text.split()) for text in quoted):
+        if not quoted:
+            found.append(0.0)
+        elif any(" ".join(sentence.text.split()) in " ".join(text.split()) for text in quoted):
             found.append(1.0)
         else:
             found.append(min(1.0, _supported("\n".join(quoted), sentence.text, language) / SUPPORTED))

@@ -82,6 +82,7 @@ def test_it_is_the_answer_that_was_given(answer):
         (say(SAID, Sentence(" ")), "a sentence of the answer is empty"),
         (say(SAID, text="Ada wrote."), "not that of its sentences: 'Ada wrote.'"),
         (Answer("question", " "), "asks nothing"),
+        (Answer("answered", "Ada wrote notes."), "kind 'answered'; wanted answer, question or none"),
         (Answer("question", "Which?", (Sentence("x", (Citation("stranger"),)),)), "outside its ranking"),
         (Answer("none", "Ada", reason="why"), "and yet a text: 'Ada'"),
         (Answer("none", "", (SAID,), reason="why"), "and yet a text"),
@@ -91,6 +92,14 @@ def test_it_is_the_answer_that_was_given(answer):
 def test_what_breaks_it_is_refused(answer, problem):
     with pytest.raises(ValueError, match=problem):
         verified(answer, RANKING)
+
+
+def test_a_passage_with_two_texts_is_no_source():
+    twice = Ranking((Hit("p", 2.0, Passage("p", "Ada wrote.")), Hit("p", 1.0, Passage("p", "Ada did not write."))))
+    with pytest.raises(ValueError, match="two texts of passage 'p'"):
+        verified(cite("p", 0, 3), twice)
+    same = Ranking((Hit("p", 2.0), Hit("p", 1.0, Passage("p", "Ada wrote."))))
+    assert verified(cite("p", 0, 3), same) == cite("p", 0, 3)
 
 
 def test_nothing_names_the_nearest_passages():

@@ -53,6 +53,7 @@ def test_the_reading_says_what_it_found_and_missed():
     found = read(reading=Reading((Span("h0", 0, 3, "She", 3.0), Span("h0", 0, 1, "S", 1.0)), 0.25))
     assert (found["null"], found["best"]) == (0.25, 0.75)
     assert read(reading=Reading((), 7.0))["null"] == 1.0
+    assert read(reading=Reading((Span("h0", 0, 3, "She", math.inf),), 0.25))["best"] is None
 
 
 def test_what_a_turn_lacks_is_missing():
@@ -79,8 +80,8 @@ def test_signals_are_finite_and_from_minus_one_to_one(rows, question, scores, nu
     assert all(math.isfinite(value) and -1 <= value <= 1 + 1e-9 for value in values)
 
 
-def said(text, *citations):
-    return support(Answer("answer", text, (Sentence(text, citations),)), Ranking((Hit("a", 1.0, ADA),)), "en")
+def said(text, *citations, language="en"):
+    return support(Answer("answer", text, (Sentence(text, citations),)), Ranking((Hit("a", 1.0, ADA),)), language)
 
 
 def test_a_quote_is_supported_and_what_shares_no_word_is_not():
@@ -88,6 +89,6 @@ def test_a_quote_is_supported_and_what_shares_no_word_is_not():
     assert said("She wrote notes on the engine.", whole) == 1.0
     assert said("She wrote  notes", Citation("a")) == 1.0
     assert said("Zeppelins fly.", whole) == 0.0
-    assert said("She wrote notes.") == 0.0
+    assert said("She wrote notes.") == said("She wrote notes.", language="xx") == 0.0
     assert 0 < said("She wrote notes on the engine of a zeppelin in Friedrichshafen.", whole) < 1
     assert support(Answer("answer", ""), Ranking(), "en") == 0.0

@@ -16,6 +16,7 @@ from convqa.components.deciding import Threshold
 from convqa.components.nested import nested
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.errors import InputError
+from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
 from convqa.text.sentences import sentences
 from convqa.text.words import words
@@ -24,8 +25,10 @@ SAME = 0.85
 """Share of the words of two quotes that they have in common (their Jaccard index) from which they say the same."""
 
 _NEGATIONS = frozenset(
-    {"no", "not", "never", "none", "nor", "neither", "nobody", "nothing", "without", "cannot", "nicht", "kein", "keine"}
-)
+    {"no", "not", "never", "none", "nor", "neither", "nobody", "nothing", "without", "cannot", "hardly",
+     "nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals", "nichts", "niemand", "ohne",
+     "weder", "ない", "なかっ", "なけれ", "なく", "無い", "ず", "ぬ", "ん"}
+)  # fmt: skip
 
 
 @component
@@ -33,7 +36,8 @@ class Merge(Builder):
     """Another builder's answer, each of whose sentences cites all passages of the ranking that say it.
 
     A passage says what another's quote says if as many sentences of it in a row have the same words, or ``SAME`` of
-    both's words in common, with the same numbers and negations. The text stays the other builder's. Citations stand
+    both's words in common, with the same numbers and negations, and with no content word in the place of another: one
+    of them may say more, but not something else. The text stays the other builder's. Citations stand
     in the order of the ranking; those of whole passages, without offsets, stay as they are.
 
     :param builder: the builder whose answer it is: its name, or ``{type: ..., init_parameters: {...}}``.
@@ -113,7 +117,7 @@ def _elsewhere(citation: Citation, passages: Mapping[str, Passage], language: st
         return
     own = _parts(passage.text, language)
     row = sum(part.start < citation.end and part.end > citation.start for part in own)
-    quoted = _part(passage.text, citation.start, citation.end)
+    quoted = _part(passage.text, citation.start, citation.end, language)
     if not row or not quoted.words:
         return
     for other in passages.values():
@@ -127,38 +131,49 @@ def _elsewhere(citation: Citation, passages: Mapping[str, Passage], language: st
 
 
 class _Part(NamedTuple):
-    """Characters ``[start, end)`` of a text, their words, and those of them that have to be the same."""
+    """Characters ``[start, end)`` of a text, their words, the stems of those with content, and what has to be equal."""
 
     start: int
     end: int
     words: frozenset[str]
+    content: frozenset[str]
     strict: frozenset[str]
 
 
 @remembered(4096)
 def _parts(text: str, language: str) -> tuple[_Part, ...]:
     """The sentences of a text."""
-    return tuple(_part(text, start, end) for start, end in sentences(text, language))
+    return tuple(_part(text, start, end, language) for start, end in sentences(text, language))
 
 
-def _part(text: str, start: int, end: int) -> _Part:
-    found = frozenset(words(text[start:end]))
+def _part(text: str, start: int, end: int, language: str) -> _Part:
+    try:
+        analysis = analyzer(language)
+    except InputError:
+        found = content = frozenset(words(text[start:end]))
+    else:
+        found = frozenset(analysis.words(text[start:end]))
+        content = frozenset(analysis.content(text[start:end]))
     strict = {word for word in found if word in _NEGATIONS or word.endswith(("n't", "n\u2019t"))}
-    return _Part(start, end, found, frozenset(strict | {word for word in found if any(map(str.isdecimal, word))}))
+    return _Part(
+        start, end, found, content, frozenset(strict | {word for word in found if any(map(str.isdecimal, word))})
+    )
 
 
 def _run(parts: Sequence[_Part]) -> _Part:
     """Sentences in a row as one."""
     if len(parts) == 1:
         return parts[0]
-    found, strict = (frozenset().union(*sets) for sets in zip(*(part[2:] for part in parts), strict=True))
-    return _Part(parts[0].start, parts[-1].end, found, strict)
+    found, content, strict = (frozenset().union(*sets) for sets in zip(*(part[2:] for part in parts), strict=True))
+    return _Part(parts[0].start, parts[-1].end, found, content, strict)
 
 
 def _alike(one: _Part, two: _Part) -> float:
-    """The Jaccard index of their words; 0 where it would be below ``SAME`` by their numbers alone."""
+    """The Jaccard index of their words; 0 where they cannot say the same, or not reach ``SAME``."""
     fewer, more = sorted((len(one.words), len(two.words)))
     if fewer < SAME * more or not more or one.strict != two.strict:
+        return 0.0
+    if one.content - two.content and two.content - one.content:
         return 0.0
     shared = len(one.words & two.words)
     return shared / (fewer + more - shared)

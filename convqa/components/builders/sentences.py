@@ -51,7 +51,8 @@ class Sentences(Builder):
         self.threshold = threshold
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
-        read = reading.spans if reading and reading.spans else tuple(_beginning(ranking, turn.language))
+        spans = [span for span in reading.spans if span.text.strip()] if reading else []
+        read = spans or tuple(_beginning(ranking, turn.language))
         apart = _apart(_whole(read, ranking, turn.language), turn.language)
         chosen = list(islice(_closer(apart, self.words, turn.language) if self.words else apart, self.sentences))
         if not chosen:

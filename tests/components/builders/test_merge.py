@@ -12,7 +12,7 @@ from convqa.errors import InputError
 SAID = "Ada Lovelace wrote the first program for the Analytical Engine of Charles Babbage in 1843."
 P = Passage("p", f"She was a poet's daughter. {SAID}")
 SAME = Passage("same", f"👋🏽 Hello.\r\n{SAID.replace('the Analytical', 'the  Analytical').upper()} More of it.")
-LIKE = Passage("like", f"Well: {SAID.replace('Charles Babbage', 'Babbage')}")
+LIKE = Passage("like", f"So: {SAID.replace('Charles Babbage', 'Babbage')}")
 OTHER = Passage("other", SAID.replace("1843", "1842"))
 DENIED = Passage("denied", SAID.replace("wrote", "never wrote"))
 
@@ -46,6 +46,29 @@ def test_almost_the_same_sentence_is_cited_too():
 
 def test_another_number_or_a_negation_is_something_else():
     assert build(P, OTHER, DENIED) == [[("p", SAID)]]
+
+
+@pytest.mark.parametrize(
+    ("quote", "other", "language"),
+    [
+        ("Kowale is a village in the district of Gmina Wielun, in central Poland, near the river Warta.",
+         "Nowiny is a village in the district of Gmina Wielun, in central Poland, near the river Warta.", "en"),
+        ("The fleet that Anna Smith had ordered sailed from five harbours to France soon after the long war ended.",
+         "The fleet that Anna Smith had ordered sailed from seven harbours to France soon after the long war ended.",
+         "en"),
+        ("この図書館では誰でも古い新聞を自由に使用することができる。",
+         "この図書館では誰でも古い新聞を自由に使用することができない。", "ja"),
+    ],
+)  # fmt: skip
+def test_one_word_in_the_place_of_another_is_something_else(quote, other, language):
+    passages = Passage("p", quote), Passage("other", other), Passage("same", quote)
+    ranking = Ranking(tuple(Hit(passage.id, 9.0 - rank, passage) for rank, passage in enumerate(passages)))
+    reading = Reading((Span("p", 0, len(quote), quote, 1.0),), 0.0)
+    turn = Turn(TurnId(1, 1), "?", language=language)
+    (answer,) = Merge({"type": "sentences", "init_parameters": {"sentences": 1}}).build_batch(
+        [turn], [Rewrite("?", ())], [ranking], [reading]
+    )
+    assert [one.passage_id for one in answer.sentences[0].citations] == ["p", "same"]
 
 
 def test_there_are_no_more_citations_than_wanted():

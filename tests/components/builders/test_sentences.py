@@ -137,3 +137,9 @@ def test_japanese_sentences_are_told_apart_by_what_they_say():
         for words in (9, 12)
     ]
     assert lengths == [1, 2]
+
+
+def test_a_span_of_blanks_spoils_nothing_beside_it():
+    answer = build(Span("p", 23, 25, "\r\n", 3.0), span(Q, "Babbage built engines.", 1.0))
+    assert answer.text == "Babbage built engines."
+    assert build(Span("p", 23, 25, "\r\n", 3.0)).text == build(reading=False).text
