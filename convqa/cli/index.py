@@ -37,7 +37,10 @@ Sources = Annotated[
 ]
 Language = Annotated[
     str | None,
-    typer.Option(help="Language of the passages, en or de; en, or that of the collection added to, if not named."),
+    typer.Option(
+        help="Language of the passages: en, de or ja; if not named, that of the task or of the collection added to, else "
+        "en."
+    ),
 ]
 Brought = Annotated[
     str | None,

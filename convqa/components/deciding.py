@@ -97,7 +97,7 @@ def chosen(name: str | None, threshold: float | None) -> Decision | None:
         return load_decision(name)
     if threshold:
         raise InputError(
-            f"builder.threshold: found {threshold}, and no decision whose score it could be a threshold of; name one: "
+            f"threshold: found {threshold}, and no decision whose score it could be a threshold of; name one: "
             "--set builder.decision=sentences."
         )
     return None

@@ -81,6 +81,7 @@ class Wrapper:
     def warm_up(self) -> None:
         """Pass on to the component; called before every run, as in any pipeline of Haystack.
 
+        :raises InputError: if it wants a key from an environment variable that is not set.
         :raises RunError: if it fails.
         """
         if not hasattr(self.component, "warm_up"):
@@ -89,6 +90,8 @@ class Wrapper:
             self.component.warm_up()
         except Exception as error:
             name = type(self.component).__name__
+            if isinstance(error, ValueError) and "environment variables are set" in str(error):
+                raise InputError(f"{name} cannot be made ready: {error}. Set one of them to its key.") from error
             raise RunError(f"{name} cannot be made ready: {type(error).__name__}: {error}") from error
 
     @classmethod

@@ -59,6 +59,8 @@ class Citation:
     end: int | None = None
 
     def __post_init__(self) -> None:
+        if any(place is not None and type(place) is not int for place in (self.start, self.end)):
+            raise ValueError(f"citation of {self.passage_id!r} has offsets that are no whole numbers")
         if (self.start is None) != (self.end is None):
             raise ValueError(f"citation of {self.passage_id!r} has only one of start and end")
         if self.start is not None and self.end is not None and not 0 <= self.start <= self.end:

@@ -160,7 +160,7 @@ def whole_waves(path: Path) -> Iterator[tuple[int, list[tuple[int, dict[str, Any
         lost = sum(_parse(line) is not None for line in file)
     if lost:
         logger.warning(
-            "%s is damaged at byte %d: %d responses behind it are thrown away, and their turns answered again.",
+            "%s is damaged at byte %d: %d responses behind it do not count, and convqa run answers their turns again.",
             path, offset, lost,
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import orjson
 
-from convqa.domain import Response
+from convqa.domain import Response, TurnId
 from convqa.driver.folder import META
 from convqa.driver.journal import JOURNAL, whole_waves
 from convqa.errors import InputError
@@ -24,13 +24,14 @@ def read_responses(folder: Path) -> Iterator[Response]:
 
     Memory holds the responses of one group of conversations, as the run itself did, and a few bytes for each wave.
 
-    :raises InputError: if the folder holds no run, or one that has answered nothing.
+    :raises InputError: if the folder holds no run, one that has answered nothing or lacks turns that it had answered,
+        or a response that is none.
     """
     path = folder / JOURNAL
     if not path.is_file():
         what = f"it has no {JOURNAL}" if folder.is_dir() else "there is no such folder"
         raise InputError(f"{folder}: no run: {what}. Wanted is the folder that convqa run wrote.")
-    _warn_if_unfinished(folder)
+    turns = _turns_of_whole_run(folder)
     waves: dict[int, list[tuple[int, int, int]]] = {}
     for _, lines in whole_waves(path):
         offset, first = lines[0]
@@ -38,27 +39,50 @@ def read_responses(folder: Path) -> Iterator[Response]:
         waves.setdefault(group, []).append((number, offset, size))
     if not waves:
         raise InputError(f"{path}: holds no response yet. Run again to go on with it.")
+    held = sum(size for found in waves.values() for _, _, size in found)
+    if turns is not None and held < turns:
+        raise InputError(
+            f"{path}: holds {held} of the {turns} turns that the run answered. Run again: it answers the rest."
+        )
     with path.open("rb") as file:
         for group in sorted(waves):
-            yield from _conversations(file, sorted(waves[group]))
+            yield from _conversations(path, file, sorted(waves[group]))
 
 
-def _conversations(file: BinaryIO, waves: list[tuple[int, int, int]]) -> Iterator[Response]:
+def _conversations(path: Path, file: BinaryIO, waves: list[tuple[int, int, int]]) -> Iterator[Response]:
     """The responses of one group, by conversation. ``waves``: (number, offset, responses), by number."""
     conversations: dict[int | str, list[Response]] = {}
     for _, offset, size in waves:
         file.seek(offset)
         for line in islice(file, size):
-            response = Response.from_json(orjson.loads(line))
+            response = _response(path, line)
             conversations.setdefault(response.id.conversation, []).append(response)
     for responses in conversations.values():
         yield from responses
 
 
-def _warn_if_unfinished(folder: Path) -> None:
+def _response(path: Path, line: bytes) -> Response:
+    data = orjson.loads(line)
+    try:
+        return Response.from_json(data)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        turn = TurnId.from_json(data["id"])
+        raise InputError(
+            f"{path}: turn {turn} is not as convqa run writes it ({type(error).__name__}: {error}). Run with --restart."
+        ) from None
+
+
+def _turns_of_whole_run(folder: Path) -> int | None:
+    """How many turns a run answered; None, and a warning, where it has not ended, or nobody noted it."""
     meta = folder / META
     if not meta.is_file():
-        return
+        return None
     found = read_json(meta, "what convqa run notes about a run")
-    if isinstance(found, dict) and found.get("status") != "done":
+    if not isinstance(found, dict):
+        raise InputError(f"{meta}: wanted what convqa run notes about a run, an object. Run again.")
+    if found.get("status") != "done":
         logger.warning("%s: this run is not finished; what it has answered so far is read", folder)
+        return None
+    counts = found.get("counts")
+    turns = counts.get("turns") if isinstance(counts, dict) else None
+    return turns if isinstance(turns, int) else None

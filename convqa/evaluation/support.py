@@ -32,10 +32,11 @@ def measuring(name: str, run_path: Path, allow_same: bool = False) -> Supports:
 
 def _refuse_builder(support: Supports, run_path: Path) -> None:
     file = (run_path if run_path.is_dir() else run_path.parent) / META
-    if not file.exists():
-        log.warning("%s: not there, so nobody knows whether %s built this run too", file, support.name)
+    models = _models(file) if file.exists() else None
+    if models is None:
+        log.warning("%s: does not say, so nobody knows whether %s built this run too", file, support.name)
         return
-    for node, part, identity in _models(file):
+    for node, part, identity in models:
         if _weights(identity) == _weights(support.identity):
             raise InputError(
                 f"--support {support.name}: this run was built with it ({node}: {part}, says {file}), and would be "
@@ -43,13 +44,16 @@ def _refuse_builder(support: Supports, run_path: Path) -> None:
             )
 
 
-def _models(file: Path) -> list[tuple[str, str, str]]:
-    """(node, part, identity) of each model of a run."""
-    meta = read_json(file, "what convqa writes beside a run")
-    models: Any = meta.get("fingerprint", {}).get("models", {}) if isinstance(meta, dict) else {}
-    if not isinstance(models, dict) or not all(isinstance(parts, dict) for parts in models.values()):
+def _models(file: Path) -> list[tuple[str, str, str]] | None:
+    """(node, part, identity) of each model of a run; None where the file does not say."""
+    found: Any = read_json(file, "what convqa writes beside a run")
+    for name in ("fingerprint", "models"):
+        if not isinstance(found, dict) or name not in found:
+            return None
+        found = found[name]
+    if not isinstance(found, dict) or not all(isinstance(parts, dict) for parts in found.values()):
         raise InputError(f"{file}: fingerprint.models: wanted {{node: {{part: identity}}}}, as convqa writes it.")
-    return [(node, part, str(identity)) for node, parts in models.items() for part, identity in parts.items()]
+    return [(node, part, str(identity)) for node, parts in found.items() for part, identity in parts.items()]
 
 
 def _weights(identity: str) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 from haystack import Pipeline as Graph
 from pydantic import ValidationError
 
-from convqa.components.base import Station
+from convqa.components.base import Builder, Station
+from convqa.components.deciding import chosen
 from convqa.domain import Answers, Failure, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, nearest
 from convqa.pipeline.document import Node, NodeError
@@ -46,6 +47,11 @@ def make(name: str, node: Node, collection: str | None = None) -> Any:
         raise NodeError(_explain(name, error)) from error
     component = holder.get_component(name)
     holder.remove_component(name)
+    if isinstance(component, Builder):
+        try:
+            chosen(component.decision, component.threshold)
+        except InputError as error:
+            raise NodeError(f"components.{name}.{error}") from None
     if not isinstance(component, Station):
         setattr(component, "run", _guarded(name, component.run))  # noqa: B010 - mypy knows run as a method
     return component

@@ -22,6 +22,15 @@ def test_check_says_that_it_looks_at_no_models(call):
     assert "Models and collections are not looked at" in " ".join(call("check", "--help")[1].split())
 
 
+def test_check_looks_at_decisions(call, tmp_path):
+    code, _, err = call("check", "default", "--set", "builder.decision=sentence")
+    assert code == 2 and "components.builder.decision: 'sentence' is not known. Did you mean 'sentences'?" in err
+    code, _, err = call("check", "default", "--set", f"builder.decision={tmp_path / 'none.yaml'}")
+    assert code == 2 and "none.yaml" in err
+    code, _, err = call("check", "copy-bm25", "--set", "builder.threshold=.4")
+    assert code == 2 and "components.builder.threshold: found 0.4, and no decision" in err
+
+
 def test_check_refuses_weights_that_are_infinite(call):
     code, _, err = call("check", "default", "--set", "retriever.weights={sparse: .inf}")
     assert code == 2 and "components.retriever.weights.sparse found inf" in err

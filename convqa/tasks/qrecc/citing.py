@@ -54,7 +54,9 @@ def gold_sentences(turn: GoldTurn) -> list[str]:
 
 
 def _quotes(run: Run, turn: GoldTurn) -> Sequence[Quote]:
-    return run.citations.get(str(turn.id), ())
+    """What the turn's answer cites: nothing where there is none, whatever else the run says."""
+    id = str(turn.id)
+    return run.citations.get(id, ()) if run.answers.get(id, "").strip() else ()
 
 
 def _evidence(turn: GoldTurn, quotes: Sequence[Quote]) -> dict[str, float]:

@@ -169,7 +169,7 @@ def test_a_key_in_the_pipeline_is_refused():
 
 def test_a_missing_key_is_said_before_the_work(monkeypatch):
     monkeypatch.delenv("LLM_KEY")
-    with pytest.raises(RunError, match=r"cannot be made ready.*LLM_KEY"):
+    with pytest.raises(InputError, match=r"cannot be made ready.*LLM_KEY.*Set one of them"):
         llm("http://127.0.0.1:9/v1")
 
 

@@ -64,6 +64,14 @@ def test_cited_passages_over_answered_turns_with_gold_ones(scored):
     assert found.summaries["Cited-F1"].turns == 3
 
 
+def test_a_turn_that_is_not_answered_cites_nothing_whatever_its_record_says(scored):
+    quote = cite("a", "x", "One.")
+    assert "Citation-validity" not in scored(TRUTHS, [said(2, " ", [quote])]).summaries
+    found = scored(TRUTHS, [said(1, "", [quote]), said(2, " ", [quote]), said(5, "One.", [quote])])
+    assert means(found, "Cited-P", "Cited-R", "Cited-F1") == [0, 0, 0]
+    assert found.summaries["Citation-validity"].turns == 1
+
+
 def test_validity_is_over_turns_that_cite(scored):
     run = [*RUN[:2], said(4, "One.", [cite("z", "x", "One.")]), said(5, "A. B.", [cite("a", "", "A.")])]
     found = scored(TRUTHS, run)
