@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import sentencex
-
+from convqa.text.boundaries import boundaries
 from convqa.text.cache import remembered
 from convqa.text.quoting import joined
 
@@ -50,11 +49,8 @@ def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
 
 @remembered(512)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    # The library speaks UTF-8; a lone surrogate becomes one "?", so that offsets stay.
-    speakable = text.encode("utf-8", "replace").decode("utf-8")
     found: list[tuple[int, int]] = []
-    boundaries = sentencex.get_sentence_boundaries(language, speakable)
-    whole = [(boundary["start_index"], boundary["end_index"]) for boundary in boundaries]
+    whole = boundaries(text, language)
     for begin, stop in joined(text, whole) if language == "ja" else whole:
         for start, end in _parts(text, begin, stop, language):
             piece = text[start:end]

@@ -105,7 +105,10 @@ def test_a_caller_cannot_spoil_the_cache():
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 @given(
-    text=st.text(st.one_of(st.characters(), st.sampled_from("\r\n. ?!*|\"'؟。é\ud800「」『（）、と1")), max_size=1500)
+    text=st.text(
+        st.one_of(st.characters(), st.sampled_from("\r\n. ?!*|\"'؟。é\ud800「」『（）、と1C\x85\xa0\u2028\u3000")),
+        max_size=1500,
+    )
 )
 def test_sentences_are_in_order_apart_trimmed_and_cover_all_but_blanks(language, text):
     found = sentences(text, language)
@@ -125,6 +128,28 @@ def test_wild_runs_take_no_time(text, language):
     start = time.perf_counter()
     sentences(text, language)
     assert time.perf_counter() - start < 5  # a quadratic rule takes minutes
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("ja", "彼は「もう行く。」と言った。" * 12_000),
+        ("ja", "日本。" * 33_000),
+        ("zh", "你好吗？我很好。" * 13_000),
+        ("en", "“" * 100_000),
+        ("de", "„Geh“ " * 16_000),
+        ("fr", "«" * 100_000),
+    ],
+)
+def test_a_long_text_without_blanks_takes_no_time(text, language):
+    start = time.perf_counter()
+    assert sentences(text, language)[-1][1] == len(text.rstrip())
+    assert time.perf_counter() - start < 5
+
+
+def test_a_blank_of_any_kind_before_a_full_stop():
+    text = "Rich in vitamin C\u00a0. They grow\u3000.\u2028Eat A\u3000。"
+    assert said(text) == ["Rich in vitamin C\u00a0.", "They grow\u3000.", "Eat A\u3000。"]
 
 
 def test_real_passages(data):
