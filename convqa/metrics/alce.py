@@ -8,6 +8,8 @@ All else is the script's, its traps too, but for one thing. The script splits te
 here it is ``convqa.text.sentences``: rules instead of a trained model, and a mark behind a full stop ("It is old. [1]")
 stays with the sentence before it, where Punkt begins the next one with it. Give ``split`` another function, such as
 ``nltk.sent_tokenize``, for the very same sentences.
+
+Tasks know sentences and citations, and call ``of_sentences``; ``of_text`` and ``means`` are for outputs of the script.
 """
 
 from __future__ import annotations

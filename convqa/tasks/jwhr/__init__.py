@@ -16,10 +16,12 @@ from convqa.tasks.jwhr.entries import read_entries
 from convqa.tasks.jwhr.files import looks_like_entries
 from convqa.tasks.jwhr.passages import passages
 from convqa.tasks.jwhr.run import Run
+from convqa.tasks.jwhr.schema import LANGUAGE
+from convqa.tasks.jwhr.score import Options
 from convqa.tasks.jwhr.truth import Gold, GoldTurn
-from convqa.tasks.scores import Options, Scores
+from convqa.tasks.scores import Scores
 
-__all__ = ["JWHR", "Gold", "GoldTurn", "Run"]
+__all__ = ["JWHR", "Gold", "GoldTurn", "Options", "Run"]
 
 
 class JWHR(Task):
@@ -30,7 +32,12 @@ class JWHR(Task):
     truth_file = "entries in JWHR's format"
     official_file = score.OFFICIAL_FILE
     default_pipeline = "jwhr"
-    language = "ja"
+    language = LANGUAGE
+    options = Options
+
+    def __init__(self) -> None:
+        # A response does not hold the question, and a run's entries do.
+        self._questions: dict[int | str, str] = {}
 
     def matches(self, path: Path) -> bool:
         return looks_like_entries(path)
@@ -40,8 +47,9 @@ class JWHR(Task):
     def read(self, path: Path) -> Iterator[Conversation]:
         """Each entry is a conversation of one turn; its answer and references stay behind."""
         for placed in read_entries(path):
-            id = placed.entry.id
-            yield Conversation(id, (Turn(TurnId(id, 1), placed.entry.question, language=self.language),))
+            id, question = placed.entry.id, placed.entry.question
+            self._questions[id] = question
+            yield Conversation(id, (Turn(TurnId(id, 1), question, language=self.language),))
 
     def passages(self, path: Path) -> Iterable[Passage]:
         return passages(placed.entry for placed in read_entries(path, quiet=True))
@@ -50,7 +58,11 @@ class JWHR(Task):
         return truth.read(path)
 
     def write(self, responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
-        return run.write(responses, directory, stages)
+        """As every task does.
+
+        :raises KeyError: for a response to an entry that this task has not read: its question is not known.
+        """
+        return run.write(responses, self._questions, directory, stages)
 
     def read_run(self, path: Path) -> Run:
         return run.read(path)
@@ -58,8 +70,8 @@ class JWHR(Task):
     def check(self, run_dir: Path, input_path: Path) -> list[Problem]:
         return check.check(run_dir, input_path)
 
-    def score(self, gold: Gold, run: Run, options: Options) -> list[Scores]:  # noqa: ARG002
-        return score.score(gold, run)
+    def score(self, gold: Gold, run: Run, options: Options) -> list[Scores]:
+        return score.score(gold, run, options)
 
     def official_text(self, means: Mapping[str, float]) -> str:
         return score.official_text(means)

@@ -14,8 +14,8 @@ from convqa.tasks.base import Problem
 from convqa.tasks.jwhr import run
 from convqa.tasks.jwhr.entries import read_entries
 from convqa.tasks.jwhr.files import named, read_values
-from convqa.tasks.jwhr.rules import faults, oddities
-from convqa.tasks.jwhr.schema import Entry
+from convqa.tasks.jwhr.rules import wrong_in_run
+from convqa.tasks.jwhr.schema import RunEntry
 from convqa.validation import explain, shorten
 
 _SHOWN = 10
@@ -48,12 +48,12 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
 
 def _entry_errors(value: Any, asked: Mapping[int, str]) -> Iterator[str]:
     try:
-        entry = Entry.model_validate(value)
+        entry = RunEntry.model_validate(value)
     except ValidationError as error:
         for field, message in explain(error):
             yield f"{field}: {message}" if field else message
         return
-    yield from (f"{finding.field}: {finding.message}" for finding in (*faults(entry), *oddities(entry)))
+    yield from (f"{finding.field}: {finding.message}" for finding in wrong_in_run(entry))
     wanted = asked.get(entry.id, entry.question)
     if entry.question != wanted:
         yield f"question: found {shorten(entry.question)}; wanted that of the input, {shorten(wanted)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from convqa.errors import InputError
 from convqa.files import log
@@ -11,6 +12,8 @@ from convqa.tasks.jwhr.files import files_of, named, read_values
 from convqa.tasks.jwhr.rules import Finding, faults, oddities
 from convqa.tasks.jwhr.schema import ADVICE, Entry
 from convqa.validation import read_as
+
+Kind = TypeVar("Kind", bound=Entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ def read_entries(path: Path, quiet: bool = False) -> list[Placed]:
     owners: dict[int, Path] = {}
     for file in files_of(path):
         notes = Notes(file)
-        for place, entry in shaped(file):
+        for place, entry in shaped(file, Entry):
             for fault in faults(entry):
                 raise InputError(f"{file}: {place}: {fault.field}: {fault.message}. {ADVICE}")
             other = owners.setdefault(entry.id, file)
@@ -49,16 +52,17 @@ def read_entries(path: Path, quiet: bool = False) -> list[Placed]:
     return placed
 
 
-def shaped(file: Path) -> list[tuple[str, Entry]]:
+def shaped(file: Path, kind: type[Kind]) -> list[tuple[str, Kind]]:
     """The entries of one file, each with its place; only their shape is checked, and that no id is there twice.
 
+    :param kind: an entry of the data, or of a run.
     :raises InputError: naming file, place and field.
     """
-    found: list[tuple[str, Entry]] = []
+    found: list[tuple[str, Kind]] = []
     places: dict[int, str] = {}
     for line, value in read_values(file):
         place = named(line, value)
-        entry = read_as(Entry, value, f"{file}: {place}", ADVICE)
+        entry = read_as(kind, value, f"{file}: {place}", ADVICE)
         first = places.setdefault(entry.id, line)
         if first != line:
             raise InputError(f"{file}: {place}: id: is that of {first} too; wanted another one.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from convqa.tasks.jwhr.schema import Entry, Reference, unknown_fields
+from convqa.tasks.jwhr.schema import Entry, Reference, RunEntry, unknown_fields
 from convqa.validation import shorten
 
 
@@ -45,6 +45,14 @@ def oddities(entry: Entry) -> Iterator[Finding]:
         yield from _of_reference(reference, index, len(entry.references))
     for field in unknown_fields(entry):
         yield Finding("unknown fields", field, "is not known here")
+
+
+def wrong_in_run(entry: RunEntry) -> Iterator[Finding]:
+    """All that is wrong with an entry of a run."""
+    yield from faults(entry)
+    yield from oddities(entry)
+    if entry.failed and entry.answer is not None:
+        yield Finding("failed entries with an answer", "failed", "found true beside an answer; wanted one of them")
 
 
 def citations(entry: Entry) -> Iterator[tuple[str, int]]:

@@ -10,8 +10,8 @@ from typing import Any
 from convqa.domain import Answer, Citation, Passage, Response, quotes
 from convqa.files import to_json_bytes, whole_file
 from convqa.tasks.jwhr.entries import Notes, shaped
-from convqa.tasks.jwhr.rules import faults, oddities
-from convqa.tasks.jwhr.schema import Entry
+from convqa.tasks.jwhr.rules import wrong_in_run
+from convqa.tasks.jwhr.schema import RunEntry
 
 FILE = "run.jsonl"
 
@@ -21,12 +21,7 @@ class Run:
     """A run's entries by id."""
 
     path: Path
-    entries: Mapping[int, Entry]
-
-    @property
-    def answers(self) -> dict[int, str]:
-        """What is said, "" where there is no answer."""
-        return {id: entry.answer.text if entry.answer else "" for id, entry in self.entries.items()}
+    entries: Mapping[int, RunEntry]
 
 
 def read(path: Path) -> Run:
@@ -36,36 +31,43 @@ def read(path: Path) -> Run:
     """
     file = path / FILE if path.is_dir() else path
     notes, entries = Notes(file), {}
-    for place, entry in shaped(file):
+    for place, entry in shaped(file, RunEntry):
         entries[entry.id] = entry
-        for finding in (*faults(entry), *oddities(entry)):
+        for finding in wrong_in_run(entry):
             notes.add(place, finding)
     notes.tell()
     return Run(file, entries)
 
 
-def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
+def write(
+    responses: Iterable[Response], questions: Mapping[int | str, str], directory: Path, stages: frozenset[str]
+) -> Path:
     """Stream the responses into DIRECTORY/run.jsonl, one entry a line; returns its path.
 
+    :param questions: of the input, by id.
     :param stages: without answers, none has one.
     :raises StorageFull: if it cannot be written; no partial file is left.
     """
     path = directory / FILE
     with whole_file(path) as stream:
-        stream.writelines(to_json_bytes(record(response, "answers" in stages)) + b"\n" for response in responses)
+        for response in responses:
+            question = questions[response.id.conversation]
+            stream.write(to_json_bytes(record(response, question, "answers" in stages)) + b"\n")
     return path
 
 
-def record(response: Response, answers: bool = True) -> dict[str, Any]:
+def record(response: Response, question: str, answers: bool = True) -> dict[str, Any]:
     """One turn as an entry. A turn that failed, was not answered or asks back has no answer and no references.
 
-    The question is the rewrite's text, which is the question itself where there is no history. A reference is what one
-    citation quotes, found by the turn's queries; equal ones are one.
+    One that failed says so. A reference is what one citation quotes, found by the turn's queries; equal ones are one.
+
+    :param question: the input's; a rewriter may have made another of it, or none where it failed.
     """
     rewrite, answer = response.rewrite, response.answer
-    data: dict[str, Any] = {"id": response.id.conversation, "question": rewrite.text if rewrite else ""}
+    data: dict[str, Any] = {"id": response.id.conversation, "question": question}
     if not answers or answer is None or answer.kind != "answer":
-        return {**data, "references": []}
+        failed = {"failed": True} if answer is None and response.error is not None else {}
+        return {**data, "references": [], **failed}
     keywords = list(dict.fromkeys(query.text for query in rewrite.queries)) if rewrite else []
     ranking = response.ranking
     passages = {hit.id: hit.passage for hit in ranking.hits} if ranking else {}

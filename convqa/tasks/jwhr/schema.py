@@ -10,6 +10,9 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel, ConfigDict, Field
 
+LANGUAGE = "ja"
+"""Of questions, answers and pages."""
+
 WANTED = (
     "{id, question, answer: {text, sentences: [{text, citations}]}, references: [{search or link, page or not_found}]} "
     "as JSON lines or a JSON array"
@@ -81,6 +84,12 @@ class Entry(Shape):
     question: str
     answer: Answer | None = None
     references: list[Reference]
+
+
+class RunEntry(Entry):
+    """An entry of a run. ``failed``, which is ours: nothing was said because something broke, so it is no refusal."""
+
+    failed: bool | None = None
 
 
 def unknown_fields(shape: Shape, place: str = "") -> Iterator[str]:

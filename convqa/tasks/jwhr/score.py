@@ -1,13 +1,16 @@
 """Score a run: text, pages, quotes and refusals, entry by entry. There is no official scorer; these are ours.
 
 Where the worker answered, a run that does not answer scores 0 in everything that compares answers. Where the worker did
-not, nothing is compared but whether the run refuses too. An entry that the run lacks is wrong wherever it counts.
+not, nothing is compared but whether the run refuses too. An entry that the run lacks, or that failed, is wrong wherever
+it counts: work that was not done is no refusal.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from convqa.domain import TurnId
 from convqa.files import log
@@ -15,10 +18,12 @@ from convqa.metrics.characters import f1, rouge_l
 from convqa.metrics.citations import set_scores
 from convqa.metrics.quotes import quote_recall
 from convqa.metrics.sentence_sources import sentence_sources
+from convqa.tasks import scores
 from convqa.tasks.jwhr.cited import CitedAnswer, cited_answer
 from convqa.tasks.jwhr.run import Run
+from convqa.tasks.jwhr.supported import alce_measures, supported
 from convqa.tasks.jwhr.truth import Gold
-from convqa.tasks.scores import Measure, Scores
+from convqa.tasks.scores import Measure, Scores, Supports
 
 OFFICIAL_FILE = "evaluation.json"
 
@@ -49,24 +54,40 @@ _REASONS = {
     "Quote recall": "no true answer cites a quote",
     "Valid citations": "no answer of the run has a citation",
 }
-"""Why a measure counts for no entry; the others count for all."""
+"""Why a measure counts for no entry; of ALCE's, whose names are those of scorers, it is that nothing is answered."""
 
 Row = dict[str, float]
 """Measure -> an entry's score, 0 to 1, for the measures that it counts for."""
 
 
-def score(gold: Gold, run: Run) -> list[Scores]:
+@dataclass(frozen=True, slots=True)
+class Options(scores.Options):
+    """:param support: scores how far quotes and summaries support the sentences that cite them, for ALCE's measures."""
+
+    support: Supports | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {} if self.support is None else {"support": self.support.identity}
+
+
+def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
     """The measures in order; one that no entry counts for has a reason, or is left out where it stands beside another.
 
     The refusals' precision rests on the entries that the run refuses, their recall on those without a true answer, so
-    that their means are those of ``metrics.answerability.refusals``.
+    that their means are those of ``metrics.answerability.refusals``. ALCE's come last, where ``support`` is given.
     """
     _warn_of_entries(gold, run)
     rows: list[tuple[TurnId, Row]] = []
     for turn in gold.turns:
         entry = run.entries.get(int(turn.id.conversation))
-        rows.append((turn.id, _row(turn.answer, None if entry is None else cited_answer(entry), entry is None)))
-    return list(_columns(rows))
+        lacking = entry is None or bool(entry.failed)
+        said = None if entry is None or lacking else cited_answer(entry)
+        row = _row(turn.answer, said, lacking)
+        if entry is not None and said is not None and options.support is not None:
+            row |= supported(entry, options.support)
+        rows.append((turn.id, row))
+    further = () if options.support is None else alce_measures(options.support)
+    return list(_columns((*MEASURES, *further), rows))
 
 
 def official_text(means: Mapping[str, float]) -> str:
@@ -115,20 +136,23 @@ def _citing(said: CitedAnswer) -> Row:
     return row
 
 
-def _columns(rows: list[tuple[TurnId, Row]]) -> Iterator[Scores]:
-    for measure in MEASURES:
+def _columns(measures: Sequence[Measure], rows: list[tuple[TurnId, Row]]) -> Iterator[Scores]:
+    for measure in measures:
         column = [(id, row[measure.name]) for id, row in rows if measure.name in row]
         if column:
             yield Scores(measure, tuple(id for id, _ in column), tuple(value for _, value in column))
         elif not measure.beside:
-            yield Scores(measure, skipped=_REASONS[measure.name])
+            yield Scores(measure, skipped=_REASONS.get(measure.name, "the run answers nothing"))
 
 
 def _warn_of_entries(gold: Gold, run: Run) -> None:
     """Partial runs are punished and foreign entries ignored: say so, since it is mostly a mistake."""
     asked = {int(turn.id.conversation) for turn in gold.turns}
     lacking, foreign = len(asked - run.entries.keys()), len(run.entries.keys() - asked)
+    failed = sum(bool(entry.failed) for id, entry in run.entries.items() if id in asked)
     if lacking:
         log.warning("%s: lacks %d of the %d entries of the truth", run.path, lacking, len(asked))
+    if failed:
+        log.warning("%s: %d entries failed: wrong wherever they count", run.path, failed)
     if foreign:
         log.warning("%s: ignored %d entries that are not in the truth", run.path, foreign)

@@ -3,35 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 
 import pytest
-from typer.testing import CliRunner
 
-from convqa.cli import application
+from convqa.components.rewriters.copy import Copy
+from convqa.domain import Query, Rewrite
 from convqa.tasks.jwhr import JWHR
-
-
-@pytest.fixture
-def call():
-    """``call("run", ...)``: (exit code, standard output, standard error)."""
-    logger = logging.getLogger("convqa")
-    before = logger.handlers[:], logger.level, logger.propagate
-
-    def run_it(*arguments):
-        done = CliRunner().invoke(application(), [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done.exit_code, done.stdout, done.stderr
-
-    yield run_it
-    logger.handlers, logger.level, logger.propagate = before
-
-
-@pytest.fixture
-def japanese():
-    pytest.importorskip("sudachipy")
-    pytest.importorskip("sudachidict_small")
 
 
 @pytest.mark.usefixtures("japanese")
@@ -49,6 +26,25 @@ def test_from_file_to_score(call, made_up, tmp_path):
     assert json.loads((tmp_path / "scores" / "evaluation.json").read_text())["Page F1"] == means["Page F1"]
     turns = [json.loads(line) for line in (tmp_path / "scores" / "turns.jsonl").read_text().splitlines()]
     assert [turn["id"] for turn in turns] == [1, 2, 3, 101, 102] and "F1" not in turns[3]
+
+
+@pytest.mark.usefixtures("japanese")
+def test_a_turn_that_fails_in_the_rewriter_is_a_valid_entry_and_no_refusal(call, made_up, tmp_path, monkeypatch):
+    def broken(self, turn):
+        if turn.id.conversation in {101, 102}:
+            raise ValueError("no")
+        return Rewrite(f"{turn.question} 架空", (Query(turn.question),))
+
+    monkeypatch.setattr(Copy, "rewrite", broken)
+    code, out, _ = call("run", made_up, tmp_path / "run", "--set", "builder.threshold=0")
+    assert code == 1 and "2 failed" in out
+    assert call("validate", tmp_path / "run", made_up)[:2] == (0, f"{tmp_path / 'run'}: ok\n")
+    code, out, err = call("evaluate", made_up, tmp_path / "run", "--breakdown", "chunk", "--json")
+    assert code == 0 and "run.jsonl: 2 entries failed: wrong wherever they count" in err
+    refusals = json.loads(out)["breakdowns"]["chunk"]["not_answered"]
+    assert {name: measure["mean"] for name, measure in refusals.items()} == {
+        "Answerability": 0, "Refusal recall": 0, "F1 with refusals": 0,
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("japanese")

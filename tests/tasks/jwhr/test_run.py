@@ -4,25 +4,50 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.domain import Answer, Citation, Hit, Passage, Query, Ranking, Response, Rewrite, Sentence, TurnId
+from convqa.domain import Answer, Citation, Failure, Hit, Passage, Query, Ranking, Response, Rewrite, Sentence, TurnId
 from convqa.errors import InputError
 from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.entries import read_entries
 from convqa.tasks.jwhr.run import record
+from convqa.tasks.jwhr.run import write as write_run
 
 ANSWERS = frozenset({"rewrites", "rankings", "answers"})
+ASKED = {5: "問い"}
 
 
 def test_golden(responses, golden, made_up, tmp_path):
-    path = JWHR().write(responses, tmp_path, ANSWERS)
+    task = JWHR()
+    list(task.read(made_up))
+    path = task.write(responses, tmp_path, ANSWERS)
     assert path.name == "run.jsonl"
     assert path.read_text(encoding="utf-8") == (golden / "run.jsonl").read_text(encoding="utf-8")
     assert JWHR().check(golden, made_up) == JWHR().check(path, made_up) == []
+
+
+def test_the_question_is_the_inputs_whatever_became_of_it(responses, made_up, tmp_path):
+    """A turn that failed in the rewriter has no rewrite, and a rewriter may change the text."""
+    task = JWHR()
+    list(task.read(made_up))
+    failed = Response(TurnId(101, 1), error=Failure("rewriter", "ValueError", "no"))
+    rewritten = replace(responses[0], rewrite=Rewrite("別の問い", (Query("別の問い"),)))
+    path = task.write([rewritten, *responses[1:3], failed, responses[4]], tmp_path, ANSWERS)
+    assert task.check(path, made_up) == []
+    entries = task.read_run(path).entries
+    assert entries[1].question == "架空川の長さはどれくらいですか。"
+    assert entries[1].references[0].search.keywords == ["別の問い"]
+    assert entries[101].question == "架空川を最初に泳いで渡ったのは誰ですか。"
+
+
+def test_what_was_not_read_cannot_be_written(responses, tmp_path):
+    with pytest.raises(KeyError):
+        JWHR().write(responses, tmp_path, ANSWERS)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_is_in_the_data_sets_form(golden):
@@ -34,6 +59,9 @@ def test_a_run_is_in_the_data_sets_form(golden):
     assert [sentence.citations for sentence in first.answer.sentences] == [[0], [1]]
     for entry in (refused, failed):
         assert entry.answer is None and entry.references == []
+    # What failed says so, in a field that the data set does not have.
+    assert (refused.model_extra, failed.model_extra) == ({}, {"failed": True})
+    assert [bool(entry.failed) for entry in JWHR().read_run(golden).entries.values()] == [0, 0, 0, 1, 0]
     assert JWHR().read_run(golden).entries.keys() == {1, 2, 3, 101, 102}
     assert JWHR().read_run(golden / "run.jsonl") == JWHR().read_run(golden)
 
@@ -48,7 +76,7 @@ def cited(text, *citations, language="ja"):
 
 def test_a_quote_that_is_cited_twice_is_one_reference():
     one, two, whole = Citation("p", 0, 2), Citation("p", 2, 4), Citation("p")
-    found = record(cited("あいうえ", [one], [two, one, two], [whole]))
+    found = record(cited("あいうえ", [one], [two, one, two], [whole]), "問い")
     assert [sentence["citations"] for sentence in found["answer"]["sentences"]] == [[0], [1, 0], [2]]
     assert [reference["page"]["quote"]["text"] for reference in found["references"]] == ["あい", "うえ", "あいうえ"]
     # A passage without title and address is called by its id.
@@ -58,17 +86,25 @@ def test_a_quote_that_is_cited_twice_is_one_reference():
 
 def test_no_answers_where_the_pipeline_makes_none_or_asks_back(tmp_path):
     response = cited("あい", [Citation("p", 0, 2)])
-    (line,) = JWHR().write([response], tmp_path, frozenset({"rankings"})).read_text(encoding="utf-8").splitlines()
+    (line,) = write_run([response], ASKED, tmp_path, frozenset({"rankings"})).read_text(encoding="utf-8").splitlines()
     assert json.loads(line) == {"id": 5, "question": "問い", "references": []}
     asks = Response(TurnId(5, 1), None, None, None, Answer("question", "どの県ですか?"))
-    assert record(asks) == {"id": 5, "question": "", "references": []}
+    assert record(asks, "問い") == {"id": 5, "question": "問い", "references": []}
     assert JWHR().write([], tmp_path, ANSWERS).read_bytes() == b""
+
+
+def test_a_turn_has_failed_if_that_is_why_it_has_no_answer():
+    failure = Failure("reader", "ValueError", "no")
+    assert record(Response(TurnId(5, 1), error=failure), "問い")["failed"] is True
+    # Its builder did without what failed, and said something or refused.
+    for answer in (Answer("none", "", reason="x"), Answer("question", "?"), cited("あ", [Citation("p", 0, 1)]).answer):
+        assert "failed" not in record(Response(TurnId(5, 1), answer=answer, error=failure), "問い")
 
 
 def test_a_cited_passage_that_is_not_at_hand_has_no_quote(tmp_path):
     response = cited("あい", [Citation("q", 0, 2)])
-    assert record(response)["references"][0]["page"] == {"title": "q", "url": ""}
-    (found,) = JWHR().read_run(JWHR().write([response], tmp_path, ANSWERS)).entries.values()
+    assert record(response, "問い")["references"][0]["page"] == {"title": "q", "url": ""}
+    (found,) = JWHR().read_run(write_run([response], ASKED, tmp_path, ANSWERS)).entries.values()
     assert found.references[0].page.quote is None
 
 
@@ -82,7 +118,7 @@ def test_quotes_come_back_code_point_for_code_point(tmp_path_factory, texts, dat
     cuts = data.draw(st.lists(st.tuples(st.integers(0, len(text)), st.integers(0, len(text))), min_size=1, max_size=4))
     spans = [(min(cut), max(cut)) for cut in cuts]
     response = cited(text, *([Citation("p", *span)] for span in spans))
-    file = JWHR().write([response], tmp_path_factory.mktemp("run"), ANSWERS)
+    file = write_run([response], ASKED, tmp_path_factory.mktemp("run"), ANSWERS)
     (found,) = JWHR().read_run(file).entries.values()
     pages = [found.references[sentence.citations[0]].page for sentence in found.answer.sentences]
     assert [page.text for page in pages] == [text[start:end] for start, end in spans]
@@ -109,10 +145,24 @@ def test_check_lists_every_problem(write, made_up, golden):
         "line 6 (entry 'x'): id: found 'x'; input should be a valid integer",
         "line 6 (entry 'x'): question: is missing",
         "line 6 (entry 'x'): references: is missing",
-        "line 9: found 3; input should be a valid dictionary or instance of Entry",
+        "line 9: found 3; input should be a valid dictionary or instance of RunEntry",
         "1 of 6 entries are not in the input: 9",
         "1 of 6 ids occur more than once: 101",
     ]
+
+
+def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden, entry, caplog):
+    good = [json.loads(line) for line in (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()]
+    good[0]["failed"], good[1]["failed"], good[3]["failed"] = True, False, "yes"
+    file = write(*good)
+    assert [problem.message for problem in JWHR().check(file, made_up)] == [
+        "failed: found true beside an answer; wanted one of them",
+        "failed: found 'yes'; input should be a valid boolean",
+    ]
+    caplog.set_level(logging.WARNING, "convqa")
+    JWHR().read_run(write({**entry, "failed": True}, {**entry, "id": 8, "failed": None}))
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert ": failed entries with an answer: 1. The first: line 1 (entry 7): failed: found true" in told
 
 
 def test_check_of_no_run_and_of_part_of_one(write, made_up, golden, tmp_path):

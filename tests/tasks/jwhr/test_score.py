@@ -27,7 +27,7 @@ def by_turn(evaluation, name):
 def test_the_golden_run_by_hand(made_up, golden):
     found = evaluate(made_up, golden)
     assert found.task.name == "jwhr"
-    # 1 is answered from the right page, 2 from one of two, 3 not at all; 101 and 102 have no true answer.
+    # 1 is answered from the right page, 2 from one of two, 3 refused, 101 failed; 101 and 102 have no true answer.
     assert by_turn(found, "Page F1") == {1: 1, 2: pytest.approx(2 / 3), 3: 0}
     assert by_turn(found, "Page precision") == {1: 1, 2: 1, 3: 0}
     assert by_turn(found, "Page recall") == {1: 1, 2: 1 / 2, 3: 0}
@@ -43,20 +43,50 @@ def test_the_golden_run_by_hand(made_up, golden):
     assert by_turn(found, "ROUGE-L")[2] == rouge_l(said, true).f1 > 0.3 and by_turn(found, "ROUGE-L")[3] == 0
     assert by_turn(found, "Valid citations") == {1: 1, 2: 1, 102: 1}  # of what was said, whatever the truth
     assert by_turn(found, "Cited sentences") == {1: 1, 2: 1, 102: 1}
+    assert by_turn(found, "Answerability") == {1: 1, 2: 1, 3: 0, 101: 0, 102: 0}
+    assert by_turn(found, "Refusal precision") == {3: 0}
+    assert by_turn(found, "Refusal recall") == {101: 0, 102: 0}
+    assert by_turn(found, "F1 with refusals") == by_turn(found, "F1") | {101: 0, 102: 0}
+
+
+@pytest.fixture
+def refusing(golden, write):
+    """The golden run, in which entry 101 did not fail but refused."""
+    text = (golden / "run.jsonl").read_text(encoding="utf-8")
+    assert text.count(',"failed":true') == 1
+    return write(text.replace(',"failed":true', "").removesuffix("\n"), name="run.jsonl")
+
+
+def test_to_refuse_is_not_to_fail(made_up, refusing):
+    found = evaluate(made_up, refusing)
     assert by_turn(found, "Answerability") == {1: 1, 2: 1, 3: 0, 101: 1, 102: 0}
     assert by_turn(found, "Refusal precision") == {3: 0, 101: 1}
     assert by_turn(found, "Refusal recall") == {101: 1, 102: 0}
     assert by_turn(found, "F1 with refusals") == by_turn(found, "F1") | {101: 1, 102: 0}
 
 
-def test_refusals_are_those_of_the_shared_measure(made_up, golden):
-    found = means(made_up, golden)
+def test_what_failed_is_wrong_wherever_it_counts(write, entry, caplog):
+    """Not a refusal where there is no answer, and nothing where there is one, whatever stands beside it."""
+    failed = {"id": 7, "question": entry["question"], "references": [], "failed": True}
+    unanswered = {name: value for name, value in entry.items() if name != "answer"}
+    caplog.set_level(logging.WARNING, "convqa")
+    assert one(unanswered, failed, write) == {"Answerability": 0, "Refusal recall": 0, "F1 with refusals": 0}
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "1 entries failed: wrong wherever they count"
+    ]
+    for run in (failed, {**entry, "failed": True}):
+        found = one(entry, run, write)
+        assert set(found.values()) == {0} and "Refusal precision" not in found and "Valid citations" not in found
+
+
+def test_refusals_are_those_of_the_shared_measure(made_up, refusing):
+    found = means(made_up, refusing)
     shared = refusals([False, False, True, True, False], [True, True, True, False, False])
     assert (found["Refusal precision"], found["Refusal recall"]) == (shared.precision, shared.recall)
 
 
-def test_by_chunk(made_up, golden):
-    groups = evaluate(made_up, golden, breakdown=["chunk", "file"]).breakdowns
+def test_by_chunk(made_up, refusing):
+    groups = evaluate(made_up, refusing, breakdown=["chunk", "file"]).breakdowns
     assert list(groups["chunk"]) == ["answered", "not_answered"]
     assert groups["chunk"]["answered"]["Answerability"].mean == pytest.approx(2 / 3)
     refused = groups["chunk"]["not_answered"]
