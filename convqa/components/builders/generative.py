@@ -15,11 +15,15 @@ from convqa.components.base import Builder
 from convqa.components.citing import nothing
 from convqa.components.deciding import Threshold
 from convqa.components.generating.asking import Asking, Reply
-from convqa.components.generating.checking import Unsupported, check
+from convqa.components.generating.checking import Scorer, Unsupported, check
 from convqa.components.generating.prompt import Prompt, Shown, prompt, shown
 from convqa.components.generating.reply import parse, unfinished
+from convqa.components.generating.wording import worded
 from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn, open_question
+from convqa.errors import InputError
 from convqa.models import Support, load_support
+from convqa.models.support import LEXICAL
+from convqa.text.support import IDENTITY as QUOTES
 
 
 class _Request(NamedTuple):
@@ -95,8 +99,13 @@ class Generative(Asking, Builder):
         self._supporter()
 
     def identity(self) -> Mapping[str, str]:
-        """Who checks the support, so that nobody measures with the same."""
-        return {"support": self._supporter().identity, **Builder.identity(self)}
+        """Who checks the support and who finds the quotes, so that nobody measures with the same, and the server."""
+        return {
+            "support": self._supporter().identity,
+            "quotes": QUOTES,
+            **Asking.identity(self),
+            **Builder.identity(self),
+        }
 
     def build_batch(
         self,
@@ -106,11 +115,13 @@ class Generative(Asking, Builder):
         readings: Sequence[Reading | None],
     ) -> Sequence[Answer | Failure]:
         requests = [self._request(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
+        asked = {turn.language for turn, request in zip(turns, requests, strict=True) if not request.instead}
+        scorers = {language: self._scorer(language) for language in sorted(asked)}
         replies = self._asked({request.key: request.messages() for request in requests if not request.instead})
         return [
             nothing(ranking, request.instead)
             if request.instead
-            else self._answer(replies[request.key], request.passages, turn, ranking)
+            else self._answer(replies[request.key], request.passages, turn, ranking, scorers[turn.language])
             for turn, ranking, request in zip(turns, rankings, requests, strict=True)
         ]
 
@@ -123,7 +134,26 @@ class Generative(Asking, Builder):
             return _Request(instead=found)
         return _Request(passages, prompt(turn, rewrite, passages, self.history, self.sentences))
 
-    def _answer(self, reply: Reply, passages: Sequence[Shown], turn: Turn, ranking: Ranking) -> Answer | Failure:
+    def _scorer(self, language: str) -> Scorer:
+        """Who says what is supported in a language.
+
+        :raises InputError: where it cannot, before anything is asked for that would be paid for.
+        """
+        if self.support == LEXICAL:
+            return worded
+        score = self._supporter().score
+        try:
+            score([("probe", "probe")], language)
+        except InputError as error:
+            raise InputError(
+                f"builder.support: {self.support} cannot check sentences of these turns: {error} Take a model of "
+                f"entailment, or {LEXICAL}, which compares words as they stand there."
+            ) from error
+        return score
+
+    def _answer(
+        self, reply: Reply, passages: Sequence[Shown], turn: Turn, ranking: Ranking, scorer: Scorer
+    ) -> Answer | Failure:
         if reply.doubt:
             return Failure(self.station, "NoReply", f"the request to the language model came to nothing: {reply.doubt}")
         text, finish = json.loads(reply.text)
@@ -138,7 +168,7 @@ class Generative(Asking, Builder):
             )
         if not parsed.said:
             return _unanswered(ranking, "the language model's reply is empty", [*notes, "empty"])
-        checked = check(parsed.said, passages, self._supporter().score, turn.language, self.unsupported, self.sentences)
+        checked = check(parsed.said, passages, scorer, turn.language, self.unsupported, self.sentences)
         notes += checked.notes
         if not any(sentence.citations for sentence in checked.sentences):
             return _unanswered(ranking, "no passage supports what the language model said", [*notes, "nothing left"])

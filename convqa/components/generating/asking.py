@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage
@@ -47,11 +49,21 @@ class Asking(Wrapper):
         self.concurrency = concurrency
         self.keep = keep
         self._name = type(component).__name__
-        model = json.dumps(component_to_dict(component, "component"), sort_keys=True, default=str)
+        record = component_to_dict(component, "component")
         # Where the component names no server, OpenAI's client takes it from there.
-        self._replies = Replies(
-            model + os.environ.get("OPENAI_BASE_URL", ""), cache_folder() / "replies.sqlite" if keep else None
-        )
+        named = record["init_parameters"].get("api_base_url")
+        self._server = "" if named else os.environ.get("OPENAI_BASE_URL", "")
+        model = json.dumps(record, sort_keys=True, default=str)
+        self._replies = Replies(model + self._server, cache_folder() / "replies.sqlite" if keep else None)
+
+    def identity(self) -> Mapping[str, str]:
+        """A digest of the server's address, where the environment names it and not the pipeline."""
+        if not self._server:
+            return {}
+        parts = urlsplit(self._server)
+        # Without a login or a query: a digest must not help to guess a key.
+        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+        return {"server": f"sha256:{hashlib.sha256(address.encode()).hexdigest()}"}
 
     def _asked(self, prompts: Mapping[str, Sequence[ChatMessage]]) -> dict[str, Reply]:
         """The replies to prompts, ``concurrency`` of them asked for at the same time.
@@ -73,11 +85,14 @@ class Asking(Wrapper):
         return replies
 
     def _one(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:
+        """The reply to one prompt. No reply at all is read as an empty one; what is empty is not kept."""
         written = self._replies.get(prompt)
-        if written is None:
+        if not written:
             try:
                 replies = self._ask(messages=list(messages))
-                written = self._written(replies[0]) if replies else ""
+                if not replies:
+                    return Reply(self._written(ChatMessage.from_assistant("")))
+                written = self._written(replies[0])
             except StoreUnavailable as error:
                 # Clients call a reply that takes too long a failed connection; a server that works may be slow at one.
                 if "Timeout" in type(error.__cause__).__name__:
@@ -85,7 +100,8 @@ class Asking(Wrapper):
                 raise
             except Exception as error:
                 return Reply(doubt=self._doubt(error))
-            self._replies.put(prompt, written)
+            if written:
+                self._replies.put(prompt, written)
         return Reply(written)
 
     def _written(self, reply: ChatMessage) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from convqa.components.generating.addresses import foreign
 from convqa.components.generating.prompt import INSTRUCTION, Shown
 from convqa.components.generating.reply import Said
+from convqa.components.generating.wording import worded
 from convqa.domain import Citation, Sentence
 from convqa.text.sentences import sentences
-from convqa.text.support import lexical_support
 from convqa.text.words import words
 
 Unsupported = Literal["drop", "mark"]
@@ -27,14 +27,6 @@ _GAIN = 0.02
 
 _RUN = 8
 """Words in a row that a sentence shares with the instruction when it repeats it."""
-
-_ADDRESS = re.compile(
-    r"(?:\b[a-z][a-z0-9+.-]{1,20}:(?://|(?=[^\s:]{0,80}@))|\bwww\.|\b(?:data|javascript|mailto|tel):)[^\s<>\"')\]]{1,500}"
-    r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
-    r"|\b(?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,24}/[^\s<>\"')\]]{1,500}"
-    r"|\b(?:[a-z0-9-]{1,63}\.){1,5}(?:com|org|net|info|biz|io|co|app|dev|xyz|ru|cn|de|uk|eu|gov|edu|example)\b",
-    re.I,
-)
 
 
 class Checked(NamedTuple):
@@ -65,7 +57,7 @@ def check(
     """
     kept: list[Sentence] = []
     notes: list[str] = []
-    known = " ".join(f"{shown.text} {shown.passage.title} {shown.passage.url}" for shown in passages).lower()
+    known = [text for shown in passages for text in (shown.text, shown.passage.title, shown.passage.url)]
     for one in said:
         if len(kept) == most:
             break
@@ -79,8 +71,8 @@ def check(
     return Checked(tuple(kept), tuple(notes))
 
 
-def _never(text: str, known: str) -> str:
-    if any(found[0].lower().rstrip(".,;:!?/") not in known for found in _ADDRESS.finditer(text)):
+def _never(text: str, known: Sequence[str]) -> str:
+    if foreign(text, known):
         return "foreign address"
     return "" if _runs(text).isdisjoint(_INSTRUCTED) else "instruction repeated"
 
@@ -139,7 +131,7 @@ def _quote(index: int, shown: Shown, text: str, language: str) -> _Quote | None:
         return f"{title}\n{quoted}" if title else quoted
 
     def score(first: int, last: int) -> float:
-        return lexical_support(evidence(first, last), text, language)
+        return worded([(evidence(first, last), text)], language)[0]
 
     first = last = max(range(len(bounds)), key=lambda place: (score(place, place), -place))
     reached = score(first, last)
@@ -148,7 +140,7 @@ def _quote(index: int, shown: Shown, text: str, language: str) -> _Quote | None:
         if wider != (first, last) and (more := score(*wider)) > reached + _GAIN:
             (first, last), reached = wider, more
     # A sentence that only repeats the title is borne out by nothing that could be quoted.
-    entitled = lexical_support(shown.passage.title, text, language) if shown.passage.title else 0.0
+    entitled = worded([(shown.passage.title, text)], language)[0] if shown.passage.title else 0.0
     if entitled >= SUPPORTED and reached <= entitled:
         return None
     return _Quote(index, bounds[first][0], bounds[last][1], evidence(first, last))

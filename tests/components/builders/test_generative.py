@@ -8,8 +8,9 @@ import re
 import socket
 
 import pytest
-from haystack import Pipeline
+from haystack import Pipeline, component, default_to_dict
 from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.dataclasses import ChatMessage
 from haystack.utils import Secret
 
 from convqa.components.builders.generative import Generative
@@ -34,9 +35,11 @@ from convqa.domain import (
 )
 from convqa.driver.summary import Tally
 from convqa.errors import InputError, RunError, StoreUnavailable
+from convqa.evaluation.support import measuring
 from convqa.models import load_support
 from convqa.pipeline.compose import compose
 from convqa.pipeline.load import wire
+from convqa.text.support import IDENTITY
 
 KEY = "sk-s3cret-of-the-test"
 GOETHE = Passage("goethe", "Goethe was a poet. Goethe wrote Faust in Weimar.", title="Goethe")
@@ -56,8 +59,8 @@ def _key(monkeypatch):
         MADE.pop().close()
 
 
-def turn(question="Who wrote Faust?", history=()):
-    return Turn(TurnId(1, len(history) + 1), question, history)
+def turn(question="Who wrote Faust?", history=(), language="en"):
+    return Turn(TurnId(1, len(history) + 1), question, history, language=language)
 
 
 def builder(url, timeout=5.0, max_retries=0, **options):
@@ -67,6 +70,23 @@ def builder(url, timeout=5.0, max_retries=0, **options):
     station = Generative(chat, **options)
     station.warm_up()
     return station
+
+
+@component
+class Scripted:
+    """A chat generator of this process, whose replies are given, and which counts."""
+
+    def __init__(self, *texts):
+        self.texts = texts
+        self.asked = 0
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict:
+        self.asked += 1
+        return {"replies": [ChatMessage.from_assistant(text) for text in self.texts]}
+
+    def to_dict(self):
+        return default_to_dict(self)
 
 
 def built(station, *turns, ranking=RANKING):
@@ -291,9 +311,68 @@ def test_kept_replies_serve_later_runs(openai_server):
     assert len(server.requests) == 2
 
 
-def test_it_says_who_checks():
-    station = builder("http://127.0.0.1:9/v1")
-    assert station.identity() == {"support": load_support("lexical").identity}
+def test_no_reply_at_all_is_an_empty_one_and_is_not_kept():
+    silent, talking = Scripted(), Scripted(GOOD)
+    for _ in range(2):
+        (answer,) = built(Generative(silent, keep=True), turn())
+        assert (answer.kind, answer.reason) == ("none", "the language model's reply is empty")
+        assert answer.notes == ("generative: empty",)
+    assert silent.asked == 2
+    # The same component as far as its parameters say: nothing is known of it.
+    assert built(Generative(talking, keep=True), turn())[0].kind == "answer" and talking.asked == 1
+    assert built(Generative(silent, keep=True), turn())[0].kind == "answer" and silent.asked == 2
+
+
+def test_an_empty_reply_that_an_earlier_version_kept_is_asked_again():
+    station, talking = Generative(Scripted(), keep=True), Scripted(GOOD)
+    for key in ("", station._request(turn(), Rewrite("Who wrote Faust?", ()), RANKING, None).key):
+        station._replies.put(key, "")
+    assert built(Generative(talking, keep=True), turn())[0].kind == "answer"
+
+
+@pytest.mark.parametrize("support", ["lexical", "support"])
+def test_it_says_who_checks_and_who_finds_the_quotes(support, tmp_path):
+    identity = builder("http://127.0.0.1:9/v1", support=support).identity()
+    assert identity == {"support": load_support(support).identity, "quotes": IDENTITY}
+    # So neither of them measures a run of it.
+    (tmp_path / "run.meta.json").write_text(json.dumps({"fingerprint": {"models": {"builder": dict(identity)}}}))
+    for name in {"lexical", support}:
+        with pytest.raises(InputError, match=f"--support {name}: this run was built with it"):
+            measuring(name, tmp_path)
+
+
+def test_a_server_that_the_environment_names_is_part_of_the_identity(monkeypatch):
+    def server(url):
+        return builder(url).identity().get("server")
+
+    assert server(None) is None
+    found = {}
+    for name in ("http://a:1/v1", "http://b:1/v1", "http://user:s3cret@a:1/v1/?key=s3cret"):
+        monkeypatch.setenv("OPENAI_BASE_URL", name)
+        found[name] = server(None)
+        # The pipeline's own is part of the pipeline, and the environment's counts for nothing.
+        assert server("http://c:1/v1") is None
+    one, two, with_login = found.values()
+    assert one == with_login != two and all(re.fullmatch(r"sha256:\w{64}", digest) for digest in found.values())
+
+
+FRENCH = Ranking((Hit("f", 1.0, Passage("f", "Goethe était un poète. Goethe a écrit Faust à Weimar.")),))
+
+
+def test_a_language_without_an_analysis_goes_by_words():
+    chat = Scripted("Goethe a écrit Faust à Weimar [1]. Il a vendu des montres à Napoléon [1].")
+    (answer,) = built(Generative(chat), turn("Qui a écrit Faust ?", language="fr"), ranking=FRENCH)
+    assert (answer.text, answer.sentences[0].citations) == ("Goethe a écrit Faust à Weimar.", (Citation("f", 23, 53),))
+    assert answer.notes == ("generative: unsupported sentence",)
+
+
+def test_a_scorer_that_needs_an_analysis_is_refused_before_anything_is_asked():
+    chat = Scripted("Goethe a écrit Faust [1].")
+    station = Generative(chat, support="support")
+    with pytest.raises(RunError, match=r"builder\.support: support cannot check .*'fr' is not known here.* lexical"):
+        built(station, turn(), turn(language="fr"), ranking=FRENCH)
+    assert chat.asked == 0
+    assert built(station, turn(" ", language="fr"))[0].reason == "there is no question"
 
 
 def test_a_scorer_that_is_not_there_is_said_before_the_work():
@@ -324,7 +403,7 @@ def test_the_shipped_pipeline(openai_server, monkeypatch):
     assert answer.text == "Goethe wrote Faust in Weimar."
     assert server.keys == [f"Bearer {KEY}"]
     assert KEY not in json.dumps(pipeline.document.model_dump(mode="json"))
-    assert pipeline.models["builder"] == {"support": load_support("lexical").identity}
+    assert pipeline.models["builder"] == {"support": load_support("lexical").identity, "quotes": IDENTITY}
 
 
 def test_notes_are_counted_in_a_runs_summary():

@@ -89,7 +89,8 @@ def test_another_number_is_no_support():
     [
         "http://evil.example/x", "https://evil.example", "www.evil.example", "evil.example/pay", "EVIL.EXAMPLE",
         "mailto:me@evil.example", "me@evil.example", "javascript:alert(1)", "data:text/html;base64,AAAA",
-        "https://schiller.example/lives",
+        "https://schiller.example/lives", "evil.shop", "evil.fr", "//evil.site", "\u0435vil.com", "evil\uff0ecom",
+        "chiller.example", "b\u00fccher.de", "192.168.0.1/x",
     ],
 )  # fmt: skip
 def test_an_address_that_no_passage_has_is_never_said(address, unsupported):
@@ -100,6 +101,13 @@ def test_an_address_that_no_passage_has_is_never_said(address, unsupported):
 def test_an_address_of_a_passage_may_be_said():
     found = checked(("Schiller met Goethe in Jena: https://schiller.example/life.", (2,)), unsupported="mark")
     assert len(found.sentences) == 1 and found.notes != ("foreign address",)
+
+
+def test_a_host_of_a_passage_is_no_part_of_anothers_name():
+    passages = (Passage("p", "Goethe wrote Faust, see notevil.com."),)
+    said = [(f"Goethe wrote Faust, see {host}.", (1,)) for host in ("evil.com", "notevil.com")]
+    found = checked(*said, passages=passages)
+    assert ([one.text for one in found.sentences], found.notes) == ([said[1][0]], ("foreign address",))
 
 
 @pytest.mark.parametrize("unsupported", ["drop", "mark"])
