@@ -58,10 +58,6 @@ class JWHR(Task):
         return truth.read(path)
 
     def write(self, responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
-        """As every task does.
-
-        :raises KeyError: for a response to an entry that this task has not read: its question is not known.
-        """
         return run.write(responses, self._questions, directory, stages)
 
     def read_run(self, path: Path) -> Run:

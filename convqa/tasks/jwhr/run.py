@@ -44,14 +44,15 @@ def write(
 ) -> Path:
     """Stream the responses into DIRECTORY/run.jsonl, one entry a line; returns its path.
 
-    :param questions: of the input, by id.
+    :param questions: of the input, by id; where one is not known, its rewrite takes its place.
     :param stages: without answers, none has one.
     :raises StorageFull: if it cannot be written; no partial file is left.
     """
     path = directory / FILE
     with whole_file(path) as stream:
         for response in responses:
-            question = questions[response.id.conversation]
+            rewritten = response.rewrite.text if response.rewrite else ""
+            question = questions.get(response.id.conversation, rewritten)
             stream.write(to_json_bytes(record(response, question, "answers" in stages)) + b"\n")
     return path
 
