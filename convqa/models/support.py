@@ -15,8 +15,8 @@ from convqa.models.folder import MANIFEST, SUPPORT, ModelFolder
 from convqa.models.once import once
 from convqa.models.options import Options, choose
 from convqa.models.source import find_model
-from convqa.models.support_features import FEATURES, Pair, features
-from convqa.text.support import IDENTITY, lexical_support
+from convqa.models.support_features import FEATURES, SHARE, Pair, features
+from convqa.text.support import CAP, IDENTITY, lexical_support
 from convqa.validation import read_as
 
 KIND = SUPPORT
@@ -97,13 +97,19 @@ def load_support(name: str = KIND, options: Options = Options()) -> Support:  # 
 
 
 def head(encoder: TextEncoder, settings: Settings) -> Scores:
-    """The scores that weights make of the features."""
+    """The scores that weights make of the features (:func:`judged`)."""
     weights = np.array([settings.weights[feature] for feature in FEATURES])
 
     def scores(pairs: Sequence[Pair], language: str) -> Sequence[float]:
-        return [float(one) for one in probabilities(features(encoder, pairs, language), weights, settings.offset)]
+        return [float(one) for one in judged(features(encoder, pairs, language), weights, settings.offset)]
 
     return scores
+
+
+def judged(rows: NDArray[np.float64], weights: NDArray[np.float64], offset: float) -> NDArray[np.float64]:
+    """The probabilities; at most ``CAP`` where the evidence has no word of the sentence, whatever else is alike."""
+    made = probabilities(rows, weights, offset)
+    return np.where(rows[:, FEATURES.index(SHARE)] > 0, made, np.minimum(made, CAP))
 
 
 def probabilities(rows: NDArray[np.float64], weights: NDArray[np.float64], offset: float) -> NDArray[np.float64]:

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from convqa.models.encoder import TextEncoder
 from convqa.text.sentences import sentences
-from convqa.text.support import content, overlap
+from convqa.text.support import overlap
 
-FEATURES = (
-    "share", "pairs", "numbers", "near numbers", "names", "near names", "opposed", "cosine", "nearest", "length"
-)  # fmt: skip
+SHARE = "share"
+FEATURES = (SHARE, "pairs", "numbers", "near numbers", "names", "near names", "opposed", "cosine", "nearest")
 """Those of :class:`convqa.text.support.Overlap`; ``near``: in the two neighbouring sentences of the evidence that have
 most of the sentence. ``cosine``: of the sentence and the evidence, ``nearest``: and the nearest sentence of it.
-``length``: 1 / content words."""
+None says how long the sentence is: what trains has hardly a short one that is not supported."""
 
 _LONGEST = 1000
 """Characters of evidence that become one vector; of several the nearest counts."""
@@ -37,8 +36,8 @@ def features(encoder: TextEncoder, pairs: Sequence[Pair], language: str = "en") 
     # Like lengths follow each other, as models on torch want them.
     wanted.sort(key=len)
     vectors = dict(zip(wanted, encoder.encode(wanted), strict=True))
-    rows = [_words(text, said, evidence[text], language) + _cosines(said, evidence[text], texts[text], vectors) +
-            [1 / max(1, len(content(said, language)))] for text, said in pairs]  # fmt: skip
+    rows = [_words(text, said, evidence[text], language) + _cosines(said, evidence[text], texts[text], vectors)
+            for text, said in pairs]  # fmt: skip
     return np.array(rows, dtype=np.float64).reshape(len(pairs), len(FEATURES))
 
 

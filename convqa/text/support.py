@@ -34,10 +34,23 @@ _CAPITALISED = re.compile(r"[^\W\d_]\S*")
 _NUMBER = re.compile(r"\d[\d.]*")
 _MARK = re.compile(r"\[[^\[\]\s]{0,8}\s?\d{1,3}\]")
 """What refers to a note or a source: [3], [注釈 1]."""
+_UNITS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+_EINER = {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9}
+_ZEHNER = {"zwanzig": 20, "dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60, "siebzig": 70, "achtzig": 80,
+           "neunzig": 90}  # fmt: skip
 _NUMERALS = {
-    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
-    "ten": "10", "eleven": "11", "twelve": "12",
+    "en": {"zero": 0, **_UNITS, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
+           "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, **_TENS},
+    "de": {"null": 0, **_EINER, "zehn": 10, "elf": 11, "zwölf": 12, "dreizehn": 13, "vierzehn": 14, "fünfzehn": 15,
+           "sechzehn": 16, "siebzehn": 17, "achtzehn": 18, "neunzehn": 19, **_ZEHNER,
+           **{f"{unit}und{ten}": value + tens for ten, tens in _ZEHNER.items()
+              for unit, value in (("ein", 1), *_EINER.items())}},
 }  # fmt: skip
+_ONE = {"en": "one", "de": "eins"}
+"""The same as 1, yet no number that must be there: "one of the best"."""
+_TWO_WORDS = re.compile(rf"\b({'|'.join(_TENS)})[-\u2010 ](one|{'|'.join(_UNITS)})\b", re.IGNORECASE | re.ASCII)
+"""Twenty-five: one number of two words."""
 # Japanese has none here: its negations follow what they negate.
 _NEGATIONS = {
     "en": {"no", "not", "never", "none", "nor", "neither", "nobody", "nothing", "without", "cannot", "hardly"},
@@ -65,7 +78,8 @@ _NOTHING = Overlap(0.0, 0.0, 0.0, 0.0, opposed=False)
 
 
 class Word(NamedTuple):
-    """``token``: the stem, of a number its digits; ``name``: written with a capital letter inside a sentence."""
+    """``token``: the stem, of a number its digits; ``number``: in digits or in words, but for "one"; ``name``: written
+    with a capital letter inside a sentence."""
 
     token: str
     negated: bool
@@ -147,16 +161,19 @@ def _text(text: str, language: str) -> _Text:
 
 
 def _words(text: str, language: str) -> Iterator[Word]:
-    """The words of a text. A negation is taken to be one of the next content word of its clause."""
+    """The words of a text. A negation is taken to be one of the next content word of its clause but "one"."""
     analysis = analyzer(language)
     negations = _NEGATIONS.get(language, set())
     text = _MARK.sub(" ", unicodedata.normalize("NFKC", text))
+    if language == "en":
+        text = _TWO_WORDS.sub(lambda found: str(_TENS[found[1].lower()] + _UNITS.get(found[2].lower(), 1)), text)
     names = {word for piece in _names(text) for word in analysis.words(piece)}
     for clause in _CLAUSE.split(text):
         negated = False
         for word in analysis.words(clause):
-            digits = _NUMBER.match(word.replace(",", ""))
-            token = digits[0] if digits else analysis.stem(word)
+            number = _number(word, language)
+            one = word == _ONE.get(language)
+            token = "1" if one else number or analysis.stem(word)
             content = word not in analysis.long_stopwords
             if word in negations or word.endswith(_CONTRACTED):
                 yield Word(token, False, idf(word, language), False, False, False)
@@ -164,8 +181,20 @@ def _words(text: str, language: str) -> Iterator[Word]:
                 continue
             name = word in names
             weight = idf(word, language) * (NAME_WEIGHT if name else 1.0)
-            yield Word(_NUMERALS.get(token, token), negated and content, weight, digits is not None, name, content)
-            negated = negated and not content
+            # "No one came" says what nobody did, and nothing of a number.
+            takes = content and not one
+            yield Word(token, negated and takes, weight, number is not None, name, content)
+            negated = negated and not takes
+
+
+def _number(word: str, language: str) -> str | None:
+    """The digits of a lower-case word that is a number."""
+    digits = _NUMBER.match(word.replace(",", ""))
+    if digits:
+        return digits[0]
+    # Before stemming: the stem of twelve is twelv.
+    value = _NUMERALS.get(language, {}).get(word)
+    return None if value is None else str(value)
 
 
 def _names(text: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from convqa.metrics.answerability import auc
 from convqa.models.encoder import TextEncoder, load_encoder
 from convqa.models.folder import CARD, licence_of, write_folder
 from convqa.models.source import find_model
-from convqa.models.support import KIND, Settings, probabilities
+from convqa.models.support import KIND, Settings, judged, probabilities
 from convqa.models.support_features import FEATURES, features
 from convqa.training.card import card, name_of
 from convqa.training.claims import SUPPORTED, Claim, split
@@ -65,10 +65,10 @@ def validate(work: Work) -> Scores:
     for chosen in _folds(work.claims):
         rest = [claim for claim, left_out in zip(work.claims, chosen, strict=True) if not left_out]
         weights, offset = logistic(work.rows[~chosen], _sides(rest), _shares(rest), work.settings.penalty)
-        held[chosen] = probabilities(work.rows[chosen], weights, offset)
+        held[chosen] = judged(work.rows[chosen], weights, offset)
     scores = {"validation": score(work.claims, held.tolist())}
     for name, claims in work.reported.items():
-        found = probabilities(features(work.encoder, _pairs(claims)), work.weights, work.offset)
+        found = judged(features(work.encoder, _pairs(claims)), work.weights, work.offset)
         scores[f"{name} report"] = score(claims, found.tolist())
     return scores
 
@@ -82,7 +82,7 @@ def export(work: Work, scores: Scores, target: Path) -> None:
         encoder=work.settings.base, checksum=work.encoder.checksum, weights=weights, offset=round(work.offset, 6)
     )
     about = {
-        "kind": KIND, "name": target.name, "max_tokens": work.encoder.max_tokens, "licence": licence,
+        "kind": KIND, "name": KIND, "max_tokens": work.encoder.max_tokens, "licence": licence,
         "base": name_of(work.settings.base), "settings": made.model_dump(mode="json"),
     }  # fmt: skip
     text = card("A support check", work.settings, summary(scores), _USE, licence)

@@ -13,7 +13,7 @@ from convqa.models.check import check
 from convqa.models.source import SHIPPED
 from convqa.models.support import Support
 from convqa.models.support_features import FEATURES, features
-from convqa.text.support import lexical_support
+from convqa.text.support import CAP, lexical_support
 
 FAUST = "Faust is a play. Goethe wrote it in 1808, in Weimar. It was not finished until 1831."
 PAIRS = [
@@ -64,6 +64,34 @@ def test_near_is_what_two_neighbouring_sentences_have():
     assert (found["numbers"], found["near numbers"]) == (1, 0)
 
 
+TOWER = (
+    "Eiffel Tower\nThe Eiffel Tower is a tower of wrought iron in Paris, France. It is named after the engineer "
+    "Gustave Eiffel, whose company designed and built it from 1887 to 1889. It is 330 metres tall and open to visitors."
+)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "sentence", "supported"),
+    [
+        (TOWER, "He died.", False),
+        (TOWER, "Yes.", False),
+        (TOWER, "It was demolished.", False),
+        (TOWER, "It was demolished in Paris.", False),
+        (TOWER, "The tower burned.", False),
+        (TOWER, "It is 124 metres tall.", False),
+        (TOWER, "It is not tall.", False),
+        ("Dogs bark.", "Cats sleep a lot.", False),
+        (TOWER, "It is tall.", True),
+        (TOWER, "It is in Paris.", True),
+        (TOWER, "It is 330 metres tall.", True),
+        (TOWER, "It is named after Gustave Eiffel.", True),
+        ("Dogs bark. Cats sleep a lot.", "Cats sleep.", True),
+    ],
+)
+def test_a_short_sentence_is_no_better_for_it(evidence, sentence, supported):
+    assert (load_support().score([(evidence, sentence)])[0] >= 0.5) == supported
+
+
 def test_long_evidence_is_read_to_its_end():
     evidence = "The river is long and boats go up and down. " * 100 + FAUST
     assert load_support().score([(evidence, PAIRS[0][1])])[0] > 0.5
@@ -82,8 +110,14 @@ def change(folder, **settings):
 
 def test_another_head_is_loaded_by_its_folder(copied):
     change(copied, offset=100.0)
-    assert load_support(str(copied)).score(PAIRS[:3]) == [1, 1, 1]
+    assert load_support(str(copied)).score(PAIRS[:2]) == [1, 1]
     assert load_support(str(copied)).identity != load_support().identity
+
+
+@pytest.mark.parametrize("sentence", ["He died.", "Yes.", "Boats go up the river.", "Schiller?", "It isn't a play."])
+def test_without_a_word_of_the_evidence_no_weights_let_a_sentence_pass(copied, sentence):
+    change(copied, offset=100.0)
+    assert load_support(str(copied)).score([(FAUST, sentence)]) == [CAP]
 
 
 @pytest.mark.parametrize(

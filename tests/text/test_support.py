@@ -12,8 +12,8 @@ from convqa.text.support import CAP, content, lexical_support, overlap
 FAUST = "Faust\nGoethe wrote Faust in 1808. He didn't finish the second part until 1,831, in Weimar."
 
 WORDS = [
-    "Goethe", "wrote", "Faust", "not", "never", "in", "1808", "1,831", "two", "the", "part.", "Weimar,", "isn't", "he",
-    "東京", "über", "no!", "[3]",
+    "Goethe", "wrote", "Faust", "not", "never", "in", "1808", "1,831", "two", "twelve", "Twenty-one", "one", "12",
+    "the", "part.", "Weimar,", "isn't", "he", "東京", "über", "no!", "[3]",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 
@@ -56,6 +56,11 @@ def test_a_number_that_lacks_and_a_negation_too_many_cap_the_score(sentence, sup
     [
         ("He had 1,000 men.", "He had 1000 men."),
         ("He had three sons.", "He had 3 sons."),
+        ("Twelve people died in Rome.", "12 people died in Rome."),
+        ("It has one door.", "It has 1 door."),
+        ("Nineteen of them were there, or twenty.", "Of 19 or 20 they were there."),
+        ("It has twenty-five doors.", "It has 25 doors."),
+        ("Forty\u2011One doors, thirty two windows.", "41 doors, 32 windows."),
         ("In the 1990s it grew.", "It grew in the 1990's."),
         ("On 27 June it rained.", "It rained on the 27th of June."),
         ("人口は１２３人です。", "人口は123人です。"),
@@ -63,6 +68,47 @@ def test_a_number_that_lacks_and_a_negation_too_many_cap_the_score(sentence, sup
 )
 def test_a_number_is_the_same_in_other_forms(evidence, sentence):
     assert overlap(evidence, sentence).numbers == 1 and overlap(sentence, evidence).numbers == 1
+
+
+@pytest.mark.parametrize(
+    ("evidence", "sentence", "language"),
+    [
+        ("He elected five new members in Berlin.", "He elected seven new members in Berlin.", "en"),
+        ("It has 25 doors to the garden.", "It has twenty-six doors to the garden.", "en"),
+        ("It has twenty doors to the garden.", "It has twenty-two doors to the garden.", "en"),
+        ("Er wählte fünf neue Mitglieder in Berlin.", "Er wählte sieben neue Mitglieder in Berlin.", "de"),
+    ],
+)
+def test_a_number_in_words_that_lacks_caps_the_score(evidence, sentence, language):
+    assert overlap(evidence, sentence, language).numbers == 0
+    assert lexical_support(evidence, sentence, language) <= CAP
+
+
+@pytest.mark.parametrize(
+    ("words", "digits"),
+    [("zwölf", "12"), ("siebzehn", "17"), ("dreißig", "30"), ("einundzwanzig", "21"), ("fünfundachtzig", "85")],
+)
+def test_german_numbers_in_words(words, digits):
+    said = [f"Es hat {number} Türen zum Garten." for number in (words, digits)]
+    assert overlap(said[0], said[1], "de").numbers == overlap(said[1], said[0], "de").numbers == 1
+    assert lexical_support(said[0], said[1], "de") == 1
+
+
+def test_one_is_no_number_that_must_be_there():
+    assert lexical_support("He saw the best towns of Italy.", "He saw one of the best towns of Italy.") > 0.5
+    assert lexical_support("It has one door.", "It has 1 door.") == lexical_support("Eins kam.", "1 kam.", "de") == 1
+    assert lexical_support("It has 1 door to the garden.", "It has one door to the garden.") == 1
+    assert not any(word.number for word in content("No one saw one of them."))
+
+
+def test_no_one_is_nobody():
+    assert lexical_support("No one came to the old house.", "One man came to the old house.") <= CAP
+    assert lexical_support("Nobody came to the old house.", "No one came to the old house.") > 0.5
+    assert not overlap("No one came to the old house.", "This is one of the old houses.").opposed
+
+
+def test_a_letter_like_another_makes_no_number():
+    assert not any(word.number for word in content("S\u0131xty-one towns."))
 
 
 def test_rare_words_and_names_weigh_more():

@@ -150,8 +150,8 @@ def test_the_recipe_makes_a_head_that_is_loaded(data, tmp_path):
     card = (model / "README.md").read_text()
     assert "convqa train support" in card and "INSCIT" in card and "clapnq report: sentences 12" in card
     manifest = json.loads((model / "convqa.json").read_text())
-    assert (manifest["kind"], manifest["base"], manifest["licence"], manifest["files"]) == (
-        "support", "encoder", "Apache-2.0", {},
+    assert (manifest["kind"], manifest["name"], manifest["base"], manifest["licence"], manifest["files"]) == (
+        "support", "support", "encoder", "Apache-2.0", {},
     )  # fmt: skip
     again, same = train(load("support"), Bench(tmp_path / "again", data))
     assert same == scores and (again / "convqa.json").read_bytes() == (model / "convqa.json").read_bytes()
