@@ -83,8 +83,6 @@ def _check(response: Response, citation: Citation, ranked: Container[str], passa
     elif citation.end is not None and (passage is None or citation.end > len(passage.text)):
         length = "no text here" if passage is None else f"{len(passage.text)} characters"
         problem = f"quotes [{citation.start}, {citation.end}) of {citation.passage_id!r}, which has {length}"
-    elif passage is not None and not passage.text[citation.start : citation.end].strip():
-        problem = f"quotes [{citation.start}, {citation.end}) of {citation.passage_id!r}, where only white space is"
     else:
         return
     raise InputError(f"turn {response.id} {problem}: what cannot be opened is not exported. Answer this turn again.")

@@ -101,6 +101,9 @@ def test_half_a_wave_is_not_exported(call, run_folder, tmp_path):
     shutil.copytree(run_folder, folder)
     journal = folder / "responses.jsonl"
     journal.write_bytes(journal.read_bytes()[:-20])
+    code, out, err = call("export", folder, "--as", "trec-rag")
+    assert (code, out) == (2, "") and "turns that the run answered. Run again" in err
+    (folder / "run.meta.json").unlink()
     code, out, _ = call("export", folder, "--as", "trec-rag")
     assert code == 0
     assert 0 < len(out.splitlines()) < len(rows(run_folder))

@@ -173,7 +173,6 @@ def test_what_cannot_be_opened_is_not_exported():
         ((), "cites 'a', which is not in its ranking"),
         ((Hit("a", 1.0),), r"quotes \[0, 5\) of 'a', which has no text here"),
         ((Hit("a", 1.0, Passage("a", "four")),), r"quotes \[0, 5\) of 'a', which has 4 characters"),
-        ((Hit("a", 1.0, Passage("a", " \r\n\t\u3000four")),), r"quotes \[0, 5\) of 'a', where only white space is"),
     ]:
         with pytest.raises(InputError, match=f"turn 1_1 {problem}"):
             CitedAnswer.of(Response(TurnId(1, 1), ranking=Ranking(hits), answer=answer))
