@@ -21,9 +21,11 @@ from convqa.metrics.sentence_sources import sentence_sources
 from convqa.tasks import scores
 from convqa.tasks.jwhr.cited import CitedAnswer, cited_answer
 from convqa.tasks.jwhr.run import Run
-from convqa.tasks.jwhr.supported import alce_measures, supported
+from convqa.tasks.jwhr.schema import LANGUAGE
+from convqa.tasks.jwhr.sentences import cited_sentences
 from convqa.tasks.jwhr.truth import Gold
 from convqa.tasks.scores import Measure, Scores, Supports
+from convqa.tasks.supported import alce_measures, supported
 
 OFFICIAL_FILE = "evaluation.json"
 
@@ -84,7 +86,7 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
         said = None if entry is None or lacking else cited_answer(entry)
         row = _row(turn.answer, said, lacking)
         if entry is not None and said is not None and options.support is not None:
-            row |= supported(entry, options.support)
+            row |= supported(cited_sentences(entry), options.support, LANGUAGE)
         rows.append((turn.id, row))
     further = () if options.support is None else alce_measures(options.support)
     return list(_columns((*MEASURES, *further), rows))

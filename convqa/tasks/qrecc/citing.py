@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from convqa.metrics import alce
 from convqa.metrics.citations import quote_scores, set_scores, validity
 from convqa.metrics.squad import f1
 from convqa.tasks.qrecc.columns import Rows, collapsed, columns
 from convqa.tasks.qrecc.run import Quote, Run
 from convqa.tasks.qrecc.sentences import cited_sentences
 from convqa.tasks.qrecc.truth import Gold, GoldTurn
-from convqa.tasks.scores import SUPPORTED, Measure, Scores, Supports
+from convqa.tasks.scores import Measure, Scores, Supports
+from convqa.tasks.supported import alce_measures, supported
 
 EVIDENCE = (
     Measure("Cited-F1"),
@@ -32,7 +32,7 @@ def citing(gold: Gold, run: Run, support: Supports | None) -> list[Scores]:
     if support is None:
         return found
     rows = _supported(gold, run, support) if _has_sentences(run) else "the run has no Model_citations"
-    return [*found, *columns(_alce(support), rows or "the run answers nothing")]
+    return [*found, *columns(alce_measures(support), rows or "the run answers nothing")]
 
 
 def _cited(gold: Gold, run: Run) -> list[Scores]:
@@ -86,11 +86,6 @@ def _valid(gold: Gold, run: Run) -> Rows:
     return rows
 
 
-def _alce(support: Supports) -> tuple[Measure, Measure]:
-    recall, precision = f"ALCE-R({support.name})", f"ALCE-P({support.name})"
-    return Measure(recall), Measure(precision, beside=recall, label="precision")
-
-
 def _has_sentences(run: Run) -> bool:
     return bool(run.citations) and all(
         quote.sentence is not None for found in run.citations.values() for quote in found
@@ -99,15 +94,9 @@ def _has_sentences(run: Run) -> bool:
 
 def _supported(gold: Gold, run: Run, support: Supports) -> Rows:
     """ALCE over the turns that are answered: the quotes are the evidence, whatever else their passages say."""
-
-    def entails(premise: str, claim: str) -> bool:
-        return support.score([(premise, claim)])[0] >= SUPPORTED
-
-    recall, precision = (measure.name for measure in _alce(support))
     rows = []
     for turn in collapsed(gold.turns):
         sentences = cited_sentences(run.answers.get(str(turn.id), ""), _quotes(run, turn))
-        scores = alce.of_sentences(sentences, entails)
-        if scores is not None:
-            rows.append((turn.id, {recall: scores.recall, precision: scores.precision}))
+        if scores := supported(sentences, support):
+            rows.append((turn.id, scores))
     return rows

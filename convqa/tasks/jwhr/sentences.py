@@ -1,28 +1,10 @@
-"""Whether what a run cites supports what it says: ALCE's measures, by a scorer of support."""
+"""The sentences of an entry's answer, each with the texts that it cites."""
 
 from __future__ import annotations
 
 from convqa.metrics import alce
 from convqa.metrics.alce import CitedSentence
-from convqa.tasks.jwhr.schema import LANGUAGE, Entry, Page
-from convqa.tasks.scores import SUPPORTED, Measure, Supports
-
-
-def alce_measures(support: Supports) -> tuple[Measure, Measure]:
-    """Citation recall, and precision beside it."""
-    recall = f"ALCE-R({support.name})"
-    return Measure(recall), Measure(f"ALCE-P({support.name})", beside=recall, label="precision")
-
-
-def supported(entry: Entry, support: Supports) -> dict[str, float]:
-    """The scores of an entry's answer by measure; none without an answer."""
-
-    def entails(premise: str, claim: str) -> bool:
-        return support.score([(premise, claim)], LANGUAGE)[0] >= SUPPORTED
-
-    scores = alce.of_sentences(cited_sentences(entry), entails)
-    names = (measure.name for measure in alce_measures(support))
-    return {} if scores is None else dict(zip(names, scores, strict=True))
+from convqa.tasks.jwhr.schema import Entry, Page
 
 
 def cited_sentences(entry: Entry) -> list[CitedSentence]:
