@@ -30,6 +30,9 @@ from convqa.domain import (
     Turn,
     TurnId,
     Turns,
+    is_question,
+    open_question,
+    replies,
 )
 
 texts = st.text(max_size=20)
@@ -37,7 +40,10 @@ finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
 ids = st.builds(TurnId, st.integers() | texts, st.integers())
 passages = st.builds(Passage, texts, texts, texts, texts, st.dictionaries(texts, texts | st.integers() | st.booleans()))
 exchanges = st.builds(Exchange, texts, texts, st.none() | texts, st.sampled_from(["answered", "asked", "failed"]))
-turns = st.builds(Turn, ids, texts, st.tuples(exchanges), st.none() | st.tuples(passages), texts)
+filters = st.dictionaries(texts, st.tuples(texts | st.integers() | st.booleans()), max_size=2)
+turns = st.builds(
+    Turn, ids, texts, st.tuples(exchanges), st.none() | st.tuples(passages), texts, st.just("en"), filters
+)
 queries = st.builds(Query, texts, st.tuples(st.tuples(texts, finite)), finite)
 rewrites = st.builds(Rewrite, texts, st.tuples(queries), st.just(()) | st.tuples(texts))
 rankings = st.lists(st.builds(Hit, texts, finite, st.none() | passages), max_size=4).map(Ranking.of)
@@ -93,3 +99,67 @@ def test_citations_have_both_offsets_or_neither():
 
 def test_the_module_imports_nothing_from_outside():
     assert {name for name in vars(domain) if name in {"numpy", "pydantic", "haystack"}} == set()
+
+
+def test_a_turn_without_a_filter_is_written_as_before():
+    assert "filter" not in Turn(TurnId(1, 1), "q").to_json()
+    written = Turn(TurnId(1, 1), "q", filter={"set": ("a", 1)}).to_json()
+    assert written["filter"] == {"set": ["a", 1]}
+    assert hash(Turn.from_json(written)) == hash(Turn(TurnId(1, 1), "q"))
+
+
+ASKED = (Exchange("Can I apply?", "Are you over 60?", status="asked"), Exchange("Yes", "Here?", status="asked"))
+
+
+@pytest.mark.parametrize(
+    ("history", "said", "opened", "replied"),
+    [
+        (ASKED, "No", "Can I apply?", (("Are you over 60?", "Yes"), ("Here?", "No"))),
+        (ASKED, "What?", "Can I apply?", (("Are you over 60?", "Yes"), ("Here?", "What?"))),
+        (ASKED, "How much is it?", "How much is it?", ()),
+        (ASKED, "do they pay my rent", "do they pay my rent", ()),
+        # The reply to the first follow-up was a new question, which is the open one now.
+        (
+            (ASKED[0], Exchange("And my son?", "Is he 12?", status="asked")),
+            "Yes",
+            "And my son?",
+            (("Is he 12?", "Yes"),),
+        ),
+        # What was first said need be no question.
+        (
+            (Exchange("I want to apply", "Are you 60?", status="asked"),),
+            "Yes",
+            "I want to apply",
+            (("Are you 60?", "Yes"),),
+        ),
+        ((*ASKED, Exchange("Yes", "You can.")), "Yes", "Yes", ()),
+        ((), "Yes", "Yes", ()),
+    ],
+)
+def test_a_reply_goes_on_with_the_open_question_and_a_question_begins_anew(history, said, opened, replied):
+    turn = Turn(TurnId(1, 3), said, history)
+    assert open_question(turn) == opened
+    assert replies(turn) == replied
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Does this count?", 'He asked "why?"', "What about my wife", "isn't my son covered", "Where do I send it",
+        "who\u2019s eligible", "should I", "have you a form", "Czy mogę?", "Why not?!", "how much money",
+    ],
+)  # fmt: skip
+def test_questions_are_known_by_their_mark_or_their_beginning(text):
+    assert is_question(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "?", "Yes", "No.", "Yes?", "Why?", "Sorry?", "I am", "It does", "I don't know", "Not yet", "When I retired",
+        "where I live", "What I earn is little", "Did it myself", "Has a job", "May 2019", "Can't say", "Do not know",
+        "Tak, mam", "Island", "Willing",
+    ],
+)  # fmt: skip
+def test_replies_are_no_questions(text):
+    assert not is_question(text)

@@ -22,6 +22,8 @@ from convqa.errors import InputError
 from convqa.stores.address import Address
 
 Stopwords = Literal["default", "long"]
+Filter = Mapping[str, tuple[MetaValue, ...]]
+"""A meta field equals one of the values; all fields must match. An empty one lets every passage through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class SearchParams:
     """How to score. ``None`` = the store's own setting. What a store cannot honour is an ``InputError``.
 
     ``title_weight`` None: title and text are one token sequence; a number w >= 0: BM25(text) + w BM25(title), each
-    with its own df and lengths. ``filter``: a meta field equals one of the values; all fields must match.
+    with its own df and lengths. ``filter``: which passages are ranked; it changes no score.
     """
 
     k1: float | None = None
@@ -46,7 +48,7 @@ class SearchParams:
     title_weight: float | None = None
     stopwords: Stopwords = "default"
     prf: Prf | None = None
-    filter: Mapping[str, tuple[MetaValue, ...]] | None = field(default=None, hash=False)
+    filter: Filter | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +170,16 @@ class Store(Protocol):
         ...
 
     def search_vectors(
-        self, matrix: NDArray[np.floating[Any]], k: int, encoder: Encoder, texts: int = 20
+        self,
+        matrix: NDArray[np.floating[Any]],
+        k: int,
+        encoder: Encoder,
+        texts: int = 20,
+        filter: Filter | None = None,
     ) -> list[Ranking]:
         """Rank the best ``k`` passages by inner product for each row; shape (queries, dimension).
 
+        :param filter: as in :class:`SearchParams`: only these passages are ranked.
         :raises InputError: if the store has no vectors, or those of another encoder.
         """
         ...

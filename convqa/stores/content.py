@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import blake2b
 
 import orjson
@@ -37,6 +38,17 @@ def meta_term(name: str, value: MetaValue) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return blake2b(repr((name, value)).encode(), digest_size=8).hexdigest()
+
+
+def meta_terms(filter: Mapping[str, tuple[MetaValue, ...]]) -> tuple[tuple[str, ...], ...]:
+    """What a filter asks for: of each group one of the terms. The same for filters that mean the same.
+
+    >>> meta_terms({"year": (2001, 2002), "old": (True,)}) == meta_terms({"old": (True,), "year": (2002, 2001.0)})
+    True
+    >>> meta_terms({"old": (True,)}) == meta_terms({"old": (1,)})
+    False
+    """
+    return tuple(sorted(tuple(sorted({meta_term(name, value) for value in filter[name]})) for name in filter))
 
 
 def checksum(total: int) -> str:

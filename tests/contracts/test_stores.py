@@ -436,10 +436,10 @@ def semantic(url):
     opened.close()
 
 
-def near(store, *queries, k=10, texts=20):
+def near(store, *queries, k=10, texts=20, accepted=None):
     return [
         [(hit.id, pytest.approx(hit.score, rel=1e-5, abs=1e-6)) for hit in ranking.hits]
-        for ranking in store.search_vectors(matrix(*queries), k, ENCODER, texts)
+        for ranking in store.search_vectors(matrix(*queries), k, ENCODER, texts, accepted)
     ]
 
 
@@ -461,6 +461,36 @@ def test_ties_of_vectors_at_the_cut_go_to_the_highest_id(semantic):
     assert near(semantic, Y, k=1) == [[("p4", 1.0)]]
     assert semantic.search_vectors(matrix(X), 0, ENCODER)[0].hits == ()
     assert semantic.search_vectors(np.empty((0, 4), np.float32), 5, ENCODER) == []
+
+
+@pytest.mark.parametrize(
+    ("accepted", "expected"),
+    [
+        ({"kind": ("bridge",)}, [("p4", 0.0), ("p3", 0.0)]),
+        ({"year": (2001.0, 2002)}, [("p1", 1.0), ("p2", 0.6), ("p3", 0.0)]),
+        ({"year": (2001, 2003), "kind": ("bridge", "cheese")}, [("p4", 0.0), ("p3", 0.0)]),
+        ({"old": (True,)}, [("p2", 0.6)]),
+        ({"old": (1,)}, []),
+        ({"nothing": (1,)}, []),
+        ({"kind": ()}, []),
+        ({}, [("p1", 1.0), ("p2", 0.6), ("p4", 0.0), ("p3", 0.0), (WEIRD_ID, -2.0)]),
+    ],
+)
+def test_the_nearest_of_what_a_filter_lets_through_are_found_with_their_own_scores(semantic, accepted, expected):
+    assert near(semantic, X, X, accepted=accepted) == [expected] * 2
+    assert near(semantic, X, k=1, accepted=accepted) == [expected[:1]]
+
+
+def test_filters_know_the_vectors_that_came_later_and_those_that_went(semantic, url):
+    bridges = {"kind": ("bridge",)}
+    assert len(near(semantic, Y, accepted=bridges)[0]) == 2
+    semantic.add([Passage("p9", "A bridge", meta={"kind": "bridge", "a.b": 1})])
+    semantic.add_vectors(["p9", "p3"], matrix(X, (0.0, 3.0, 0.0, 0.0)), ENCODER)
+    semantic.delete(["p4"])
+    semantic.commit()
+    for store in (semantic, open_store(url)):
+        assert near(store, Y, accepted=bridges) == [[("p3", 3.0), ("p9", 0.0)]]
+        assert near(store, Y, accepted={"a.b": (1,)}) == [[("p9", 0.0)]]
 
 
 def test_passages_are_attached_to_the_first_neighbours_only(semantic):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from haystack import component
@@ -11,9 +11,10 @@ from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever
 from convqa.components.feedback import expand
+from convqa.components.filtering import both, by_filter
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store
-from convqa.stores.base import Prf, SearchParams, Stopwords, Store
+from convqa.stores.base import Filter, Prf, SearchParams, Stopwords, Store
 from convqa.text.bm25 import K1, B
 
 
@@ -35,7 +36,7 @@ class BM25(Retriever):
     :param stopwords: ``long`` drops about 130 words from queries instead of 33 (better for questions; not comparable
         with published BM25 runs).
     :param texts: how many top hits carry their passage for the stations behind.
-    :param filter: meta field -> accepted values.
+    :param filter: meta field -> accepted values; where a turn has a filter too, both must hold.
     :param prf: RM3 feedback: mix the query, with ``weight`` (.5), with the ``terms`` (10) best words of the first
         ``passages`` (10); ``{}`` is feedback with these defaults. An Anserini index does it itself, elsewhere it is
         that of :mod:`convqa.components.feedback`.
@@ -71,15 +72,16 @@ class BM25(Retriever):
         """Open the collection; a pipeline then searches what it found there, even if it is indexed anew meanwhile."""
         if self._store is None:
             store = open_store(self.collection)
-            store.check(self._params(feedback=_feeds_back(store)))
+            store.check(self._params({}, feedback=_feeds_back(store)))
             self._store = store
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         store = self._opened()
-        if self.prf is not None and not _feeds_back(store):
-            queries = self._fed_back(store, queries, Prf(**self.prf))
-            return store.search(queries, self.top_k, self._params(feedback=False), self.texts)
-        return store.search(queries, self.top_k, self._params(), self.texts)
+
+        def search(places: list[int], accepted: Filter) -> Sequence[Ranking]:
+            return self._search(store, [queries[place] for place in places], accepted)
+
+        return by_filter(turns, search)
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         return self._opened().fetch(ids)
@@ -89,20 +91,25 @@ class BM25(Retriever):
         assert self._store is not None
         return self._store
 
-    def _fed_back(self, store: Store, queries: Sequence[Query], prf: Prf) -> list[Query]:
+    def _search(self, store: Store, queries: Sequence[Query], accepted: Filter) -> Sequence[Ranking]:
+        if self.prf is None or _feeds_back(store):
+            return store.search(queries, self.top_k, self._params(accepted), self.texts)
+        params = self._params(accepted, feedback=False)
+        return store.search(self._fed_back(store, queries, Prf(**self.prf), params), self.top_k, params, self.texts)
+
+    def _fed_back(self, store: Store, queries: Sequence[Query], prf: Prf, params: SearchParams) -> list[Query]:
         """The queries with the best words of what they find."""
-        first = store.search(queries, prf.passages, self._params(feedback=False), prf.passages)
+        first = store.search(queries, prf.passages, params, prf.passages)
         language = store.info().language
         return [
             expand(query, ranking, prf, language, self.stopwords) for query, ranking in zip(queries, first, strict=True)
         ]
 
-    def _params(self, feedback: bool = True) -> SearchParams:
-        accepted: Mapping[str, tuple[MetaValue, ...]] | None = (
-            None if self.filter is None else {name: tuple(values) for name, values in self.filter.items()}
-        )
+    def _params(self, accepted: Filter, feedback: bool = True) -> SearchParams:
+        """How the turns with a filter are searched."""
+        own = {name: tuple(values) for name, values in (self.filter or {}).items()}
         prf = Prf(**self.prf) if feedback and self.prf is not None else None
-        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, prf, accepted)
+        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, prf, both(own, accepted) or None)
 
 
 def _feeds_back(store: Store) -> bool:

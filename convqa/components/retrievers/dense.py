@@ -14,9 +14,10 @@ from typing_extensions import TypedDict
 from convqa.components.base import Retriever, WantedVectors
 from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts, unit
 from convqa.components.feedback import rocchio
+from convqa.components.filtering import by_filter
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store
-from convqa.stores.base import Store, WritableStore, refuse_encoder
+from convqa.stores.base import Filter, Store, WritableStore, refuse_encoder
 from convqa.stores.url import redact
 
 logger = logging.getLogger(__name__)
@@ -37,9 +38,8 @@ class Dense(Retriever):
     A query's vector is the mean of those of the texts that ``vectors`` names, at length 1: ``question`` (the query's
     words), ``expanded`` (these and its history terms), ``rewrite`` (the rewritten question; of a rewrite with several
     queries each stands for itself, and this is its words again), ``conversation`` (the query's words and the history,
-    for an encoder that ``convqa train encoder`` made). A query without words finds nothing. There is no
-    ``filter``: vectors are searched without the meta fields of their passages. The collection must have vectors of the
-    encoder: ``convqa index --vectors ENCODER``.
+    for an encoder that ``convqa train encoder`` made). A query without words finds nothing. A turn's filter is kept
+    to. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
 
     :param top_k: passages in a ranking. :param encoder: a shipped one, a folder or a Hugging Face name.
     :param vectors: which texts of a query are encoded.
@@ -103,10 +103,9 @@ class Dense(Retriever):
     ) -> Sequence[Ranking]:
         self.warm_up()
         places, matrix = self._queries.encode(turns, rewrites, queries)
-        if self.prf is not None and len(places):
-            matrix = self._fed_back(matrix, self.prf)
         rankings = [Ranking()] * len(queries)
-        found = self._near(matrix, self.top_k, self.texts) if len(places) else []
+        asking = [turns[place] for place in places]
+        found = by_filter(asking, lambda rows, accepted: self._search(matrix[rows], accepted))
         for place, ranking in zip(places, found, strict=True):
             rankings[place] = ranking
         return rankings
@@ -116,12 +115,17 @@ class Dense(Retriever):
         assert self._store is not None
         return self._store.fetch(ids)
 
-    def _near(self, matrix: Matrix, k: int, texts: int) -> list[Ranking]:
-        assert self._store is not None
-        return self._store.search_vectors(matrix, k, self._queries.encoder, texts)
+    def _search(self, matrix: Matrix, accepted: Filter) -> list[Ranking]:
+        if self.prf is not None:
+            matrix = self._fed_back(matrix, self.prf, accepted)
+        return self._near(matrix, self.top_k, self.texts, accepted)
 
-    def _fed_back(self, matrix: Matrix, prf: VectorFeedback) -> Matrix:
-        first = self._near(matrix, prf.get("passages", 3), 0)
+    def _near(self, matrix: Matrix, k: int, texts: int, accepted: Filter) -> list[Ranking]:
+        assert self._store is not None
+        return self._store.search_vectors(matrix, k, self._queries.encoder, texts, accepted)
+
+    def _fed_back(self, matrix: Matrix, prf: VectorFeedback, accepted: Filter) -> Matrix:
+        first = self._near(matrix, prf.get("passages", 3), 0, accepted)
         # A store with vectors is one that convqa writes.
         ids = list(dict.fromkeys(hit.id for ranking in first for hit in ranking.hits))
         vectors = dict(zip(ids, cast(WritableStore, self._store).vectors(ids), strict=True))

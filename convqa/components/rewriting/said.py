@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 from convqa.domain import Exchange, Turn
+from convqa.domain import replies as replied
 from convqa.models.resolver_input import Said
 
 __all__ = ["Said", "blank", "first_and_latest", "fitted", "said_before"]
@@ -25,7 +26,8 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Said]:
     """The exchanges before a turn's open question, oldest first: the first one and the latest 50 that are not empty.
 
     Where the system asked back, what it asked and what the user replied come last, and the open question, which is the
-    one to be rewritten, is not among them.
+    one to be rewritten, is not among them. A question that the user asked instead of a reply is open itself
+    (:func:`convqa.domain.open_question`), and what went before it is told as it was.
 
     :param rewrites: earlier questions as they were rewritten, where they were.
 
@@ -33,11 +35,11 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Said]:
     >>> asked = Exchange("Can I apply?", "Are you over 60?", status="asked")
     >>> [tuple(said) for said in said_before(Turn(TurnId(1, 3), "Yes", (Exchange("Hi", "Hello."), asked)))]
     [('Hi', 'Hello.'), ('', 'Are you over 60?'), ('Yes', '')]
+    >>> [tuple(said) for said in said_before(Turn(TurnId(1, 2), "Who else can?", (asked,)))]
+    [('Can I apply?', 'Are you over 60?')]
     """
     history = first_and_latest(turn.history, REACH)
-    closed = len(history)
-    while closed and history[closed - 1].status == "asked":
-        closed -= 1
+    closed = max(0, len(history) - len(replied(turn)))
     pairs = [Said(_question(exchange, rewrites), exchange.answer) for exchange in history[:closed]]
     asked = history[closed:]
     if asked:

@@ -19,7 +19,7 @@ from convqa.errors import StoreDamaged, WorkError
 from convqa.stores.anserini.index import Index
 from convqa.stores.anserini.place import LANGUAGE, fingerprint
 from convqa.stores.anserini.search import Search, check_feedback
-from convqa.stores.base import Encoder, Info, SearchParams, refuse_encoder, refuse_unknown
+from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.text.bm25 import K1, B
 
 CAPABILITIES = frozenset({"k1", "b", "stopwords", "prf"})
@@ -93,6 +93,7 @@ class Anserini:
         k: int,  # noqa: ARG002
         encoder: Encoder,
         texts: int = 20,  # noqa: ARG002
+        filter: Filter | None = None,  # noqa: ARG002
     ) -> list[Ranking]:
         """:raises InputError: always: there are no vectors."""
         refuse_encoder(encoder, self._info, self._name)

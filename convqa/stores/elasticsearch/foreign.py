@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from convqa.domain import Hit, MetaValue, Passage, Query, Ranking
 from convqa.errors import InputError, WorkError
-from convqa.stores.base import Encoder, Info, SearchParams, refuse_encoder
+from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder
 from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.msearch import Answer, Searches
 from convqa.stores.elasticsearch.params import refuse
@@ -90,6 +90,7 @@ class Foreign:
         k: int,  # noqa: ARG002
         encoder: Encoder,
         texts: int = 20,  # noqa: ARG002
+        filter: Filter | None = None,  # noqa: ARG002
     ) -> list[Ranking]:
         """:raises InputError: always; whose vectors an index has, it does not say."""
         refuse_encoder(encoder, self.info(), f"collection {self.target}")

@@ -77,12 +77,14 @@ class Record:
 class VectorRecord:
     """What an index of vectors says about itself: who encoded them, and how they are kept.
 
-    ``count`` is that of the last commit; with 0 there are none yet.
+    ``count`` is that of the last commit; with 0 there are none yet. ``filters``: whether its documents have the meta
+    terms of their passages.
     """
 
     encoder: Encoder
     options: VectorOptions
     count: int = 0
+    filters: bool = True
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, "version": VERSION, **asdict(self)}
@@ -96,7 +98,8 @@ class VectorRecord:
         """
         check_version(meta, name)
         try:
-            return cls(Encoder(**meta["encoder"]), VectorOptions(**meta["options"]), meta["count"])
+            options = VectorOptions(**meta["options"])
+            return cls(Encoder(**meta["encoder"]), options, meta["count"], meta.get("filters", False))
         except (KeyError, TypeError) as error:
             raise StoreDamaged(f"index {name}: its _meta lacks {error}: make its vectors again.") from error
 

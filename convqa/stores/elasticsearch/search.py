@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from convqa.domain import Hit, MetaValue, Passage, Query, Ranking
+from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError
-from convqa.stores.base import Encoder, SearchParams, VectorOptions
-from convqa.stores.content import meta_term
+from convqa.stores.base import Encoder, Filter, SearchParams, VectorOptions
+from convqa.stores.content import meta_terms
 from convqa.stores.elasticsearch.msearch import Answer, Searches
 from convqa.stores.elasticsearch.passages import fetch
 from convqa.stores.elasticsearch.schema import document_id
@@ -94,7 +94,7 @@ class Vectors:
     searches: Searches
     options: VectorOptions
 
-    def search(self, matrix: NDArray[np.float32], k: int, texts: int) -> list[Ranking]:
+    def search(self, matrix: NDArray[np.float32], k: int, texts: int, filter: Filter | None) -> list[Ranking]:
         """Rank the best ``k`` of the passages that have vectors, for each row.
 
         :raises InputError: for more hits than the server gives.
@@ -102,17 +102,18 @@ class Vectors:
         check_depth(k)
         if k < 1:
             return [Ranking()] * len(matrix)
-        bodies = [self._body(row, k) for row in np.ascontiguousarray(matrix, np.float32)]
+        bodies = [self._body(row, k, filter) for row in np.ascontiguousarray(matrix, np.float32)]
         answers = self.searches.ask(bodies, _SCORED)
         found = [[(inner_product(score), id) for score, id in scored(answer)] for answer in answers]
         return rankings(self.passages, found, k, texts)
 
-    def _body(self, row: NDArray[np.float32], k: int) -> bytes:
+    def _body(self, row: NDArray[np.float32], k: int, filter: Filter | None) -> bytes:
         knn: dict[str, Any] = {
             "field": "vector",
             "query_vector": row,
             "k": asked(k),
             "num_candidates": min(MOST_HITS, max(_CANDIDATES, _CANDIDATES_EACH * k)),
+            **_filter(filter),
         }
         oversample = _OVERSAMPLE.get(self.options.precision)
         if oversample:
@@ -190,11 +191,8 @@ def _body(query: Any, k: int, **more: Any) -> bytes:
     return orjson.dumps({"size": asked(k), **_BARE, **fields, **more, "query": query})
 
 
-def _filter(accepted: Mapping[str, tuple[MetaValue, ...]] | None) -> dict[str, Any]:
-    if not accepted:
-        return {}
-    wanted = [[meta_term(name, value) for value in values] for name, values in accepted.items()]
-    return {"filter": [{"terms": {"meta": terms}} for terms in wanted]}
+def _filter(accepted: Filter | None) -> dict[str, Any]:
+    return {"filter": [{"terms": {"meta": terms}} for terms in meta_terms(accepted)]} if accepted else {}
 
 
 def asked(k: int) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import InputError, WorkError
-from convqa.stores.base import Encoder, Info, SearchParams, refuse_encoder
+from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder
 from convqa.stores.elasticsearch.connect import Target
 from convqa.stores.elasticsearch.index import Index
 from convqa.stores.elasticsearch.msearch import Searches
@@ -84,18 +84,29 @@ class Elasticsearch(Writing):
             return Texts(self._searches, self._words, state.k1).search(queries, k, params, texts)
 
     def search_vectors(
-        self, matrix: NDArray[np.floating[Any]], k: int, encoder: Encoder, texts: int = 20
+        self,
+        matrix: NDArray[np.floating[Any]],
+        k: int,
+        encoder: Encoder,
+        texts: int = 20,
+        filter: Filter | None = None,
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Scores are inner products as the server computes them (float32).
 
-        :raises InputError: also for a query that is no vector of the encoder.
+        :raises InputError: also for a query that is no vector of the encoder, and for a filter where the vectors were
+            made without the meta fields of their passages.
         """
         place = f"collection {self.target}"
         refuse_encoder(encoder, self.info(), place)
         rows = checked(matrix, encoder, f"queries of {place}")
         with self._reading(vectors=True) as state:
             assert state.vectors is not None
-            return Vectors(self._searches, self._neighbours, state.vectors.options).search(rows, k, texts)
+            if filter and not state.vectors.filters:
+                raise InputError(
+                    f"{place}: an earlier convqa made its vectors, without the meta fields of their passages: they "
+                    f"cannot be searched with filter={dict(filter)!r}. Index the passages again with --replace."
+                )
+            return Vectors(self._searches, self._neighbours, state.vectors.options).search(rows, k, texts, filter)
 
     def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
         if self.info().encoder is None:

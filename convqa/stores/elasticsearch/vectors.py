@@ -1,6 +1,7 @@
 """Vectors of passages: an index of their own beside that of the passages, under the same ``_id``.
 
-A document has ``pid``, ``batch`` and ``vector``, which is not kept in ``_source``. Scores are inner products in the
+A document has ``pid``, ``batch``, the ``meta`` terms of its passage, for filters, and ``vector``; the last two are not
+kept in ``_source``. Scores are inner products in the
 form of Elasticsearch's ``max_inner_product``. A transaction that fails removes its vectors; those that are to take the
 place of others wait in a file for its commit, as the server could not give the others back. One that is killed in its
 commit may lose some: ``without_vectors`` names their passages.
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import IO, Any
@@ -19,9 +20,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from convqa.domain import Passage
+from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
 from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.content import meta_term
 from convqa.stores.elasticsearch.bulk import Item, Sender, slices
 from convqa.stores.elasticsearch.connect import asking
 from convqa.stores.elasticsearch.index import Index
@@ -77,10 +79,10 @@ class VectorWriter:
         self._prepare(encoder, options)
         for start in range(0, len(ids), _ROWS):
             piece = ids[start : start + _ROWS]
-            keys = self._known(piece)
+            keys = [document_id(id) for id in piece]
             items = [
-                Item(key, id, _document(id, row, self._batch))
-                for key, id, row in zip(keys, piece, rows[start : start + _ROWS], strict=True)
+                Item(key, id, _document(id, row, self._batch, meta))
+                for key, id, row, meta in zip(keys, piece, rows[start : start + _ROWS], self._meta(piece), strict=True)
             ]
             kept = self._committed(keys)
             self._send([item for item in items if item.key not in kept])
@@ -193,16 +195,18 @@ class VectorWriter:
             "refresh_interval": "-1",
         }
 
-    def _known(self, ids: Sequence[str]) -> list[str]:
-        """The ``_id`` of passages, all of which are there."""
-        keys = [document_id(id) for id in ids]
-        for id, found in zip(ids, self._passages.documents(keys), strict=True):
-            if found is None:
+    def _meta(self, ids: Sequence[str]) -> list[Mapping[str, MetaValue]]:
+        """The meta fields of passages, all of which are there."""
+        sources = self._passages.documents([document_id(id) for id in ids], ("passage.meta",))
+        found = []
+        for id, source in zip(ids, sources, strict=True):
+            if source is None:
                 raise InputError(
                     f"there is no passage {id!r} in collection {self._passages.target}: add passages before their "
                     "vectors."
                 )
-        return keys
+            found.append(source.get("passage", {}).get("meta", {}))
+        return found
 
 
 def without_vectors(passages: Index) -> Iterator[Passage]:
@@ -239,10 +243,11 @@ def _mappings(record: VectorRecord) -> dict[str, Any]:
     return {
         "dynamic": False,
         "_meta": record.to_json(),
-        "_source": {"excludes": ["vector"]},
+        "_source": {"excludes": ["vector", "meta"]},
         "properties": {
             "pid": {"type": "keyword", "index": False, "doc_values": True},
             "batch": {"type": "integer"},
+            "meta": {"type": "keyword", "doc_values": False},
             "vector": {
                 "type": "dense_vector",
                 "dims": record.encoder.dimension,
@@ -272,8 +277,10 @@ def _kind(record: VectorRecord) -> str:
     return kind
 
 
-def _document(id: str, row: NDArray[np.float32], batch: int) -> bytes:
-    return orjson.dumps({"pid": id, "vector": row, "batch": batch}, option=orjson.OPT_SERIALIZE_NUMPY)
+def _document(id: str, row: NDArray[np.float32], batch: int, meta: Mapping[str, MetaValue]) -> bytes:
+    terms = [meta_term(name, value) for name, value in meta.items()]
+    source = {"pid": id, "vector": row, "batch": batch, "meta": terms}
+    return orjson.dumps(source, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def _named(encoder: Encoder) -> str:

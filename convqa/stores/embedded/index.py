@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from tantivy import Occur, Query
 
 from convqa.domain import MetaValue
-from convqa.stores.content import meta_term
+from convqa.stores.base import Filter
+from convqa.stores.content import meta_term, meta_terms
 
 FOLDER = "tantivy"
 _HEAP = 128 * 1024 * 1024
@@ -83,12 +84,15 @@ class CandidateIndex:
                 raise ValueError(f"tantivy gave up ({error})") from error
             raise
 
-    def query(
-        self,
-        weights: Mapping[str, float],
-        title_weight: float | None,
-        filter: Mapping[str, tuple[MetaValue, ...]] | None,
-    ) -> Query:
+    def accepted(self, filter: Filter) -> NDArray[np.int64]:
+        """Numbers of all passages that a filter lets through.
+
+        :raises ValueError: if the index is garbled.
+        """
+        limit = max(1, self._searcher.num_docs)
+        return self.best(Query.boolean_query(self._accepted(filter)), limit)[0]
+
+    def query(self, weights: Mapping[str, float], title_weight: float | None, filter: Filter | None) -> Query:
         """Any of the tokens, by weight; all filters."""
         clauses = [(Occur.Should, self._term("tokens", token, weight)) for token, weight in weights.items()]
         if title_weight:
@@ -96,18 +100,18 @@ class CandidateIndex:
                 (Occur.Should, self._term("title", token, weight * title_weight)) for token, weight in weights.items()
             ]
         query = Query.boolean_query(clauses)
-        if filter is None:
-            return query
-        needed = [(Occur.Must, self._accepted(name, values)) for name, values in filter.items()]
-        return Query.boolean_query([(Occur.Must, query), *needed])
+        return Query.boolean_query([(Occur.Must, query), *self._accepted(filter)]) if filter else query
 
     def _term(self, field: str, token: str, weight: float) -> Query:
         term = Query.term_query(self._schema, field, token, "freq")
         return term if weight == 1.0 else Query.boost_query(term, weight)
 
-    def _accepted(self, name: str, values: Sequence[MetaValue]) -> Query:
-        terms = [(Occur.Should, self._term("meta", meta_term(name, value), 1.0)) for value in values]
-        return Query.const_score_query(Query.boolean_query(terms), 0.0)
+    def _accepted(self, filter: Filter) -> list[tuple[Occur, Query]]:
+        clauses = []
+        for terms in meta_terms(filter):
+            any_of = Query.boolean_query([(Occur.Should, self._term("meta", term, 1.0)) for term in terms])
+            clauses.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
+        return clauses
 
 
 class IndexWriter:

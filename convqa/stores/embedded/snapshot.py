@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import SearchParams
+from convqa.stores.base import Filter, SearchParams
+from convqa.stores.content import meta_terms
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import Blob, array
 from convqa.stores.embedded.forward import Forward
@@ -32,6 +33,9 @@ FEWEST_CANDIDATES = 300
 
 _GARBLED = (ValueError, IndexError, KeyError, TypeError, OverflowError)
 """What reading raises when a file has its size but other bytes than were written."""
+
+_FILTERS = 8
+"""That are remembered, each with 8 bytes for every passage that it lets through."""
 
 _LARGEST_WEIGHT = 1e30
 _SAME = 1 + 1e-5
@@ -60,6 +64,7 @@ class Snapshot:
         self.deleted = array(folder / f"deleted.{generation}", NUMBER, sizes[f"deleted.{generation}"])
         self.candidates = CandidateIndex(folder)
         self.vectors = None if manifest.vectors is None else Vectors(folder, manifest, manifest.vectors)
+        self._rows: dict[tuple[tuple[str, ...], ...], NDArray[np.int64]] = {}
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -155,14 +160,29 @@ class Snapshot:
         except _GARBLED as error:
             raise manifests.damaged(self._folder, error) from error
 
-    def search_vectors(self, matrix: NDArray[np.float32], k: int, texts: int) -> list[Ranking]:
+    def search_vectors(self, matrix: NDArray[np.float32], k: int, texts: int, filter: Filter) -> list[Ranking]:
         """Rank the best ``k`` of the passages that have vectors, for each row."""
         if self.vectors is None or k < 1:
             return [Ranking()] * len(matrix)
         try:
-            return [self._ranking(numbers, scores, k, texts) for numbers, scores in self.vectors.best(matrix, k)]
+            found = self.vectors.best(matrix, k, self._accepted(self.vectors, filter) if filter else None)
+            return [self._ranking(numbers, scores, k, texts) for numbers, scores in found]
         except _GARBLED as error:
             raise manifests.damaged(self._folder, error) from error
+
+    def _accepted(self, vectors: Vectors, filter: Filter) -> NDArray[np.int64]:
+        """The rows of the vectors of the passages that a filter lets through; remembered, as turns share filters."""
+        key = meta_terms(filter)
+        rows = self._rows.get(key)
+        if rows is None:
+            numbers = self.candidates.accepted(filter)
+            chosen = np.zeros(self.manifest.numbers, bool)
+            chosen[numbers[numbers < self.manifest.numbers]] = True
+            rows = vectors.rows_of(chosen)
+            if len(self._rows) >= _FILTERS:
+                self._rows.clear()
+            self._rows[key] = rows
+        return rows
 
     def _scored(
         self, terms: NDArray[np.int64], weights: Mapping[str, float], k: int, params: SearchParams, slots: NDArray[Any]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
-from convqa.stores.base import Encoder, Info, SearchParams, refuse_encoder, refuse_unknown
+from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.stores.embedded.snapshot import Snapshot, search_all
 from convqa.stores.embedded.vectors import checked
 from convqa.stores.embedded.writer import Writer
@@ -47,16 +47,23 @@ class Embedded(Writing):
         refuse_unknown(params, self.info(), f"the embedded collection {self.folder}")
 
     def search_vectors(
-        self, matrix: NDArray[np.floating[Any]], k: int, encoder: Encoder, texts: int = 20
+        self,
+        matrix: NDArray[np.floating[Any]],
+        k: int,
+        encoder: Encoder,
+        texts: int = 20,
+        filter: Filter | None = None,
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Scores are inner products with the vectors as they are stored.
+
+        With a filter every vector that it lets through is compared, even where there is a graph.
 
         :raises InputError: also for a query that is no vector of the encoder, or ``hnsw`` without faiss.
         """
         state = self._state()
         place = f"the embedded collection {self.folder}"
         refuse_encoder(encoder, _info(state), place)
-        return state.search_vectors(checked(matrix, None, encoder, f"queries of {place}"), k, texts)
+        return state.search_vectors(checked(matrix, None, encoder, f"queries of {place}"), k, texts, filter or {})
 
     def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
         return self._state().vectors_of(ids)

@@ -142,25 +142,37 @@ class Vectors:
         order = np.argsort(numbers, kind="stable")
         return numbers[order], rows[order]
 
-    def best(self, queries: NDArray[np.float32], k: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    def rows_of(self, passages: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The rows that mean something of some passages: those whose number's place is True."""
+        live = self.live
+        rows: NDArray[np.int64] = live[passages[self._rows["number"][live]]]
+        return rows
+
+    def best(
+        self, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
         """For each query the passages that may be among its best ``k`` (all that tie with the k-th), and their scores.
 
         A score is the inner product in 64 bits, rounded to 32: what it is does not depend on what else is asked.
 
+        :param among: rows; only these are looked at, all of them, even where there is a graph.
         :raises ValueError, IndexError: if a file is garbled.
         """
         for start in range(0, len(queries), exact.QUERIES):
             block = queries[start : start + exact.QUERIES]
-            for query, rows in zip(block, self._candidates(block, k), strict=True):
+            for query, rows in zip(block, self._candidates(block, k, among), strict=True):
                 yield self._rows["number"][rows].astype(np.int64), self._scores(query, rows)
 
-    def _candidates(self, queries: NDArray[np.float32], k: int) -> list[NDArray[np.int64]]:
-        if self._graph is not None:
+    def _candidates(
+        self, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None
+    ) -> list[NDArray[np.int64]]:
+        if self._graph is not None and among is None:
             return self._graph.candidates(queries, self, k)
-        found = exact.candidates(queries, self, k)
-        if any(len(rows) < min(k, self.state.count) for rows in found):
+        found = exact.candidates(queries, self if among is None else _Some(self, among), k)
+        count = self.state.count if among is None else len(among)
+        if any(len(rows) < min(k, count) for rows in found):
             raise ValueError("vectors have components that are no numbers")
-        return found
+        return found if among is None else [among[places] for places in found]
 
     def _scores(self, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         wide = query.astype(np.float64)
@@ -190,10 +202,30 @@ class Vectors:
         dead = self._dead[first:last].astype(np.int64) - start
         return exact.Block(_widened(self._matrix[start:end]), scales, float(rows["norm"].max()), dead)
 
+    def some(self, rows: NDArray[np.int64]) -> exact.Block:
+        """These rows for the exact search; none of them is dead."""
+        found = self._rows[rows]
+        scales = found["scale"] if self._matrix.dtype == np.int8 else None
+        return exact.Block(_widened(self._matrix[rows]), scales, float(found["norm"].max()), np.empty(0, np.int64))
+
     def values(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Vectors as they are stored, as 32-bit floats."""
         values: NDArray[np.float32] = _widened(self._matrix[rows]) * self._rows["scale"][rows, None]
         return values
+
+
+class _Some:
+    """Some rows of the vectors, as a matrix of their own."""
+
+    def __init__(self, vectors: Vectors, rows: NDArray[np.int64]) -> None:
+        self._vectors = vectors
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def block(self, start: int, end: int) -> exact.Block:
+        return self._vectors.some(self._rows[start:end])
 
 
 def _widened(matrix: NDArray[Any]) -> NDArray[np.float32]:

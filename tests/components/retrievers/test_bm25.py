@@ -53,8 +53,8 @@ def test_wrong_parameters_are_refused():
 
 
 def test_feedback_is_validated():
-    assert BM25(prf={})._params().prf == Prf(10, 10, 0.5)
-    assert BM25(prf={"passages": 3, "weight": 0.8})._params().prf == Prf(3, 10, 0.8)
+    assert BM25(prf={})._params({}).prf == Prf(10, 10, 0.5)
+    assert BM25(prf={"passages": 3, "weight": 0.8})._params({}).prf == Prf(3, 10, 0.8)
     for wrong in ({"passages": 0}, {"terms": "9"}, {"weight": 1.5}, {"documents": 3}):
         with pytest.raises(ValidationError, match=rf"prf\.{next(iter(wrong))}"):
             BM25(prf=wrong)
@@ -96,3 +96,59 @@ def test_a_pipeline_keeps_the_collection_that_it_opened(collection):
     turns, rewrites = Turns((Turn(TurnId(1, 1), "q"),)), Rewrites((Rewrite("q", (Query("Goethe"),)),))
     (ranking,) = retriever.run(turns, rewrites)["rankings"]
     assert [hit.id for hit in ranking.hits] == ["g"]
+
+
+FILTERED = [
+    ({}, ["v", "s", "g"]),
+    ({"kind": ("poet",)}, ["s", "g"]),
+    ({"kind": ("town",)}, ["v"]),
+    ({"kind": ("town", "poet")}, ["v", "s", "g"]),
+    ({"kind": ("poet",), "year": (1759.0,)}, ["s"]),
+    ({"kind": ("town",), "year": (1759,)}, []),
+    ({"kind": ()}, []),
+]
+
+
+@pytest.fixture
+def sets(tmp_path):
+    """Passages of two kinds, all of which have the word that is asked for."""
+    url = str(tmp_path / "sets")
+    with create_store(url, "en") as store:
+        store.add(
+            [
+                Passage("g", "Goethe wrote Faust.", meta={"kind": "poet", "year": 1749}),
+                Passage("s", "Schiller wrote The Robbers.", meta={"kind": "poet", "year": 1759}),
+                Passage("v", "Of Vienna Mozart wrote gladly", meta={"kind": "town"}),
+            ]
+        )
+    return url
+
+
+def filtered(retriever, text, filters):
+    """The ids that turns with these filters find, in one batch."""
+    turns = Turns(tuple(Turn(TurnId(1, number), text, filter=filter) for number, filter in enumerate(filters)))
+    rewrites = Rewrites(tuple(Rewrite(text, (Query(text),)) for _ in filters))
+    return [
+        sorted((hit.id for hit in ranking.hits), reverse=True) for ranking in retriever.run(turns, rewrites)["rankings"]
+    ]
+
+
+def test_a_turns_filter_says_which_passages_it_finds_whoever_is_beside_it(sets):
+    filters, expected = zip(*FILTERED, strict=True)
+    assert filtered(BM25(sets), "wrote", filters * 2) == [*expected, *expected]
+    assert [filtered(BM25(sets), "wrote", [filter])[0] for filter in filters] == list(expected)
+
+
+def test_the_filters_of_turn_and_node_must_both_hold(sets):
+    retriever = BM25(sets, filter={"kind": ["poet"]})
+    filters = [{}, {"kind": ("town", "poet")}, {"kind": ("town",)}, {"year": (1759.0, 3)}, {"nothing": (1,)}]
+    assert filtered(retriever, "wrote", filters) == [["s", "g"], ["s", "g"], [], ["s"], []]
+
+
+def test_feedback_learns_only_from_what_the_filter_lets_through(sets):
+    prf = {"passages": 1, "weight": 0.1}
+    rewrites = Rewrites((Rewrite("wrote", (Query("wrote"),)),) * 2)
+    turns = Turns(tuple(Turn(TurnId(1, 1), "wrote", filter=filter) for filter in ({}, {"kind": ("town",)})))
+    _, town = BM25(sets, prf=prf).run(turns, rewrites)["rankings"]
+    expected, _ = BM25(sets, prf=prf, filter={"kind": ["town"]}).run(turns, rewrites)["rankings"]
+    assert town == expected and [hit.id for hit in town.hits] == ["v"]

@@ -17,8 +17,8 @@ from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
 
 PASSAGES = [
-    Passage("g", "Goethe wrote the play Faust.", title="Goethe"),
-    Passage("s", "Schiller wrote The Robbers, a drama."),
+    Passage("g", "Goethe wrote the play Faust.", title="Goethe", meta={"kind": "poet", "year": 1749}),
+    Passage("s", "Schiller wrote The Robbers, a drama.", meta={"kind": "poet", "year": 1759}),
     Passage("w", "Weimar is a town in Thuringia."),
     Passage("z", "Zebras are striped animals of Africa."),
 ]
@@ -69,6 +69,33 @@ def test_parameters(collection):
 def test_several_queries_are_fused_by_their_weights(collection):
     ranking = rank(collection, Query("zebras"), Query("Weimar", weight=2.0), texts=1)
     assert ranking.hits[0].id == "w" and ranking.hits[0].passage == PASSAGES[2]
+
+
+def filtered(retriever, filters):
+    """What turns with these filters find, in one batch."""
+    turns = Turns(tuple(Turn(TurnId(1, number), "q", filter=filter) for number, filter in enumerate(filters)))
+    rewrites = Rewrites((Rewrite("", (Query("Which animals have stripes?"),)),) * len(filters))
+    return retriever.run(turns, rewrites)["rankings"].items
+
+
+@pytest.mark.parametrize("prf", [None, {"passages": 1, "weight": 0.3}])
+def test_a_turns_filter_says_which_passages_it_finds_whoever_is_beside_it(collection, prf):
+    filters = [{}, {"kind": ("poet",)}, {"kind": ("poet",), "year": (1759.0,)}, {"kind": ("town",)}]
+    rankings = filtered(Dense(collection, prf=prf), filters * 2)
+    found = [{hit.id for hit in ranking.hits} for ranking in rankings]
+    assert found[:4] == found[4:] == [set("gswz"), set("gs"), set("s"), set()]
+    for filter, ranking in zip(filters, rankings, strict=False):
+        (alone,) = filtered(Dense(collection, prf=prf), [filter])
+        assert alone == ranking
+
+
+def test_feedback_learns_only_from_what_the_filter_lets_through(collection):
+    model, weight = load_encoder("encoder"), 0.3
+    (fed,) = filtered(Dense(collection, prf={"passages": 1, "weight": weight}), [{"year": (1759,)}])
+    (robbers,) = open_store(collection).vectors(["s"])
+    asked = model.encode(["Which animals have stripes?"], role="query")
+    mixed = unit((weight * asked + (1 - weight) * robbers).astype(np.float32))
+    assert scores(fed) == pytest.approx({"s": float(mixed[0] @ robbers)}, abs=1e-4)
 
 
 def test_feedback_mixes_the_query_with_the_vectors_that_it_found(collection):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from haystack import Document, component
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
@@ -74,6 +76,25 @@ def test_several_queries_are_fused_with_their_passages(store):
     (ranking,) = Haystack(InMemoryBM25Retriever(store), top_k=2).retrieve_batch([Turn(TurnId(1, 1), "x")], [rewrite])
     assert set(ids(ranking)) == {"goethe", "schiller"}
     assert all(hit.passage is not None for hit in ranking.hits)
+
+
+def test_a_turns_filter_goes_to_the_component_beside_its_own(store):
+    turn = Turn(TurnId(1, 1), "?", filter={"year": (1808, 3), "title": ("Goethe",)})
+    station = Haystack(InMemoryBM25Retriever(store))
+    assert [ids(ranking) for ranking in station.search([turn, replace(turn, filter={})], [Query("wrote")] * 2)] == [
+        ["goethe"],
+        ["schiller", "goethe"],
+    ]
+    for value, expected in (("Goethe", ["goethe"]), ("Schiller", [])):
+        own = {"field": "meta.title", "operator": "==", "value": value}
+        station = Haystack(InMemoryBM25Retriever(store, filters=own))
+        assert ids(station.search([replace(turn, filter={"year": (1808,)})], [Query("wrote")])[0]) == expected
+
+
+def test_a_component_that_takes_no_filters_stops_the_run_at_a_turn_that_has_one():
+    turns = Turns((Turn(TurnId(1, 1), "?", filter={"set": ("wiki",)}),))
+    with pytest.raises(RunError, match=r"Odd takes no filters; found a turn with the filter \{'set': \('wiki',\)\}"):
+        Haystack(Odd([["a", "A", 1.0]])).run(turns=turns, rewrites=Rewrites((Rewrite("x", (Query("x"),)),)))
 
 
 @component

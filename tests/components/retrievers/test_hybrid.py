@@ -20,7 +20,7 @@ from convqa.models import Options, load_encoder
 from convqa.stores import create_store
 
 PASSAGES = [
-    Passage("g", "Goethe wrote the play Faust.", title="Goethe"),
+    Passage("g", "Goethe wrote the play Faust.", title="Goethe", meta={"kind": "poet"}),
     Passage("s", "Schiller wrote The Robbers, a drama."),
     Passage("w", "Weimar is a town in Thuringia."),
     Passage("z", "Zebras are striped animals of Africa."),
@@ -58,6 +58,15 @@ def test_it_is_the_two_retrievers_and_a_joiner(collection, fusion, joiner):
     for ours, theirs in zip(rank(hybrid), expected, strict=True):
         assert [(hit.id, hit.score) for hit in ours.hits] == [(hit.id, hit.score) for hit in theirs.hits]
         assert [hit.passage is not None for hit in ours.hits] == [True, True, False][: len(ours.hits)]
+
+
+def test_a_turns_filter_holds_for_words_and_vectors(collection):
+    turns = Turns(
+        tuple(Turn(TurnId(1, 1), "q", filter=filter) for filter in ({}, {"kind": ("poet",)}, {"kind": ("x",)}))
+    )
+    rewrites = Rewrites((Rewrite("", (Query("Goethe and striped animals"),)),) * 3)
+    rankings = Hybrid(collection).run(turns, rewrites)["rankings"].items
+    assert [{hit.id for hit in ranking.hits} for ranking in rankings] == [set("gswz"), set("g"), set()]
 
 
 def test_defaults_interpolate_and_drop_the_long_list_of_stop_words(collection):

@@ -39,8 +39,27 @@ def test_the_open_question_is_not_among_what_was_said():
     assert said == [Said("", "Are you over 60?"), Said("Yes", "Are you a veteran?"), Said("No", "")]
 
 
+def test_a_question_in_place_of_a_reply_is_open_itself_and_what_went_before_is_told():
+    history = (
+        Exchange("Can I apply?", "Are you over 60?", status="asked"),
+        Exchange("What about my wife?", "Is she a veteran?", status="asked"),
+    )
+    before = [Said("Can I apply?", "Are you over 60?")]
+    assert said_before(turn("Yes", *history)) == [*before, Said("", "Is she a veteran?"), Said("Yes", "")]
+    asked = said_before(turn("How much is it?", *history))
+    assert asked == [*before, Said("What about my wife?", "Is she a veteran?")]
+
+
+def test_of_more_replies_than_are_looked_at_the_first_and_the_latest_are_told():
+    history = [Exchange("q0", "f0", status="asked")]
+    history += [Exchange(f"a{n}", f"f{n}", status="asked") for n in range(1, REACH + 20)]
+    said = said_before(turn("Yes", *history))
+    assert said[-1] == Said("Yes", "") and len(said) == REACH + 2
+
+
 def test_ten_thousand_exchanges_are_the_first_and_the_latest():
-    history = [Exchange(f"q{number}", "word " * 100_000) for number in range(10_000)]
+    answer = "word " * 100_000
+    history = [Exchange(f"q{number}", answer) for number in range(10_000)]
     start = time.perf_counter()
     said = said_before(turn("Why?", *history))
     assert time.perf_counter() - start < 0.5

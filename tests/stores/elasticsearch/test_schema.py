@@ -38,6 +38,8 @@ def test_a_record_comes_back_as_it_was():
     assert Record.of(RECORD.to_json(), "x") == RECORD
     vectors = VectorRecord(Encoder("e", "c", 3), VectorOptions("int8", "hnsw"), 7)
     assert VectorRecord.of(vectors.to_json(), "x-vectors") == vectors
+    earlier = {name: value for name, value in vectors.to_json().items() if name != "filters"}
+    assert (vectors.filters, VectorRecord.of(earlier, "x-vectors").filters) == (True, False)
 
 
 def test_what_a_later_version_adds_inside_this_format_is_left_out():

@@ -14,7 +14,7 @@ from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.stores import create_store, delete_store, open_store
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.elasticsearch import msearch
-from convqa.stores.elasticsearch.connect import Target
+from convqa.stores.elasticsearch.connect import Target, client
 from convqa.stores.elasticsearch.msearch import CHUNK, Searches, spread
 from convqa.stores.elasticsearch.search import checked, is_text
 
@@ -259,18 +259,38 @@ def test_ties_beyond_the_spare_hits_are_settled_by_id_and_asked_for_apart(index_
 def test_neighbours_have_exact_inner_products_however_they_are_kept(index_url, options, recall):
     chance, encoder = np.random.default_rng(3), Encoder("e", "c", 64)
     rows, queries = (chance.standard_normal((number, 64), np.float32) for number in (500, 40))
-    passages = [Passage(f"v{number}", "a text") for number in range(500)]
+    passages = [Passage(f"v{number}", "a text", meta={"even": number % 2 == 0}) for number in range(500)]
     with create_store(index_url, "en") as made:
         made.add(passages)
         made.add_vectors([passage.id for passage in passages], rows, encoder, options)
-    found = open_store(index_url).search_vectors(queries, 10, encoder, texts=1)
     exact = queries.astype(float) @ rows.T.astype(float)
-    kept = 0
-    for scores, ranking in zip(exact, found, strict=True):
-        assert len(ranking.hits) == 10
-        for hit in ranking.hits:
-            assert hit.score == pytest.approx(scores[int(hit.id[1:])], rel=1e-5, abs=1e-5)
-        kept += len({f"v{number}" for number in scores.argsort()[-10:]} & {hit.id for hit in ranking.hits})
-        assert [hit.passage is None for hit in ranking.hits] == [False] + [True] * 9
-    assert kept >= recall * 400
+    for accepted, excluded in ((None, []), ({"even": (True,)}, range(1, 500, 2))):
+        found = open_store(index_url).search_vectors(queries, 10, encoder, 1, accepted)
+        exact[:, excluded] = -np.inf
+        kept = 0
+        for scores, ranking in zip(exact, found, strict=True):
+            assert len(ranking.hits) == 10
+            for hit in ranking.hits:
+                assert hit.score == pytest.approx(scores[int(hit.id[1:])], rel=1e-5, abs=1e-5)
+            kept += len({f"v{number}" for number in scores.argsort()[-10:]} & {hit.id for hit in ranking.hits})
+            assert [hit.passage is None for hit in ranking.hits] == [False] + [True] * 9
+        assert kept >= recall * 400
+    delete_store(index_url)
+
+
+@pytest.mark.services
+def test_vectors_of_an_earlier_version_are_searched_but_not_filtered(index_url):
+    encoder = Encoder("e", "c", 2)
+    with create_store(index_url, "en") as made:
+        made.add([Passage("a", "a text", meta={"kind": "x"})])
+        made.add_vectors(["a"], np.eye(1, 2, dtype=np.float32), encoder)
+    target = Target.parse(index_url)
+    indices = client(target).indices
+    (name,) = indices.get(index=f"{target.index}-*-vectors").body
+    meta = indices.get_mapping(index=name)[name]["mappings"]["_meta"]
+    indices.put_mapping(index=name, meta={key: meta[key] for key in meta if key != "filters"})
+    old = open_store(index_url)
+    assert [hit.id for hit in old.search_vectors(np.eye(1, 2), 5, encoder)[0].hits] == ["a"]
+    with pytest.raises(InputError, match=r"an earlier convqa made its vectors.*filter=\{'kind': \('x',\)\}.*--replace"):
+        old.search_vectors(np.eye(1, 2), 5, encoder, 20, {"kind": ("x",)})
     delete_store(index_url)

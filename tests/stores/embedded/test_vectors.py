@@ -527,6 +527,28 @@ def test_a_graph_finds_what_is_near_with_exact_scores(graph):
     assert (graph / name).stat().st_mtime_ns == written
 
 
+def test_with_a_filter_every_vector_that_it_lets_through_is_compared(bare, monkeypatch):
+    """The graph, which would miss some, is not asked."""
+    pytest.importorskip("faiss", reason="the extra faiss is not installed")
+    monkeypatch.setattr(exact, "_NUMBERS", 37 * 16)
+    chosen = [n for n in range(300) if n % 10 < 3 and n != 31]
+    with create(at(bare), "en", replace=True) as store:
+        store.add(Passage(IDS[n], "a text", meta={"last": n % 10}) for n in range(300))
+        store.add_vectors(IDS, MATRIX, ENCODER, VectorOptions(index="hnsw"))
+    store = opened(bare)
+    store.delete([IDS[31]])
+    store.commit()
+    accepted = {"last": (0, 1, 2)}
+    wanted = expected(10, MATRIX[chosen], ids=[IDS[n] for n in chosen])
+    together = store.search_vectors(QUERIES, 10, ENCODER, 0, accepted)
+    assert [[(hit.score, hit.id) for hit in ranking.hits] for ranking in together] == wanted
+    assert [store.search_vectors(QUERIES[n : n + 1], 10, ENCODER, 0, accepted)[0] for n in range(70)] == together
+    for number in range(20):
+        (few,) = store.search_vectors(QUERIES[:1], 300, ENCODER, 0, {"last": (number,)})
+        assert len(few.hits) == (29 if number == 1 else 30 if number < 10 else 0)
+    assert list(bare.glob("vectors.graph*")) == []
+
+
 def test_a_graph_is_made_anew_when_the_vectors_change(graph):
     store = opened(graph)
     found(store, 10)
