@@ -48,9 +48,12 @@ class QA:
         self.pipeline = pipeline
         self._language = language
 
-    def conversation(self, id: int | str = "talk", language: str | None = None) -> Talk:
-        """A new conversation, with an empty history, in the collection's language unless another is named."""
-        return Talk(self, id, language or self._language)
+    def conversation(self, id: int | str = "talk", language: str | None = None, scenario: str = "") -> Talk:
+        """A new conversation, with an empty history, in the collection's language unless another is named.
+
+        :param scenario: what the user says of themselves beforehand; every turn has it.
+        """
+        return Talk(self, id, language or self._language, scenario)
 
     def drive(
         self, conversations: Iterable[Conversation], history: HistoryMode = "own", batch_size: int = BATCH_SIZE
@@ -67,10 +70,11 @@ class QA:
 class Talk:
     """One conversation: every question sees the exchanges before it."""
 
-    def __init__(self, qa: QA, id: int | str, language: str) -> None:
+    def __init__(self, qa: QA, id: int | str, language: str, scenario: str = "") -> None:
         self._qa = qa
         self.id = id
         self._language = language
+        self._scenario = scenario
         self.history: tuple[Exchange, ...] = ()
 
     def ask(self, question: str) -> Response:
@@ -80,7 +84,8 @@ class Talk:
         """
         if not isinstance(question, str):
             raise InputError(f"question: found {question!r}, wanted a string.")
-        turn = Turn(TurnId(self.id, len(self.history) + 1), question, self.history, language=self._language)
+        id = TurnId(self.id, len(self.history) + 1)
+        turn = Turn(id, question, self.history, scenario=self._scenario, language=self._language)
         with _ordinary_errors():
             response = answer(self._qa.pipeline, [turn])[0]
         self.history = (*self.history, exchange(turn, response))

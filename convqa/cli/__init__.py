@@ -13,6 +13,7 @@ def application() -> Typer:
     """The application with all its commands."""
     from convqa.cli import (  # noqa: F401 - they register their commands
         ask,
+        chat,
         collections,
         download,
         evaluate,

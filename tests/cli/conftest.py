@@ -48,14 +48,14 @@ def whole(tmp_path):
 
 @pytest.fixture
 def call():
-    """``call("run", ...)`` in this process: (exit code, standard output, standard error)."""
+    """``call("run", ...)`` in this process: (exit code, standard output, standard error); ``stdin``: what it reads."""
     from convqa.cli import application
 
     logger = logging.getLogger("convqa")
     before = logger.handlers[:], logger.level, logger.propagate
 
-    def run_it(*arguments):
-        done = CliRunner().invoke(application(), [str(argument) for argument in arguments])
+    def run_it(*arguments, stdin=None):
+        done = CliRunner().invoke(application(), [str(argument) for argument in arguments], stdin)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done.exit_code, done.stdout, done.stderr

@@ -1,0 +1,86 @@
+"""``convqa chat``: a conversation in the terminal, one question a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from convqa.cli.app import command
+from convqa.cli.ask import lines
+from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings
+
+if TYPE_CHECKING:
+    from convqa.domain import Response
+
+NEW, QUIT = "/new", "/quit"
+
+
+@command
+def chat(
+    pipeline: PipelineName = "default",
+    collection: Collection = None,
+    settings: Settings = None,
+    scenario: Annotated[
+        str, typer.Option("--scenario", help="What you say of yourself beforehand.", show_default=False)
+    ] = "",
+    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
+) -> None:
+    """Hold a conversation over a collection: one question a line.
+
+    Each is answered as ask does, with what was said before in mind; what the system asks back is answered in the next
+    line. /new starts a new conversation, /quit or the end of the input ends.
+    """
+    from convqa.pipeline.compose import parse_settings
+    from convqa.qa import load
+
+    qa = load(pipeline, collection, parse_settings(settings or []))
+    talk = qa.conversation(scenario=scenario)
+    for line in _said():
+        if line == QUIT:
+            return
+        if line == NEW:
+            talk = qa.conversation(scenario=scenario)
+            typer.echo("A new conversation.\n")
+        else:
+            _show(talk.ask(line))
+
+
+def _said() -> Iterator[str]:
+    """What the user says, line by line, without empty lines; asked for by a prompt where it is a terminal."""
+    if not _is_terminal():
+        for line in typer.get_text_stream("stdin", errors="replace"):
+            if line.strip():
+                yield line.strip()
+        return
+    with suppress(ImportError):
+        # With it a line can be edited, and an earlier one called back.
+        import readline  # noqa: F401
+    typer.echo(f"One question a line; {NEW} starts a new conversation, {QUIT} ends.")
+    while True:
+        try:
+            line = input("> ").strip()
+        except EOFError:
+            typer.echo()
+            return
+        if line:
+            yield line
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _show(response: Response) -> None:
+    """The answer, or the question that is asked back, with its places; an error where the turn failed."""
+    if response.error is not None:
+        failure = response.error
+        typer.echo(f"convqa: error: {failure.stage} failed: {failure.error}: {failure.message}", err=True)
+        return
+    said, *places = lines(response)
+    if response.answer is not None and response.answer.kind == "question":
+        said = f"Asked back: {said}"
+    typer.echo("\n".join([said, *places]).rstrip() + "\n")
