@@ -17,12 +17,14 @@ Task = Annotated[str, typer.Option(help="Whose files these are: auto, or a task'
 Truth = Annotated[
     Path | None,
     typer.Argument(
-        metavar="TRUTH_DIR", help="The truth: QReCC's ground-truth.json, MRQA's or JWHR's data; or its folder."
+        metavar="TRUTH_DIR",
+        help="The truth: QReCC's ground-truth.json, MRQA's or JWHR's data, PolEval's expected.tsv or pairs.tsv; or its "
+        "folder.",
     ),
 ]
 Run = Annotated[
     Path | None,
-    typer.Argument(metavar="RUN_DIR", help="The run (run.json, predictions.json, run.jsonl), or its folder."),
+    typer.Argument(metavar="RUN_DIR", help="The run (run.json, predictions.json, run.jsonl, out.tsv), or its folder."),
 ]
 Output = Annotated[
     Path | None,

@@ -46,7 +46,7 @@ Brought = Annotated[
     typer.Option(
         "--task",
         metavar="TASK",
-        help="SOURCES are inputs of this task (jwhr): index the passages that they bring, in its language.",
+        help="SOURCES are inputs of this task (jwhr, poleval): index the passages that they bring, in its language.",
         show_default=False,
     ),
 ]

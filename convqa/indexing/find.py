@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 ANSERINI = "passages-index-anserini"
 """The folder in which shared tasks hand out an index of their passages."""
 
+_FILES = (*SUFFIXES, ".jl", ".jl.gz")
+"""How files of passages end; in folders the last two are not looked for, since PolEval's questions end so too."""
+
 _UNASKED = 20_000
 """Passages that are encoded for a pipeline that could do without: some minutes on two cores."""
 
@@ -82,7 +85,7 @@ def collection_of(
     :raises InputError: if there is no collection, or the passages have a mistake.
     """
     path = Path(url)
-    if url.endswith(SUFFIXES) and not path.is_dir():
+    if url.endswith(_FILES) and not path.is_dir():
         if not path.is_file():
             raise InputError(
                 f"passages {redact(url)} do not exist. Wanted: a folder made by convqa index, or a JSONL file."

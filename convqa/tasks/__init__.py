@@ -60,7 +60,9 @@ def find_task(name: str, path: Path) -> Task:
     raise InputError(
         f"{path}: this does not look like the input of any task ({', '.join(known)}): for QReCC, wanted a directory "
         "with questions.json; for MRQA, JSON lines or SQuAD-format JSON, and for JWHR, its entries as JSON lines or an "
-        "array, in a file or a directory of such files. If it is right all the same, name its task with --task."
+        "array, in a file or a directory of such files; for PolEval, in.tsv or questions.jl, or a directory with one "
+        "of them; for ShARC, its utterances as a JSON array, or as JSON lines beside id2snippet.json. If it is right "
+        "all the same, name its task with --task."
     )
 
 

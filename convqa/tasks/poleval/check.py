@@ -1,0 +1,78 @@
+"""Every format error of an out.tsv at once. GEval refuses none of them but a wrong number of lines."""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from convqa.errors import InputError
+from convqa.tasks.base import Problem
+from convqa.tasks.lines import read_lines
+from convqa.tasks.poleval import passages, questions, run
+from convqa.tasks.poleval.tables import HEADER, ids_in
+from convqa.validation import shorten
+
+
+def check(run_path: Path, input_path: Path) -> list[Problem]:
+    """All problems of a run (a directory or the file) that answers the questions at ``input_path``.
+
+    :raises InputError: if the questions or their passages cannot be read.
+    """
+    file = run_path / run.FILE if run_path.is_dir() else run_path
+    asked = questions.read(input_path)
+    try:
+        lines = list(read_lines(file, run.WANTED))
+    except InputError as error:
+        return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
+    problems = []
+    if lines and ids_in(lines[0][1])[:1] == (HEADER,):
+        problems.append(Problem(str(file), "line 1", "found a header; wanted none (GEval leaves it out)"))
+        del lines[0]
+    problems += [Problem(str(file), f"line {number}", found) for number, line in lines for found in _line_errors(line)]
+    if len(lines) != len(asked.items):
+        counts = f"has {len(lines)} lines; wanted {len(asked.items)}, one for each question"
+        problems.append(Problem(str(file), "", counts))
+        if asked.of_several_sets:  # nobody knows of which set a line is then
+            return problems
+    return problems + [Problem(str(file), f"line {number}", message) for number, message in _unknown_ids(asked, lines)]
+
+
+def _line_errors(line: bytes) -> Iterator[str]:
+    if line.startswith(BOM_UTF8):
+        yield "begins with a mark of byte order, which GEval takes for a part of the id; wanted UTF-8 without it"
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        yield f"byte {error.start + 1} is not UTF-8; GEval puts U+FFFD there"
+    ids = ids_in(line)
+    empty = ids.count("")
+    if empty:
+        yield f"has {empty} empty ids, each of which takes a rank; wanted one TAB between two ids and none at the end"
+    for id in dict.fromkeys(ids):
+        if id and len(id.split()) != 1:
+            yield f"found {shorten(id)} with blanks, which GEval takes for one id; wanted TABs between ids"
+        elif id != id.strip():
+            yield f"found {shorten(id)} with blanks around it, which are a part of the id"
+    repeated = [id for id in dict.fromkeys(ids) if id and ids.count(id) > 1]
+    if repeated:
+        yield f"has {', '.join(map(shorten, repeated))} more than once; the first counts"
+    if len(ids) > run.DEPTH:
+        yield f"has {len(ids)} ids; wanted {run.DEPTH} at most"
+
+
+def _unknown_ids(asked: questions.Questions, lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
+    """Where the passages lie beside the questions: ids that are none of theirs."""
+    rows = [
+        (number, one.set, [id for id in ids_in(line) if id])
+        for (number, line), one in zip(lines, asked.items, strict=False)
+    ]
+    used: dict[str, set[str]] = {name: set() for name in asked.sets}
+    for _, name, ids in rows:
+        used[name].update(ids)
+    lacking = passages.unknown(asked, used)
+    for number, name, ids in rows:
+        strange = [id for id in dict.fromkeys(ids) if id in lacking.get(name, ())]
+        if strange:
+            of = f" of {name}" if name else ""
+            yield number, f"found {', '.join(map(shorten, strange))}; wanted ids of the passages{of}"

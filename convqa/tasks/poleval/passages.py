@@ -1,0 +1,93 @@
+"""The passages that a folder brings: passages.jl, streamed, since Wikipedia's has 7,097,322 of them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from convqa.domain import MetaValue, Passage
+from convqa.errors import InputError
+from convqa.tasks.poleval.files import passage_files
+from convqa.tasks.poleval.questions import Questions
+from convqa.tasks.poleval.records import Record, read_records
+from convqa.validation import shorten
+
+WANTED = "JSON lines with id, text and, where known, title and meta"
+
+
+def passages(asked: Questions) -> Iterator[Passage] | None:
+    """The passages of all sets, or None where none are found.
+
+    Where there are several sets an id is ``SET/ID`` and ``meta`` says the set, since their ids may be the same.
+
+    :raises InputError: naming file, line and field of what is no passage.
+    """
+    files = passage_files(asked.file, asked.sets)
+    return _of_sets(files, asked.of_several_sets) if files else None
+
+
+def unknown(asked: Questions, ids: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """Set -> those of some ids that its passages do not have; nothing where no passages are found.
+
+    Reads until all are found, at worst a minute of millions.
+    """
+    left: dict[str, set[str]] = {}
+    for name, file in passage_files(asked.file, asked.sets).items():
+        wanted = left[name] = set(ids.get(name, ()))
+        for record in read_records(file, WANTED):
+            wanted.discard(record.id)
+            if not wanted:
+                break
+    return left
+
+
+def _of_sets(files: Mapping[str, Path], several: bool) -> Iterator[Passage]:
+    for name, file in files.items():
+        yield from _read(file, name if several else "")
+
+
+def _read(file: Path, name: str) -> Iterator[Passage]:
+    hashes = array("q")
+    for record in read_records(file, WANTED):
+        hashes.append(hash(record.id))
+        title, meta = _title(record, file), _meta(record, file)
+        if name:
+            yield Passage(f"{name}/{record.id}", record.text, title, meta={**meta, "set": name})
+        else:
+            yield Passage(record.id, record.text, title, meta=meta)
+    _refuse_repeats(file, hashes)
+
+
+def _title(record: Record, file: Path) -> str:
+    title = record.fields.get("title")
+    if title is not None and not isinstance(title, str):
+        raise InputError(f"{file}: line {record.line}: title: found {shorten(title)}; wanted a string.")
+    return title or ""
+
+
+def _meta(record: Record, file: Path) -> dict[str, MetaValue]:
+    meta: Any = record.fields.get("meta")
+    where = f"{file}: line {record.line}: meta"
+    if meta is not None and not isinstance(meta, dict):
+        raise InputError(f"{where}: found {shorten(meta)}; wanted an object.")
+    for name, value in (meta or {}).items():
+        if value is not None and not isinstance(value, str | int | float | bool):
+            raise InputError(f"{where}.{name}: found {shorten(value)}; wanted a string, a number, true or false.")
+    return {name: value for name, value in (meta or {}).items() if value is not None}
+
+
+def _refuse_repeats(file: Path, hashes: array[int]) -> None:
+    """Refuse an id that two lines have. Only hashes are held (8 bytes a passage); equal ones are looked up."""
+    ordered = numpy.sort(numpy.frombuffer(hashes, dtype=numpy.int64))
+    suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+    lines: dict[str, int] = {}
+    for record in read_records(file, WANTED) if suspects else ():
+        if hash(record.id) in suspects and lines.setdefault(record.id, record.line) != record.line:
+            raise InputError(
+                f"{file}: line {record.line}: id: found {record.id!r}, which line {lines[record.id]} has too; wanted "
+                "an id of its own for each passage."
+            )

@@ -1,0 +1,74 @@
+"""out.tsv: line i answers line i of the questions with up to ten passage ids, the best first, separated by TAB."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from convqa.domain import Response
+from convqa.errors import InputError
+from convqa.files import log, whole_file
+from convqa.tasks.poleval.questions import set_of
+from convqa.tasks.poleval.tables import HEADER, read_rankings
+
+FILE = "out.tsv"
+WANTED = "a line for each question, with passage ids separated by TAB"
+DEPTH = 10
+"""Passages that a line should have, and that count."""
+
+_ENDS = re.compile("[\t\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The ids of each line as they stand there."""
+
+    path: Path
+    rankings: tuple[tuple[str, ...], ...]
+
+
+def read(path: Path) -> Run:
+    """out.tsv, or the one in a directory, read as GEval reads it.
+
+    :raises InputError: if it cannot be read.
+    """
+    file = path / FILE if path.is_dir() else path
+    return Run(file, tuple(read_rankings(file, WANTED)))
+
+
+def write(responses: Iterable[Response], directory: Path) -> Path:
+    """Stream the rankings into DIRECTORY/out.tsv, one a line; returns its path.
+
+    A turn that failed or found nothing has an empty line. Lines with fewer than ten ids are told in one warning.
+
+    :raises InputError: for an id that a line cannot hold.
+    :raises StorageFull: if it cannot be written; no partial file is left.
+    """
+    path = directory / FILE
+    lines = short = empty = 0
+    with whole_file(path) as stream:
+        for lines, response in enumerate(responses, 1):
+            ids = _ids(response)
+            if ids[:1] == [HEADER] and lines == 1:
+                raise InputError(f"{path}: passage {HEADER!r} cannot begin the file: GEval takes it for a header.")
+            short += len(ids) < DEPTH
+            empty += not ids
+            stream.write("\t".join(ids).encode() + b"\n")
+    if short:
+        log.warning("%s: %d of %d lines have fewer than %d passages, %d of them none", path, short, lines, DEPTH, empty)
+    return path
+
+
+def _ids(response: Response) -> list[str]:
+    """The ids of the first ten hits, without the set that convqa puts before them."""
+    prefix = f"{name}/" if (name := set_of(response.id)) else ""
+    ids = [hit.id.removeprefix(prefix) for hit in (response.ranking.hits if response.ranking else ())[:DEPTH]]
+    for id in ids:
+        if not id or _ENDS.search(id):
+            raise InputError(
+                f"turn {response.id}: passage id {id!r} cannot stand in {FILE}: wanted one that is not empty, without "
+                "TABs and line ends. Rename the passage in the collection."
+            )
+    return ids

@@ -1,0 +1,57 @@
+"""Score rankings exactly as GEval does with ``--metric NDCG@10``, and by set beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from convqa.errors import InputError
+from convqa.metrics.geval_ndcg import geval_ndcg
+from convqa.tasks.poleval.run import DEPTH, Run
+from convqa.tasks.poleval.truth import Gold
+from convqa.tasks.scores import Judged, Measure, Scores
+
+OFFICIAL_FILE = "evaluation.json"
+MEASURE = f"NDCG@{DEPTH}"
+
+
+def score(gold: Gold, run: Run) -> list[Scores]:
+    """NDCG@10 over all lines; where they are of several sets, of each, and the mean of these.
+
+    :raises InputError: if the run has not a line for each question: GEval stops there too.
+    """
+    if len(run.rankings) != gold.lines:
+        raise InputError(
+            f"{run.path}: has {len(run.rankings)} lines; wanted {gold.lines}, one for each question of {gold.path}."
+        )
+    ids = tuple(turn.id for turn in gold.turns)
+    values = tuple(geval_ndcg(turn.relevant, run.rankings[turn.line], DEPTH) for turn in gold.turns)
+    groups = tuple(turn.set for turn in gold.turns)
+    columns = [Scores(Measure(MEASURE, official=True), ids, values)]
+    sets = dict.fromkeys(groups)
+    if len(sets) > 1:
+        for name in sets:
+            kept = [place for place, group in enumerate(groups) if group == name]
+            chosen = tuple(ids[place] for place in kept), tuple(values[place] for place in kept)
+            columns.append(Scores(Measure(f"{name} {MEASURE}"), *chosen))
+        columns.append(Scores(Measure(f"mean over sets {MEASURE}"), ids, values, groups=groups))
+    return columns
+
+
+def official_text(means: Mapping[str, float]) -> str:
+    """The mean over all lines, 0 to 1; GEval prints it in percent.
+
+    >>> official_text({"NDCG@10": 0.625})
+    '{"NDCG@10": 0.625}\\n'
+    """
+    return json.dumps(dict(means)) + "\n"
+
+
+def judged(gold: Gold, run: Run) -> Judged:
+    """The rankings that count, by rank. An empty id keeps its rank and goes: TREC files cannot hold it."""
+    rankings, relevant = {}, {}
+    for turn in gold.turns:
+        counted = list(dict.fromkeys(run.rankings[turn.line]))[:DEPTH]
+        rankings[str(turn.id)] = {id: float(DEPTH - rank) for rank, id in enumerate(counted) if id}
+        relevant[str(turn.id)] = [id for id in dict.fromkeys(turn.relevant) if id]
+    return Judged(rankings, relevant)

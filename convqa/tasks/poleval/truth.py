@@ -1,0 +1,149 @@
+"""Which passages answer a question: expected.tsv, a line each, or pairs.tsv."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from convqa.domain import TurnId
+from convqa.errors import InputError
+from convqa.files import log
+from convqa.tasks.poleval import passages, questions
+from convqa.tasks.poleval.files import is_pairs, questions_of, truth_file
+from convqa.tasks.poleval.tables import read_rankings, read_rows
+from convqa.validation import shorten
+
+_WANTED_EXPECTED = "a line for each question, with the ids of relevant passages separated by TAB"
+_COLUMNS = ["question-id", "passage-id", "score"]
+_WANTED_PAIRS = f"the columns {', '.join(_COLUMNS)}, separated by TAB, under a header that says so"
+
+
+@dataclass(frozen=True, slots=True)
+class GoldTurn:
+    """A question's relevant passages; none: any ranking scores 1. ``line`` of a run answers it, counted from 0.
+
+    ``fields`` has its set, where in.tsv says one.
+    """
+
+    id: TurnId
+    relevant: tuple[str, ...]
+    line: int
+    fields: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def set(self) -> str:
+        return str(self.fields.get("set", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """The truth in file order, and how many ``lines`` a run has. No component can receive it."""
+
+    path: Path
+    turns: tuple[GoldTurn, ...]
+    lines: int
+
+
+class _Pair(NamedTuple):
+    line: int
+    question: str
+    passage: str
+    score: float
+
+
+def read(path: Path) -> Gold:
+    """The truth in a file, or in that of a folder.
+
+    :raises InputError: naming file and line of the first mistake.
+    """
+    file = truth_file(path)
+    return _of_pairs(file) if is_pairs(file) else _of_lines(file)
+
+
+def _of_lines(file: Path) -> Gold:
+    """Sets are those of the questions beside it; without these a turn is called by its line."""
+    expected = read_rankings(file, _WANTED_EXPECTED)
+    if not expected:
+        raise InputError(f"{file}: there is no line to score; wanted {_WANTED_EXPECTED}.")
+    asked = questions_of(file)
+    if not asked.is_file():
+        turns = (GoldTurn(TurnId(line + 1, 1), ids, line, {}) for line, ids in enumerate(expected))
+        return Gold(file, tuple(turns), len(expected))
+    items = questions.read(asked).items
+    if len(items) != len(expected):
+        raise InputError(f"{file}: has {len(expected)} lines; wanted {len(items)}, as {asked.name} has questions.")
+    return Gold(
+        file,
+        tuple(
+            GoldTurn(one.id, ids, line, {"set": one.set})
+            for line, (one, ids) in enumerate(zip(items, expected, strict=True))
+        ),
+        len(expected),
+    )
+
+
+def _of_pairs(file: Path) -> Gold:
+    """Positive pairs by question. A question without any is left out: nobody said that it has no answer."""
+    asked = questions.read(questions_of(file))
+    relevant: dict[str, list[str]] = {str(one.id.conversation): [] for one in asked.items}
+    places: dict[str, int] = {}
+    for pair in _pairs(file):
+        if pair.question not in relevant:
+            raise InputError(
+                f"{file}: line {pair.line}: question-id: found {pair.question!r}; wanted one of {asked.file.name}."
+            )
+        places.setdefault(pair.passage, pair.line)
+        if pair.score > 0:
+            relevant[pair.question].append(pair.passage)
+    _refuse_unknown(file, asked, places)
+    turns = tuple(
+        GoldTurn(one.id, tuple(ids), line, {})
+        for line, (one, ids) in enumerate(zip(asked.items, relevant.values(), strict=True))
+        if ids
+    )
+    if not turns:
+        raise InputError(f"{file}: no question has a relevant passage, so nothing is left to score.")
+    if len(turns) < len(asked.items):
+        lacking = len(asked.items) - len(turns)
+        log.warning("%s: left out %d of %d questions: they have no relevant passage", file, lacking, len(asked.items))
+    return Gold(file, turns, len(asked.items))
+
+
+def _refuse_unknown(file: Path, asked: questions.Questions, places: Mapping[str, int]) -> None:
+    lacking = sorted(passages.unknown(asked, {"": places}).get("", ()), key=places.__getitem__)
+    if lacking:
+        raise InputError(
+            f"{file}: line {places[lacking[0]]}: passage-id: found {lacking[0]!r}; wanted the id of a passage of "
+            f"those beside it, as {len(places) - len(lacking)} of {len(places)} are."
+        )
+
+
+def _pairs(file: Path) -> Iterator[_Pair]:
+    number = 0
+    for number, line in read_rows(file, _WANTED_PAIRS):
+        where, fields = f"{file}: line {number}", [value.strip() for value in line.split("\t")]
+        if number == 1:
+            if fields != _COLUMNS:
+                raise InputError(f"{where}: found {shorten(line)}; wanted {_WANTED_PAIRS}.")
+            continue
+        if len(fields) != len(_COLUMNS):
+            raise InputError(f"{where}: found {len(fields)} columns; wanted {_WANTED_PAIRS}.")
+        for name, value in zip(_COLUMNS, fields, strict=True):
+            if not value:
+                raise InputError(f"{where}: {name}: is empty; wanted {_WANTED_PAIRS}.")
+        yield _Pair(number, fields[0], fields[1], _number(fields[2], where))
+    if not number:
+        raise InputError(f"{file}: the file is empty; wanted {_WANTED_PAIRS}.")
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise InputError(f"{where}: score: found {text!r}; wanted a number, 1 for a relevant passage.")
+    return score

@@ -1,0 +1,153 @@
+"""Questions and passages: two layouts, sets that must not mix, and every mistake with its place."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from convqa.domain import TurnId
+from convqa.errors import InputError
+from convqa.tasks import find_task
+from convqa.tasks.poleval import PolEval
+
+
+def asked(path):
+    return [talk.turns[0] for talk in PolEval().read(path)]
+
+
+def test_lines_of_one_set(one_set, poleval):
+    turns = asked(one_set)
+    assert [turn.id for turn in turns] == [TurnId(1, 1), TurnId(2, 1), TurnId(3, 1)]
+    assert [turn.question for turn in turns] == poleval.ASKED
+    assert {turn.language for turn in turns} == {"pl"} and not any(turn.filter for turn in turns)
+    assert asked(one_set / "in.tsv") == turns
+    passages = list(PolEval().passages(one_set))
+    assert [passage.to_json() for passage in passages] == poleval.RIVERS
+    assert list(PolEval().passages(one_set / "in.tsv")) == passages
+
+
+def test_lines_of_two_sets_are_asked_of_their_own(two_sets):
+    turns = asked(two_sets)
+    assert [turn.id.conversation for turn in turns][2:] == ["wiki-trivia/3", "legal-questions/4"]
+    assert [turn.filter["set"] for turn in turns] == [("wiki-trivia",)] * 3 + [("legal-questions",)]
+    found = {passage.id: passage for passage in PolEval().passages(two_sets)}
+    assert list(found)[2:] == ["wiki-trivia/3-0", "legal-questions/1-0", "legal-questions/2-0"]
+    assert found["wiki-trivia/3-0"].meta == {"article_id": 3, "set": "wiki-trivia"}
+
+
+def test_questions_by_id(competition):
+    assert [turn.id for turn in asked(competition)] == [TurnId("0", 1), TurnId("5", 1), TurnId("10", 1)]
+    assert len(list(PolEval().passages(competition))) == 3
+    assert asked(competition / "questions.jl") == asked(competition)
+
+
+def test_it_is_found_by_itself(one_set, competition):
+    for path in (one_set, one_set / "in.tsv", competition, competition / "questions.jl"):
+        assert find_task("auto", path).name == "poleval"
+        assert PolEval().has_truth(path)
+    (competition / "questions.jl").rename(competition / "questions-test.jl")
+    assert len(asked(competition)) == 3
+    (competition / "pairs.tsv").rename(competition / "pairs-test.tsv")
+    assert len(PolEval().gold(competition / "questions-test.jl").turns) == 2
+    (competition / "questions-train.jl").touch()
+    with pytest.raises(InputError, match=r"rivers: has questions-test\.jl, questions-train\.jl, and a run answers one"):
+        asked(competition)
+
+
+def test_a_header_and_other_line_ends(one_set):
+    data = (one_set / "in.tsv").read_bytes()
+    (one_set / "in.tsv").write_bytes(b"\xef\xbb\xbfset\ttext\r\n" + data.replace(b"\n", b"\r\n"))
+    assert [(turn.id.conversation, turn.question[-1]) for turn in asked(one_set)] == [(1, "?"), (2, "?"), (3, "?")]
+
+
+def test_where_passages_may_lie(one_set, two_sets, competition, poleval):
+    above = one_set.parent
+    (above / "wiki-trivia" / "passages.jl").rename(above / "passages.jl")
+    assert len(list(PolEval().passages(one_set))) == 3
+    with pytest.raises(InputError, match=r"passages for legal-questions, and none for wiki-trivia"):
+        PolEval().passages(two_sets)
+    (one_set / "passages.jl.gz").write_bytes(gzip.compress((above / "passages.jl").read_bytes().partition(b"\n")[2]))
+    assert len(list(PolEval().passages(one_set))) == 2
+    (competition / "passages.jl").unlink()
+    assert PolEval().passages(competition) is None
+
+
+ROWS = [
+    (["wiki\tTak?", "Kto?"], r"line 2: found 1 columns; wanted two"),
+    (["wiki\tKto?\tTak?"], r"line 1: found 3 columns"),
+    (["wiki\tKto?", "", "wiki\tCo?"], r"line 2: is blank"),
+    (["wiki\t "], r"line 1: text: is empty"),
+    ([" \tKto?"], r"line 1: set: found ''"),
+    (["../wiki\tKto?"], r"line 1: set: found '\.\./wiki'; wanted a name .*without slashes"),
+    (["set\ttext"], r"there is no question in it"),
+    ([], r"there is no question in it"),
+]
+
+
+@pytest.mark.parametrize(("rows", "message"), ROWS)
+def test_a_malformed_in_tsv_is_refused_with_its_place(tmp_path, poleval, rows, message):
+    path = poleval.write(tmp_path / "in.tsv", *rows)
+    with pytest.raises(InputError, match=rf"in\.tsv: {message}"):
+        asked(path)
+
+
+RECORDS = [
+    (["{"], r"line 1: this is no JSON"),
+    ([[1]], r"line 1: found \[1\]; wanted"),
+    ([{"text": "Kto?"}], r"line 1: id: is missing"),
+    ([{"id": "1"}], r"line 1: text: is missing"),
+    ([{"id": True, "text": "Kto?"}], r"line 1: id: found True; wanted a string"),
+    ([{"id": " ", "text": "Kto?"}], r"line 1: id: found ' '"),
+    ([{"id": "a\tb", "text": "Kto?"}], r"line 1: id: found 'a\\tb' with the character U\+0009"),
+    ([{"id": "1", "text": None}], r"line 1: text: found None; wanted a string"),
+    ([{"id": "1", "text": "Kto?"}, ""], r"line 2: is blank"),
+    ([{"id": "1", "text": "Kto?"}, {"id": 1, "text": "Co?"}], r"line 2: id: found '1', which line 1 has too"),
+    ([], r"the file is empty"),
+]
+QUESTIONS = [
+    ([{"id": "1", "text": " "}], r"line 1: text: found ' '; wanted a question"),
+    ([{"id": "a/1", "text": "Kto?"}], r"line 1: id: found 'a/1'; wanted another: SET/LINE"),
+]
+PASSAGES = [
+    ([{"id": "1", "text": "a", "title": 3}], r"line 1: title: found 3; wanted a string"),
+    ([{"id": "1", "text": "a", "meta": [1]}], r"line 1: meta: found \[1\]; wanted an object"),
+    ([{"id": "1", "text": "a", "meta": {"x": {"y": 1}}}], r"line 1: meta\.x: found \{'y': 1\}; wanted a string, a num"),
+]
+
+
+@pytest.mark.parametrize(("rows", "message"), [*RECORDS, *QUESTIONS])
+def test_malformed_questions_are_refused_with_their_place(tmp_path, poleval, rows, message):
+    path = poleval.write(tmp_path / "questions.jl", *rows)
+    with pytest.raises(InputError, match=rf"questions\.jl: {message}"):
+        asked(path)
+
+
+@pytest.mark.parametrize(("rows", "message"), [*RECORDS, *PASSAGES])
+def test_malformed_passages_are_refused_with_their_place(competition, poleval, rows, message):
+    poleval.write(competition / "passages.jl", *rows)
+    with pytest.raises(InputError, match=rf"passages\.jl: {message}"):
+        list(PolEval().passages(competition))
+
+
+def test_what_is_not_utf8(tmp_path):
+    (tmp_path / "in.tsv").write_bytes(b"wiki\tKto?\nwiki\tGda\xf1sk?\n")
+    with pytest.raises(InputError, match=r"in\.tsv: line 2: byte 9 is not UTF-8"):
+        asked(tmp_path)
+
+
+def test_nulls_say_nothing_and_other_fields_are_left_alone(competition, poleval):
+    record = {"id": 1, "text": "", "title": None, "meta": {"a": None, "b": False}, "url": 3}
+    poleval.write(competition / "passages.jl", record)
+    [passage] = PolEval().passages(competition)
+    assert passage.to_json() == {"id": "1", "text": "", "meta": {"b": False}}
+
+
+def test_the_real_questions(data):
+    folder = data / "poleval2022"
+    assert {name: len(asked(folder / name)) for name in ("dev-0", "train")} == {"dev-0": 599, "train": 4401}
+    for name, sizes in {"test-A": (400, 400, 400), "test-B": (891, 318, 500)}.items():
+        turns = asked(folder / name)
+        sets = ("wiki-trivia", "legal-questions", "allegro-faq")
+        assert tuple(sum(turn.filter["set"] == (one,) for turn in turns) for one in sets) == sizes
+        assert all(turn.question == turn.question.strip() for turn in turns)
