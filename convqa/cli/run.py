@@ -41,7 +41,7 @@ def run(
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> int:
-    """Answer every turn of INPUT and write the run (run.json, predictions.json) and its records to OUTPUT.
+    """Answer every turn of INPUT and write the run (run.json, out.tsv ...) and its records to OUTPUT.
 
     The same command again continues a run that was stopped. Exit codes: 0 done; 1 the work failed or some turns did;
     2 a mistake in input, options or pipeline; 130 or 143 interrupted.
@@ -58,7 +58,7 @@ def run(
     target = needed(one_of(output, output_option, "OUTPUT"), "OUTPUT")
     check_mode(history)
     found = find_task(task, source)
-    name = found.default_pipeline if pipeline == "default" else pipeline
+    name = found.pipeline_for(source) if pipeline == "default" else pipeline
     chosen = parse_settings(settings or [])
     url = None
     # Loaded before any passage is indexed, so that a mistake in the pipeline or the output is said at once.

@@ -55,6 +55,10 @@ class Task(ABC):
         """The task's own passages where it brings them, else None."""
         return None
 
+    def pipeline_for(self, path: Path) -> str:  # noqa: ARG002
+        """The pipeline that answers this input where none is asked for."""
+        return self.default_pipeline
+
     @abstractmethod
     def gold(self, path: Path) -> Gold:
         """The truth: a type of the task's own, so that no component can receive it.

@@ -1,0 +1,51 @@
+"""Corpus BLEU with +1 smoothing of every order, as ShARC's evaluators compute it (vzhong/e3: evaluator.py).
+
+Papineni et al., ACL 2002; smoothing after Lin and Och, COLING 2004, here of the first order, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+ORDER = 4
+"""Words of the longest n-grams."""
+COLUMNS = 2 * ORDER + 2
+
+
+def bleu_counts(reference: Sequence[str], hypothesis: Sequence[str]) -> tuple[int, ...]:
+    """What a pair adds to a corpus's BLEU, to be summed over pairs: ``COLUMNS`` numbers.
+
+    N-grams of the hypothesis that are in the reference, of 1 to ``ORDER`` words; all its n-grams of each length; its
+    words; the reference's words.
+
+    >>> bleu_counts("do you live in cyprus ?".split(), "do you live in france ?".split())
+    (5, 3, 2, 1, 6, 5, 4, 3, 6, 6)
+    """
+    matches, possible = [], []
+    for order in range(1, ORDER + 1):
+        found = _ngrams(hypothesis, order)
+        matches.append((found & _ngrams(reference, order)).total())
+        possible.append(found.total())
+    return (*matches, *possible, len(hypothesis), len(reference))
+
+
+def bleu(counts: Sequence[float], order: int) -> float | None:
+    """BLEU of n-grams of 1 to ``order`` words, from 0 to 1, from the summed counts of a corpus's pairs.
+
+    None where the script divides by zero: no hypothesis has a word, or no reference.
+
+    >>> round(bleu((5, 3, 2, 1, 6, 5, 4, 3, 6, 6), 4), 4)
+    0.6435
+    """
+    length, reference_length = counts[-2], counts[-1]
+    if not length or not reference_length:
+        return None
+    logs = sum((1 / order) * math.log((counts[n] + 1) / (counts[ORDER + n] + 1)) for n in range(order))
+    ratio = length / reference_length
+    return math.exp(logs) * (1.0 if ratio > 1 else math.exp(1 - 1 / ratio))
+
+
+def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[start : start + order]) for start in range(len(words) - order + 1))

@@ -1,0 +1,43 @@
+"""Every format error of a predictions.json at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from convqa.errors import InputError
+from convqa.files import read_json
+from convqa.tasks.base import Problem
+from convqa.tasks.sharc import run
+from convqa.tasks.sharc.files import source
+from convqa.tasks.sharc.records import read_records
+
+_SHOWN = 10
+
+
+def check(run_path: Path, input_path: Path) -> list[Problem]:
+    """All problems of a run (a directory or the file) that answers the utterances at ``input_path``.
+
+    :raises InputError: if the utterances themselves cannot be read.
+    """
+    file = run_path / run.FILE if run_path.is_dir() else run_path
+    asked = dict.fromkeys(placed.record.utterance_id for placed in read_records(source(input_path)))
+    try:
+        records = read_json(file, run.WANTED)
+    except InputError as error:
+        return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
+    found = [Problem(str(file), place, message) for place, message in run.problems(records)]
+    if isinstance(records, list):
+        ids = dict.fromkeys(str(record.get("utterance_id")) for record in records if isinstance(record, dict))
+        messages = [
+            *_some("utterances of the input are missing", [id for id in asked if id not in ids], len(asked)),
+            *_some("utterances are not in the input", [id for id in ids if id not in asked], len(ids)),
+        ]
+        found += [Problem(str(file), "", message) for message in messages]
+    return found
+
+
+def _some(what: str, ids: Sequence[str], total: int) -> Iterator[str]:
+    if ids:
+        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+        yield f"{len(ids)} of {total} {what}: {', '.join(ids[:_SHOWN])}{more}"

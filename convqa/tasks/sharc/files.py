@@ -1,0 +1,133 @@
+"""Which file has the utterances, in which form, and the rule texts that lie beside the open-retrieval one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from convqa.domain import Passage
+from convqa.errors import InputError
+from convqa.files import log, mend, read_json
+from convqa.tasks.lines import read_lines, read_start
+from convqa.tasks.sharc.schema import ADVICE, WANTED, Form
+from convqa.validation import shorten
+
+RULES = "id2snippet.json"
+_RULES_WANTED = "a JSON object {id: rule text}"
+_LOOKED_AT = 2**18
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of utterances. ``rules``: where the open-retrieval form's rule texts are to be."""
+
+    file: Path
+    form: Form
+
+    @property
+    def rules(self) -> Path:
+        return self.file.parent / RULES
+
+
+def source(path: Path) -> Source:
+    """The file of utterances at ``path``: itself, or the only one in a folder.
+
+    :raises InputError: if a folder has none or several, or the file cannot be read.
+    """
+    file = path
+    if path.is_dir():
+        found = [file for file in _candidates(path) if _begins_with_utterance(file)]
+        if len(found) != 1:
+            what = f"has {' and '.join(file.name for file in found)}" if found else "has no file of utterances"
+            raise InputError(f"{path}: {what}; wanted one file with {WANTED}. Give the path of a file.")
+        (file,) = found
+    start = read_start(file, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()
+    return Source(file, "open" if start.startswith("{") else "official")
+
+
+def looks_like_input(path: Path) -> bool:
+    """Whether a file, or a file of a folder, begins with an utterance."""
+    try:
+        return any(_begins_with_utterance(file) for file in (_candidates(path) if path.is_dir() else [path]))
+    except InputError:
+        return False
+
+
+def values(found: Source) -> Iterator[tuple[str, Any]]:
+    """(``record 2`` of an array, from 0 on, or ``line 3``; value) of everything that should be an utterance.
+
+    :raises InputError: naming line and column of what is no JSON.
+    """
+    if found.form == "open":
+        for number, line in read_lines(found.file, WANTED):
+            if line.strip():
+                yield f"line {number}", _parsed(line, f"{found.file}: line {number}", number == 1)
+        return
+    records = read_json(found.file, WANTED)
+    if not isinstance(records, list):
+        raise InputError(f"{found.file}: found {shorten(records)}; wanted {WANTED}.")
+    for index, record in enumerate(records):
+        yield f"record {index}", record
+
+
+def rule_texts(found: Source) -> dict[str, str]:
+    """id2snippet.json: the text of each rule by id.
+
+    :raises InputError: if it is missing or anything else.
+    """
+    texts = read_json(found.rules, _RULES_WANTED)
+    if not isinstance(texts, dict):
+        raise InputError(f"{found.rules}: found {shorten(texts)}; wanted {_RULES_WANTED}.")
+    for id, text in texts.items():
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f"{found.rules}: rule {id!r}: found {shorten(text)}; wanted text. {ADVICE}")
+    return texts
+
+
+def passages(found: Source) -> Iterator[Passage] | None:
+    """The rule texts as a collection, ids as they are; None in the official form, whose turns bring their own."""
+    if found.form == "official":
+        return None
+    return (Passage(id, text) for id, text in rule_texts(found).items())
+
+
+def _candidates(folder: Path) -> list[Path]:
+    try:
+        return sorted(
+            path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != "." and path.is_file()
+        )
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror}); wanted a folder that can.") from None
+
+
+def _begins_with_utterance(file: Path) -> bool:
+    start = read_start(file, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()
+    try:
+        first, _ = json.JSONDecoder().raw_decode(start.removeprefix("[").lstrip())
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and {"utterance_id", "question"} <= first.keys()
+
+
+def _parsed(line: bytes, where: str, first: bool) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        pass
+    # orjson is fast and strict; this says what is wrong, and accepts what the standard library accepts.
+    try:
+        mended, count = mend(json.loads(line.decode("utf-8-sig" if first else "utf-8").rstrip()))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: byte {error.start} of the line is not UTF-8. {ADVICE}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}, column {error.colno}: this is no JSON ({error.msg}). {ADVICE}") from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"{where}: this JSON cannot be read ({error}). {ADVICE}") from None
+    if count:
+        log.warning("%s: replaced %d lone surrogates (half characters) by U+FFFD", where, count)
+    return mended

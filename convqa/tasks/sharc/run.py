@@ -1,0 +1,105 @@
+"""predictions.json: an array of {utterance_id, answer}, written whole or not at all, and read back for scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from convqa.domain import Response
+from convqa.errors import InputError
+from convqa.files import read_json, to_json_bytes, whole_file
+from convqa.tasks.lines import read_start
+from convqa.validation import shorten
+
+FILE = "predictions.json"
+WANTED = "a JSON array of {utterance_id, answer}"
+DEPTH = 20
+"""Passages of a ranking that a run keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run's answers by utterance, and the ids of its ranked passages, best first, where it has rankings."""
+
+    path: Path
+    answers: Mapping[str, str]
+    passages: Mapping[str, Sequence[str]]
+
+
+def read(path: Path) -> Run:
+    """predictions.json, or the one in a directory.
+
+    :raises InputError: for what cannot be scored: another shape, an answer that is no string, an utterance that is
+        there twice.
+    """
+    file = path / FILE if path.is_dir() else path
+    records = read_json(file, WANTED)
+    for place, problem in problems(records):
+        raise InputError(f"{file}: {place}: {problem}." if place else f"{file}: {problem}.")
+    return Run(
+        file,
+        {record["utterance_id"]: record["answer"] for record in records},
+        {record["utterance_id"]: record["passages"] for record in records if "passages" in record},
+    )
+
+
+def problems(records: object) -> Iterator[tuple[str, str]]:
+    """(record, or "" for the file; what is wrong) for all that keeps a JSON value from being scored."""
+    if not isinstance(records, list):
+        yield "", f"found {shorten(records)}; wanted {WANTED}"
+        return
+    places: dict[str, int] = {}
+    for index, record in enumerate(records):
+        place = f"record {index}"
+        if not isinstance(record, dict):
+            yield place, f"found {shorten(record)}; wanted {{utterance_id, answer}}"
+            continue
+        id = record.get("utterance_id")
+        if isinstance(id, str) and places.setdefault(id, index) != index:
+            yield place, f"utterance_id: {id!r} is that of record {places[id]} too"
+        for field in ("utterance_id", "answer"):
+            if field not in record:
+                yield place, f"{field}: is missing"
+            elif not isinstance(record[field], str):
+                yield place, f"{field}: found {shorten(record[field])}; wanted a string"
+        ids = record.get("passages", [])
+        if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+            yield place, f"passages: found {shorten(ids)}; wanted an array of ids"
+
+
+def looks_like_run(path: Path) -> bool:
+    """Whether predictions.json, or the one in a directory, begins as an array does."""
+    file = path / FILE if path.is_dir() else path
+    try:
+        return read_start(file, WANTED, 100)[0].decode("utf-8-sig", "replace").lstrip().startswith("[")
+    except InputError:
+        return False
+
+
+def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
+    """Stream the answers into DIRECTORY/predictions.json, one a line; returns its path.
+
+    An utterance that failed or was not answered has "". ``passages``, which the official scripts do not look at, are
+    ours: the first ``DEPTH`` ids of the ranking, where ``stages`` has rankings.
+
+    :raises StorageFull: if it cannot be written; no partial file is left.
+    """
+    path = directory / FILE
+    with whole_file(path) as stream:
+        separator = b"[\n"
+        for response in responses:
+            stream.write(separator + to_json_bytes(_record(response, "rankings" in stages)))
+            separator = b",\n"
+        stream.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
+    return path
+
+
+def _record(response: Response, ranked: bool) -> dict[str, Any]:
+    text = response.answer.text if response.answer else ""
+    record = {"utterance_id": str(response.id.conversation), "answer": text}
+    if not ranked:
+        return record
+    hits = response.ranking.hits[:DEPTH] if response.ranking else ()
+    return {**record, "passages": [hit.id for hit in hits]}

@@ -1,0 +1,49 @@
+"""ShARC from file to score on the command line, in both forms."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.mark.parametrize(("form", "turns"), [("official", 5), ("open", 4)])
+def test_from_file_to_run(call, official, opened, form, turns, tmp_path):
+    source = official if form == "official" else opened
+    code, out, err = call("run", source, tmp_path / "run")
+    assert (code, err) == (0, "") and f"{turns} turns of {turns} conversations" in out
+    assert call("validate", tmp_path / "run", source)[:2] == (0, f"{tmp_path / 'run'}: ok\n")
+    resolved = (tmp_path / "run" / "pipeline.resolved.yaml").read_text()
+    assert ("retrievers.given.Given" in resolved) == (form == "official")  # each form has its own default pipeline
+    records = json.loads((tmp_path / "run" / "predictions.json").read_text())
+    wanted = "e9282accd6fcfbce424d3bfd2800541f30f7c335" if form == "official" else "208"
+    assert wanted in records[3]["passages"] and all(record["answer"] for record in records)
+
+
+def test_from_run_to_score(call, official, predict, tmp_path):
+    records = json.loads((official / "sharc_dev.json").read_text())
+    run = predict({record["utterance_id"]: record["answer"] for record in records})
+    code, out, err = call("evaluate", official, run, "--output", tmp_path / "scores", "--json")
+    assert (code, err) == (0, "") and json.loads(out)["task"] == "sharc"
+    line = json.loads((tmp_path / "scores" / "evaluation.json").read_text())
+    assert line == dict.fromkeys(("micro_accuracy", "macro_accuracy", "bleu_1", "bleu_2", "bleu_3", "bleu_4"), 1.0)
+    turns = [json.loads(line) for line in (tmp_path / "scores" / "turns.jsonl").read_text().splitlines()]
+    assert turns == [{"utterance_id": record["utterance_id"], "Micro accuracy": 1.0} for record in records]
+
+
+def test_a_fault_is_said_at_once_with_its_place(call, utterance, write, predict, tmp_path):
+    path = write(utterance("u1"), utterance("u2", history=[{"follow_up_question": "", "follow_up_answer": "Yes"}]))
+    run = predict({"u1": "Yes"})
+    for arguments in (("run", path, tmp_path / "out"), ("evaluate", path, run), ("validate", run, path)):
+        code, out, err = call(*arguments)
+        assert code == 2 and "Traceback" not in out + err
+        assert f"{path}: record 1 (utterance 'u2'): history[0].follow_up_question: found ''; wanted: text" in err
+    assert not (tmp_path / "out" / "predictions.json").exists()
+
+
+def test_answers_at_which_the_script_crashes(call, official, predict):
+    ids = [record["utterance_id"] for record in json.loads((official / "sharc_dev.json").read_text())]
+    code, out, err = call("evaluate", official, predict(dict.fromkeys(ids, "")))
+    assert (
+        code == 2 and "every answer that BLEU is taken over is empty (2 of 5)" in err and "Traceback" not in out + err
+    )
