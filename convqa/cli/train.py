@@ -17,7 +17,9 @@ from convqa.errors import InputError
 
 @command
 def train(
-    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, rewriter, encoder, reader or support.")],
+    recipe: Annotated[
+        str, typer.Argument(metavar="RECIPE", help="resolver, rewriter, encoder, reader, support or conditions.")
+    ],
     config: Annotated[
         Path | None,
         typer.Argument(

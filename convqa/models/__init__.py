@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from convqa.models.conditions import Conditions, Told, load_conditions
 from convqa.models.encoder import TextEncoder, load_encoder
 from convqa.models.generator import Generator, Written, load_generator
 from convqa.models.options import Options
@@ -11,6 +12,7 @@ from convqa.models.resolver import Resolution, Resolver, load_resolver
 from convqa.models.support import Support, load_support
 
 __all__ = [
+    "Conditions",
     "Generator",
     "Options",
     "PairReading",
@@ -20,7 +22,9 @@ __all__ = [
     "SpanReader",
     "Support",
     "TextEncoder",
+    "Told",
     "Written",
+    "load_conditions",
     "load_encoder",
     "load_generator",
     "load_pair_scorer",

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
+from convqa.models.conditions import KIND as CONDITIONS
+from convqa.models.conditions import load_conditions
 from convqa.models.encoder import load_encoder
 from convqa.models.folder import Manifest, ModelFolder
 from convqa.models.generator import load_generator
@@ -69,6 +71,10 @@ def check(name: str) -> dict[str, Any]:
         support = load_support(name)
         said = [(text, text[:60]) for text in sample_passages()]
         return found | _run(support, support.score, said)
+    if kind == CONDITIONS:
+        conditions = load_conditions(name)
+        asked = [(text, f"Is it {text[:60]}?") for text in sample_passages()]
+        return found | _run(conditions, conditions.judge, asked)
     raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
 
 

@@ -29,8 +29,8 @@ ONNX = "model.onnx"
 TOKENIZER = "tokenizer.json"
 CARD = "README.md"
 
-SUPPORT = "support"
-"""The kind of model that is a few numbers in its manifest, over another model: it has no files of its own."""
+SUPPORT, CONDITIONS = "support", "conditions"
+"""Kinds of models that are a few numbers in their manifest, over another model: they have no files of their own."""
 
 _WEIGHTS = (".safetensors", ".bin")
 _TOKENIZERS = {TOKENIZER, "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "special_tokens_map.json",
@@ -205,7 +205,7 @@ def file_hash(path: Path) -> str:
 def _verified(path: Path) -> Manifest:
     manifest = read_manifest(path)
     weights = [name for name in manifest.files if name == ONNX or name.endswith(_WEIGHTS)]
-    if manifest.kind != SUPPORT and (not weights or TOKENIZER not in manifest.files):
+    if manifest.kind not in (SUPPORT, CONDITIONS) and (not weights or TOKENIZER not in manifest.files):
         missing = TOKENIZER if weights else ONNX
         raise InputError(f"{path / MANIFEST}: names no checksum of {missing}: this is no whole model.")
     for name, wanted in manifest.files.items():

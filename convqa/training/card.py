@@ -12,6 +12,7 @@ from convqa.training.claims import INSCIT
 from convqa.training.config import Settings
 from convqa.training.data import CANARD, OWN, QRECC_4K, QRECC_DEV
 from convqa.training.reading import NEW_WIKI, REDDIT, SQUAD2
+from convqa.training.scenarios import SHARC_SEEN
 
 _DATA = {
     QRECC_DEV: "QReCC (Anantha et al. 2021; CC BY-SA 3.0), turns of the dev part, every other conversation",
@@ -21,6 +22,8 @@ _DATA = {
     NEW_WIKI: "SQuADShifts, New Wikipedia (Miller et al. 2020; CC BY 4.0), most articles",
     REDDIT: "SQuADShifts, Reddit (Miller et al. 2020; CC BY 4.0), most posts",
     INSCIT: "INSCIT (Wu et al. 2023; no licence stated), direct answers of the dev part, conversations of even number",
+    SHARC_SEEN: "ShARC (Saeidi et al. 2018; CC BY-SA 3.0), the 500 utterances of its training part that OR-ShARC's dev "
+    "file has (Gao et al. 2021)",
     OWN: "examples of the maker's own",
 }
 

@@ -15,6 +15,7 @@ from convqa.models.reader_input import MOST_TOKENS
 from convqa.places import shipped
 from convqa.training.claims import INSCIT
 from convqa.training.data import CANARD, OWN, QRECC_4K, QRECC_DEV
+from convqa.training.scenarios import SHARC_SEEN
 from convqa.validation import explain
 
 Share = Annotated[float, Field(strict=False, ge=0, le=1)]
@@ -163,12 +164,25 @@ class SupportSettings(Settings):
         return {INSCIT}
 
 
+class ConditionsSettings(Settings):
+    """``penalty``: what large weights cost, in examples. ``threshold``: how likely it must be that what somebody tells
+    answers a question, for the question not to be asked."""
+
+    recipe: Literal["conditions"]
+    penalty: Positive = 10.0
+    threshold: Share = 0.6
+
+    def sets(self) -> set[str]:
+        return {SHARC_SEEN, OWN} if self.own else {SHARC_SEEN}
+
+
 RECIPES: Mapping[str, type[Settings]] = {
     "resolver": ResolverSettings,
     "rewriter": RewriterSettings,
     "encoder": EncoderSettings,
     "reader": ReaderSettings,
     "support": SupportSettings,
+    "conditions": ConditionsSettings,
 }
 """Recipe -> its settings; the recipe itself is ``convqa.training.NAME``."""
 

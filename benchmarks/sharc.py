@@ -1,0 +1,132 @@
+"""ShARC: the majority class, the words alone, the condition check that ships, one cross-validated, and perfect facts.
+
+The development set is scored, rule texts of which none trained. The shipped check was trained on 500 utterances of the
+training part (docs/training.md). Cross-validated: for each of the 24 addresses of the development set a check that was
+trained on the other 23, alone or with those 500. Perfect facts: what the truth says of the scenario, as ``evidence``,
+stands in for the check, so that what is left are mistakes in reading the rule. Open retrieval: each check once more,
+with the rule text to be found among 651; the half whose rule texts trained the shipped check stands apart.
+
+    python benchmarks/sharc.py --data ../shared/data
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from convqa.components.told import asking
+from convqa.domain import Answer, Conversation, Response
+from convqa.driver.waves import drive
+from convqa.evaluation.result import summaries
+from convqa.indexing import collection_for
+from convqa.models.encoder import load_encoder
+from convqa.pipeline.load import load
+from convqa.tasks.sharc import Gold, ShARC
+from convqa.text.ruling import Fact, ruling
+from convqa.training.conditions import Work, export, lines, rows_of
+from convqa.training.config import load as load_settings
+from convqa.training.scenarios import DEV, OPEN, Utterance, apart, examples, utterances
+
+RELEVANT = 0.12
+"""As the pipeline ``sharc`` has it."""
+
+OFFICIAL = ("Micro accuracy", "Macro accuracy", "BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "Combined")
+OPENED = ("Micro accuracy %", "seen", "unseen", "Macro accuracy %", "F1_BLEU-1", "F1_BLEU-4", "R@1")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with sharc/")
+    args = parser.parse_args()
+    task, dev, opened = ShARC(), args.data / DEV, args.data / OPEN
+    gold, conversations = task.gold(dev), list(task.read(dev))
+    seen = [one for one in utterances(args.data / OPEN) if getattr(one.record, "snippet_seen", False)]
+    rows = {
+        "always Yes": constant(conversations),
+        "no scenario read": answers(conversations, "lexical", known=1.0),
+        "words alone": answers(conversations, "lexical"),
+        "shipped check (500 utterances of the training part)": answers(conversations, "conditions"),
+        "cross-validated, the other 23 addresses": held_out(conversations, args.data, []),
+        "cross-validated, the other 23 addresses and the 500": held_out(conversations, args.data, seen),
+        "perfect facts": perfect(utterances(args.data / DEV), conversations),
+    }
+    print(f"| ShARC dev, {len(conversations)} | {' | '.join(OFFICIAL)} |\n|{'---|' * (len(OFFICIAL) + 1)}")
+    for name, made in rows.items():
+        print_row(task, gold, name, made, OFFICIAL)
+    gold, conversations = task.gold(opened), list(task.read(opened))
+    url = collection_for(task, opened, None, task.language)
+    print(f"\n| OR-ShARC dev, {len(conversations)} | {' | '.join(OPENED)} |\n|{'---|' * (len(OPENED) + 1)}")
+    for name, made in {
+        "always Yes": constant(conversations),
+        "words alone": answers(conversations, "lexical", url=url),
+        "shipped check": answers(conversations, "conditions", url=url),
+    }.items():
+        print_row(task, gold, name, made, OPENED)
+
+
+def constant(conversations: Sequence[Conversation]) -> Iterator[Response]:
+    for conversation in conversations:
+        yield Response(conversation.turns[0].id, answer=Answer("answer", "Yes"), timings={})
+
+
+def answers(
+    conversations: Sequence[Conversation], conditions: str, known: float | None = None, url: str | None = None
+) -> Iterator[Response]:
+    """What the task's pipeline says with a condition check."""
+    settings = {"builder.conditions": conditions, **({} if known is None else {"builder.known": known})}
+    pipeline = load("sharc" if url is None else "sharc-open", url, settings)
+    pipeline.warm_up()
+    for wave in drive(pipeline, list(conversations)):
+        yield from wave.responses
+
+
+def held_out(conversations: Sequence[Conversation], data: Path, further: Sequence[Utterance]) -> Iterator[Response]:
+    """Each address answered by a check that was trained on the others, in the conversations' order."""
+    settings, encoder = load_settings("conditions"), load_encoder("encoder")
+    dev = utterances(data / DEV)
+    every = examples([*further, *dev])
+    known = {(one.told, one.question): row for one, row in zip(every, rows_of(encoder, every), strict=True)}
+    made: dict[str, Response] = {}
+    by_id = {str(conversation.id): conversation for conversation in conversations}
+    for address in sorted({one.record.source_url for one in dev}):
+        held = [one for one in dev if one.record.source_url == address]
+        training = examples(apart([*further, *dev], held))
+        missing = [one for one in training if (one.told, one.question) not in known]
+        known |= {(one.told, one.question): row for one, row in zip(missing, rows_of(encoder, missing), strict=True)}
+        rows = np.array([known[one.told, one.question] for one in training])
+        work = Work(settings, encoder, training, rows, [], rows, lines(rows, training, settings.penalty))
+        with tempfile.TemporaryDirectory() as folder:
+            export(work, {}, Path(folder) / "model")
+            found = answers([by_id[one.record.utterance_id] for one in held], str(Path(folder) / "model"))
+            made |= {str(response.id.conversation): response for response in found}
+    for conversation in conversations:
+        yield made[str(conversation.id)]
+
+
+def perfect(some: Sequence[Utterance], conversations: Sequence[Conversation]) -> Iterator[Response]:
+    """The rules worked out with what the truth says of the scenario."""
+    for one, conversation in zip(some, conversations, strict=True):
+        replies = [Fact(*pair) for pair in one.follow_ups]
+        told = [Fact(*pair) for pair in one.evidence]
+        found = ruling(one.snippet, asking(one.record.question), replies, told, RELEVANT)
+        text = found.open.question if found.open else "" if found.verdict == "open" else found.verdict
+        yield Response(conversation.turns[0].id, answer=Answer("answer", text), timings={})
+
+
+def print_row(task: ShARC, gold: Gold, name: str, made: Iterable[Response], wanted: Sequence[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        task.write(made, Path(folder), frozenset({"answers", "rankings"}))
+        columns = task.score(gold, task.read_run(Path(folder)), task.options())
+    means = {measure: summary.mean for measure, summary in summaries(columns, 1).items()}
+    beside = [column.measure for column in columns if column.measure.beside.startswith(("Micro", "MRR"))]
+    labels = {measure.label: measure.name for measure in beside}
+    cells = [means.get(labels.get(measure, measure)) for measure in wanted]
+    print(f"| {name} | {' | '.join('-' if cell is None else f'{cell:.4g}' for cell in cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

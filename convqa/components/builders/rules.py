@@ -1,0 +1,240 @@
+"""Answers by the rules in the best passage: yes, no, or a question back where a condition is not settled yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+from haystack import component
+from haystack.core.serialization import component_to_dict, default_to_dict
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components import builders
+from convqa.components.base import Builder
+from convqa.components.citing import nothing
+from convqa.components.deciding import Threshold
+from convqa.components.nested import nested
+from convqa.components.told import Told, agreed, asking, told, yes_or_no
+from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn, open_question
+from convqa.errors import InputError
+from convqa.models import Conditions, Options, load_conditions
+from convqa.text.clauses import Condition
+from convqa.text.rules import Rule, rules
+from convqa.text.ruling import Fact, Ruling, alike, ruling, telling
+
+_LANGUAGE = "en"
+_JUDGED = 8
+"""Rules of a passage whose conditions are set beside what the user told."""
+
+_LONGEST = 400
+"""Characters of a rule that is quoted whole; of a longer one, how it begins and the conditions that decided."""
+
+
+class _Case(NamedTuple):
+    """A passage, the question that its rules are to answer, and what the user has told."""
+
+    passage: Passage
+    question: str
+    said: Told
+    rules: Sequence[Rule]
+
+
+@component
+class Rules(Builder):
+    """Work out what the rules of the best passage say to a yes/no question, and ask back for what they depend on.
+
+    A passage is cut into rules with their conditions (:mod:`convqa.text.rules`); what the user has told settles some of
+    them; the rest decides, or the first open condition becomes a question (an answer of kind ``question``). What is
+    asked and replied stands in the turn's history, so that nothing is kept here. English only.
+
+    :param conditions: who says whether what the user told of their own accord settles a condition: ``conditions``, the
+        model that ships; ``lexical``; or a folder. See :func:`convqa.models.load_conditions`.
+    :param known: from which score on a condition counts as settled; None = the model's own.
+    :param passages: of how many top passages the first is taken whose rules tell something; one about whose conditions
+        was asked before comes first.
+    :param relevant: share of common words below which a passage says nothing to a question.
+    :param builder: who answers what no rule decides, by name or as ``{type: ..., init_parameters: {...}}``; a decision
+        is then said with the rule's own words. None: every answer is a label, Yes, No or Irrelevant, as ShARC has it.
+    :param decision, threshold: the no-answer decision (docs/answers.md), here and not in ``builder``.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self,
+        conditions: str = "conditions",
+        known: Annotated[float, Field(ge=0, le=1)] | None = None,
+        passages: Annotated[int, Field(ge=1)] = 1,
+        relevant: Annotated[float, Field(ge=0, le=1)] = 0.12,
+        builder: Any = None,
+        decision: str | None = None,
+        threshold: Threshold | None = None,
+    ) -> None:
+        self.conditions = conditions
+        self.known = known
+        self.passages = passages
+        self.relevant = relevant
+        self.builder = None if builder is None else nested(builder, "builder", Builder, builders)
+        if self.builder is not None and (self.builder.decision is not None or self.builder.threshold is not None):
+            raise InputError("builder: it takes no decision and no threshold here; give them to rules itself.")
+        self.decision = decision
+        self.threshold = threshold
+        self._judge: Conditions | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(
+            self,
+            conditions=self.conditions,
+            known=self.known,
+            passages=self.passages,
+            relevant=self.relevant,
+            builder=None if self.builder is None else component_to_dict(self.builder, "builder"),
+            decision=self.decision,
+            threshold=self.threshold,
+        )
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Rules:
+        return cls(**data.get("init_parameters", {}))
+
+    def warm_up(self) -> None:
+        Builder.warm_up(self)
+        self._judging()
+        if self.builder is not None:
+            self.builder.warm_up()
+
+    def identity(self) -> Mapping[str, str]:
+        inner = {} if self.builder is None else self.builder.identity()
+        return {**inner, **Builder.identity(self), "conditions": self._judging().identity}
+
+    def build_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: Sequence[Reading | None],
+    ) -> Sequence[Answer | Failure]:
+        cases = [self._case(*row) for row in zip(turns, rankings, strict=True)]
+        wanted = list(dict.fromkeys(pair for case in cases if case for pair in _pairs(case)))
+        facts = dict(zip(wanted, self._facts(wanted), strict=True))
+        answers: list[Answer | Failure | None] = [
+            None if case is None else self._answer(case, facts, ranking)
+            for case, ranking in zip(cases, rankings, strict=True)
+        ]
+        left = [place for place, answer in enumerate(answers) if answer is None]
+        if left and self.builder is not None:
+            made = self.builder.build_batch(
+                [turns[place] for place in left],
+                [rewrites[place] for place in left],
+                [rankings[place] for place in left],
+                [readings[place] for place in left],
+            )
+            for place, answer in zip(left, made, strict=True):
+                answers[place] = answer
+        return [nothing(ranking, "no passage was found") if answer is None else answer
+                for answer, ranking in zip(answers, rankings, strict=True)]  # fmt: skip
+
+    def _case(self, turn: Turn, ranking: Ranking) -> _Case | None:
+        """None: there is nothing that rules could decide."""
+        if turn.language != _LANGUAGE:
+            if self.builder is None:
+                raise InputError(f"rules are read in English only; turn {turn.id} is in {turn.language!r}.")
+            return None
+        found = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
+        question = asking(open_question(turn))
+        if not found or (self.builder is not None and not yes_or_no(question)):
+            return None
+        said = told(turn)
+        passage = _asked_about(found, said) or next((one for one in found if telling(one.text, question)), found[0])
+        return _Case(passage, question, said, rules(passage.text))
+
+    def _facts(self, pairs: Sequence[tuple[str, str]]) -> list[Fact]:
+        judge = self._judging()
+        least = judge.threshold if self.known is None else self.known
+        made = judge.judge(pairs)
+        return [
+            Fact(question, one.yes >= 0.5 if one.known >= least else None)
+            for (_, question), one in zip(pairs, made, strict=True)
+        ]
+
+    def _answer(self, case: _Case, facts: Mapping[tuple[str, str], Fact], ranking: Ranking) -> Answer | None:
+        replied = [_replied(asked, reply, facts) for asked, reply in case.said.replies]
+        known = [_replied(asked, reply, facts) for asked, reply in case.said.earlier]
+        known += (
+            [facts[case.said.statements, one.question] for one in _conditions(case)] if case.said.statements else []
+        )
+        found = ruling(
+            case.passage.text, case.question, replied, [one for one in known if one.yes is not None], self.relevant
+        )
+        if found.verdict == "irrelevant":
+            return None if self.builder is not None else _label("Irrelevant", case.passage, ())
+        if found.verdict == "open":
+            return _asked(found, case, ranking)
+        label = found.verdict.capitalize()
+        if self.builder is None:
+            return _label(label, case.passage, found.settled)
+        return _said(label, case, found)
+
+    def _judging(self) -> Conditions:
+        if self._judge is None:
+            self._judge = load_conditions(self.conditions, Options())
+        return self._judge
+
+
+def _asked_about(passages: Sequence[Passage], said: Told) -> Passage | None:
+    """The passage that has a condition which was asked for since the question, the latest first."""
+    for asked, _ in reversed(said.replies):
+        for passage in passages:
+            if any(asked == one.question for rule in rules(passage.text) for one in rule.group.conditions()):
+                return passage
+    return None
+
+
+def _pairs(case: _Case) -> Iterator[tuple[str, str]]:
+    """What is to be judged: statements with every condition, and replies that are neither yes nor no."""
+    if case.said.statements:
+        for condition in _conditions(case):
+            yield case.said.statements, condition.question
+    for asked, reply in (*case.said.replies, *case.said.earlier):
+        if agreed(reply) is None:
+            yield reply, asked
+
+
+def _conditions(case: _Case) -> list[Condition]:
+    """Those of the rules that are most like the question: a long page has hundreds."""
+    near = sorted(case.rules, key=lambda one: -alike(case.question, case.passage.text[one.start : one.end]))
+    return [condition for rule in near[:_JUDGED] for condition in rule.group.conditions()]
+
+
+def _replied(asked: str, reply: str, facts: Mapping[tuple[str, str], Fact]) -> Fact:
+    said = agreed(reply)
+    return facts[reply, asked] if said is None else Fact(asked, said)
+
+
+def _label(label: str, passage: Passage, settled: Sequence[Condition]) -> Answer:
+    citations = tuple(Citation(passage.id, one.start, one.end) for one in settled) or (Citation(passage.id),)
+    return Answer("answer", label, (Sentence(label, citations),), label=label)
+
+
+def _asked(found: Ruling, case: _Case, ranking: Ranking) -> Answer:
+    if found.open is None:
+        return nothing(ranking, "what was said leaves open whether the conditions of the rule are met")
+    cited = (Citation(case.passage.id, found.open.start, found.open.end),)
+    return Answer("question", found.open.question, (Sentence(found.open.question, cited),))
+
+
+def _said(label: str, case: _Case, found: Ruling) -> Answer:
+    """The label, resting on the conditions that were settled, and the rule in its own words."""
+    assert found.rule is not None
+    text, id = case.passage.text, case.passage.id
+    places = [(one.start, one.end) for one in found.settled] or [(found.rule.start, found.rule.end)]
+    whole = [(found.rule.start, found.rule.end)]
+    if found.rule.end - found.rule.start > _LONGEST:
+        first = min(found.rule.start + _LONGEST, places[0][0])
+        whole = [(found.rule.start, first), *places] if first > found.rule.start else places
+    quoted = [(start, end) for start, end in whole if text[start:end].strip(" \n*#-")]
+    said = (
+        Sentence(f"{label}.", tuple(Citation(id, *place) for place in places)),
+        *(Sentence(" ".join(text[start:end].split()), (Citation(id, start, end),)) for start, end in quoted),
+    )
+    answer = Answer.of(said, _LANGUAGE)
+    return Answer("answer", answer.text, said, label=label)

@@ -1,0 +1,35 @@
+"""The question with what was told and asked back as weighted query terms: finds a rule text again while one asks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from haystack import component
+from pydantic import ConfigDict, Field, validate_call
+
+from convqa.components.base import Rewriter
+from convqa.components.told import told
+from convqa.domain import Query, Rewrite, Turn, open_question
+
+
+@component
+class Told(Rewriter):
+    """The open question; every word that the user told, and every word of what was asked back for it, adds to it.
+
+    What was asked back is mostly worded as the rule is. The rewritten text stays the question.
+
+    :param scenario: what a word of the scenario and of other statements counts, where one of the question counts 1.
+    :param asked: what a word of a question that was asked back counts.
+    """
+
+    @validate_call(config=ConfigDict(strict=True))
+    def __init__(
+        self, scenario: Annotated[float, Field(ge=0, le=10)] = 0.3, asked: Annotated[float, Field(ge=0, le=10)] = 1.0
+    ) -> None:
+        self.scenario = scenario
+        self.asked = asked
+
+    def rewrite(self, turn: Turn) -> Rewrite:
+        question, said = open_question(turn), told(turn)
+        terms = [(said.statements, self.scenario), *((asked, self.asked) for asked, _ in said.replies)]
+        return Rewrite(question, (Query(question, tuple((text, weight) for text, weight in terms if text and weight)),))

@@ -1,0 +1,114 @@
+"""What the user has told in a conversation: replies to what was asked back, and statements of their own accord."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from convqa.domain import Turn, is_question, open_question, replies
+from convqa.text.sentences import sentences
+
+_YES = re.compile(
+    r"(?:yes|yeah|yep|yup|y|sure|correct|right|true|indeed|certainly|definitely|of course|absolutely)\b", re.I
+)
+_NO = re.compile(r"(?:no|nope|nah|n|not|never|neither|false|wrong)\b", re.I)
+_SHORT = re.compile(
+    r"(?:i|we|it|they|he|she)(?: (?:do|does|did|am|are|is|was|were|have|has|had|can|could|will|would))", re.I
+)
+_SHORT_NO = re.compile(
+    r"(?:i|we|it|they|he|she)"
+    r"(?: (?:do|does|did|am|are|is|was|were|have|has|had|can|could|will|would)(?:n't| not)|'m not)",
+    re.I,
+)
+_YES_NO = re.compile(
+    r"(?:^|[,;:.!]\s+|\band\s+)(?:am|is|are|was|were|do|does|did|have|has|had|can|could|may|might|must|shall|should|will|"
+    r"would)(?:n't)?\s+(?:\w+[\u2019'\s-])",
+    re.I,
+)
+
+
+class Told(NamedTuple):
+    """``replies``: what was asked back for the open question, with what the user said, oldest first.
+
+    ``earlier``: the same for questions before it. ``statements``: what else the user told, one text.
+    """
+
+    replies: tuple[tuple[str, str], ...]
+    earlier: tuple[tuple[str, str], ...]
+    statements: str
+
+
+def told(turn: Turn) -> Told:
+    """All that the user has told up to a turn.
+
+    >>> from convqa.domain import Exchange, TurnId
+    >>> asked = Exchange("I am 70. Can I apply?", "Do you live here?", status="asked")
+    >>> told(Turn(TurnId(1, 2), "Yes, in Rome.", (asked,), scenario="Help!"))
+    Told(replies=(('Do you live here?', 'Yes, in Rome.'),), earlier=(), statements='Help! I am 70. Yes, in Rome.')
+    """
+    now = replies(turn)
+    before = turn.history[: len(turn.history) - len(now)]
+    question = open_question(turn)
+    said = [*(exchange.question for exchange in before), question]
+    earlier = tuple(
+        (exchange.answer, reply)
+        for exchange, reply in zip(before, said[1:], strict=True)
+        if exchange.status == "asked" and not is_question(reply)
+    )
+    texts = [turn.scenario.strip(), *(_statements(one) for one in said), *(_longer(reply) for _, reply in now)]
+    return Told(now, earlier, " ".join(text for text in texts if text))
+
+
+def agreed(reply: str) -> bool | None:
+    """Yes or no, if a reply says that.
+
+    >>> agreed("Yes, since May"), agreed("nope"), agreed("I don't"), agreed("I do."), agreed("I live in Rome")
+    (True, False, False, True, None)
+    """
+    plain = reply.strip().replace("\u2019", "'")
+    if _YES.match(plain):
+        return True
+    if _NO.match(plain):
+        return False
+    short = plain.rstrip(" .!")
+    if _SHORT_NO.fullmatch(short):
+        return False
+    return True if _SHORT.fullmatch(short) else None
+
+
+def yes_or_no(question: str) -> bool:
+    """Whether a question can be answered yes or no, by its word order. English.
+
+    >>> yes_or_no("If I live abroad, can I get it?"), yes_or_no("How much is it?"), yes_or_no("I am 70. Can I apply?")
+    (True, False, True)
+    """
+    parts = [question[start:end] for start, end in sentences(question)]
+    return any(_YES_NO.search(part) for part in [one for one in parts if one.endswith("?")] or parts[-1:])
+
+
+def asking(said: str) -> str:
+    """The sentences that ask, of what the user said; all of it where none looks like a question.
+
+    >>> asking("I do not work. Can I apply?")
+    'Can I apply?'
+    """
+    parts = [said[start:end] for start, end in sentences(said)]
+    return " ".join(one for one in parts if is_question(one) or yes_or_no(one)) or said
+
+
+def _statements(said: str) -> str:
+    """The sentences of what the user said that ask nothing."""
+    return " ".join(_assertions(said)) if len(said.split()) > 2 else ""
+
+
+def _longer(reply: str) -> str:
+    """A reply that says more than yes or no."""
+    return reply.strip() if len(reply.split()) > 2 else ""
+
+
+def _assertions(said: str) -> Iterator[str]:
+    for start, end in sentences(said):
+        sentence = said[start:end]
+        if not is_question(sentence) and not yes_or_no(sentence):
+            yield sentence

@@ -1,0 +1,333 @@
+"""A condition as a yes/no question: "you're a paid agent" -> "Are you a paid agent?". English, by its word order."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_SHORT = (
+    (re.compile(r"\b(can)[\u2019'`]t\b", re.I), r"\1 not"),
+    (re.compile(r"\b(can)not\b", re.I), r"\1 not"),
+    (re.compile(r"\bwon[\u2019'`]t\b", re.I), "will not"),
+    (re.compile(r"n[\u2019'`]t\b", re.I), " not"),
+    (re.compile(r"\b(you|we|they)[\u2019'`]re\b", re.I), r"\1 are"),
+    (re.compile(r"\b(i|you|we|they)[\u2019'`]ve\b", re.I), r"\1 have"),
+    (re.compile(r"\b(i|you|we|they|it|he|she)[\u2019'`]ll\b", re.I), r"\1 will"),
+    (re.compile(r"\b(it|he|she|that|who|there)[\u2019'`]s\b", re.I), r"\1 is"),
+    (re.compile(r"\bi[\u2019'`]m\b", re.I), "I am"),
+)
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_BE = ["am", "are", "is", "was", "were", "be", "been", "being"]
+_HAVE = ["have", "has", "had"]
+_MODAL = ["can", "could", "will", "would", "may", "might", "must", "should", "shall"]
+_DO = ["do", "does", "did"]
+_AUXILIARY = frozenset([*_BE[:5], *_HAVE, *_MODAL, *_DO])
+_DROPPED = frozenset(["must", "should", "shall", "may", "might", "would"])
+"""Modals that say what is wanted, and not what is."""
+_PRONOUNS = _listed("i you we they it he she this these that those there")
+_DETERMINERS = _listed(
+    "a an the your my our their his her its this that these those any all some no each every either both"
+)
+_PLURAL = frozenset(["you", "we", "they", "i", "these", "those"])
+_IRREGULAR = {
+    "got": "get", "had": "have", "went": "go", "made": "make", "took": "take", "gave": "give", "paid": "pay",
+    "sold": "sell", "bought": "buy", "left": "leave", "lost": "lose", "began": "begin", "came": "come", "did": "do",
+    "died": "die", "served": "serve", "lived": "live", "received": "receive", "moved": "move", "used": "use",
+    "met": "meet", "held": "hold", "sent": "send", "spent": "spend", "told": "tell", "won": "win", "wrote": "write",
+    "kept": "keep", "became": "become", "thought": "think", "brought": "bring", "built": "build", "taught": "teach",
+}  # fmt: skip
+_PAST = re.compile(r"(?:\w{2,}ed|" + "|".join(_IRREGULAR) + r")\Z")
+_PARTICIPLES = _listed(
+    "been got had made taken given paid sold bought left lost begun come done gone met held sent "
+    "spent told won written kept become thought brought built taught seen known shown worn torn "
+    "chosen spoken broken born"
+)
+_AS_PARTICIPLE = re.compile(r"\w{2,}ed\Z")
+_PARTICIPLE_AHEAD = re.compile(r"(?:\w{2,}ed|been|born|unable|able|under|over|aged|at|in|on|of|below|above|within)\Z")
+_GERUND = re.compile(r"(?!(?:\w*thing|king|ring|spring|morning|evening|wedding|building|housing|string)\Z)\w{2,}ing\Z")
+_ADVERBS = _listed("already also still only just usually ever never currently normally previously both either")
+_PEOPLE = re.compile(
+    r"\b(?:person|people|man|men|woman|women|child|children|student|worker|employee|employer|veteran|driver|resident|"
+    r"citizen|applicant|parent|partner|farmer|member|owner|individual|family|families|carer|agent|borrower|homeowner|"
+    r"renter|spouse|volunteer|dependant|dependent|survivor|business|organisation|organization|charity|charities|"
+    r"trustee|contractor|taxpayer|pensioner|adult|minor|patient|provider|supplier|director|apprentice|trainee|"
+    r"businesse)s?\b",
+    re.I,
+)
+_NEGATIVE = re.compile(r"(?:\bnot\b(?! only\b)|\bno longer\b|\bnever\b|\bneither\b)\s*", re.I)
+_MODIFIED = frozenset(["able", "unable"])
+
+
+_SEAL = str.maketrans(" ,", "\u02b9\u02ba")
+_OPEN = str.maketrans("\u02b9\u02ba", " ,")
+_BRACKETS = re.compile(r"\([^()]{0,300}\)")
+
+
+def sealed(text: str) -> str:
+    """The same text, where what stands in brackets is one word, so that nothing in it joins, parts or negates.
+
+    >>> text = "you get a benefit (not this, that), too"
+    >>> len(sealed(text).split()), len(sealed(text)) == len(text), unsealed(sealed(text)) == text
+    (6, True, True)
+    """
+    return _BRACKETS.sub(lambda found: found[0].translate(_SEAL), text)
+
+
+def unsealed(text: str) -> str:
+    """What :func:`sealed` was given."""
+    return text.translate(_OPEN)
+
+
+class Asked(NamedTuple):
+    """``question`` asks for the condition without its negation; ``wanted``: the answer by which the condition holds."""
+
+    question: str
+    wanted: bool
+
+
+def ask(condition: str) -> Asked:
+    """The yes/no question that finds out whether a condition, said of somebody, holds.
+
+    >>> ask("you're a paid agent")
+    Asked(question='Are you a paid agent?', wanted=True)
+    >>> ask("you don't have a job"), ask("your baby is born early")
+    (Asked(question='Do you have a job?', wanted=False), Asked(question='Is your baby born early?', wanted=True))
+    >>> ask("you must have worked for your employer").question, ask("medicine or ingredients for medicine").question
+    ('Have you worked for your employer?', 'Is it medicine or ingredients for medicine?')
+    """
+    said = _expanded(sealed(condition))
+    plain = _NEGATIVE.sub("", said, count=1)
+    wanted = plain == said
+    words = plain.split()
+    if not words:
+        return Asked("", wanted)
+    return Asked(unsealed(_question(words)), wanted)
+
+
+def _expanded(text: str) -> str:
+    """One line without contractions and without what closes a sentence."""
+    line = " ".join(text.split())
+    for pattern, written in _SHORT:
+        line = pattern.sub(written, line)
+    return line.strip(" .;:,?!-\u2013")
+
+
+def _question(words: list[str]) -> str:
+    place = _auxiliary(words)
+    if place is not None and place > 0:
+        return _inverted(words[:place], words[place].lower(), words[place + 1 :])
+    first = words[0].lower()
+    if first in _PRONOUNS and len(words) > 1 and first not in ("this", "that", "these", "those"):
+        return _with_verb(words[:1], words[1:])
+    if place == 0:
+        return _inverted(["you"], first, words[1:])
+    if first in _DETERMINERS and (
+        verb := next((at for at, word in enumerate(words[:5]) if at > 1 and _finite(word)), 0)
+    ):
+        return _with_verb(words[:verb], words[verb:])
+    return _without_subject(words)
+
+
+def _auxiliary(words: list[str]) -> int | None:
+    """Where the first auxiliary stands that the subject, a pronoun or a phrase, can be in front of."""
+    first = words[0].lower()
+    if first in _AUXILIARY:
+        return 0
+    if first in _PRONOUNS and first not in _DETERMINERS:
+        behind = 1
+        while behind < len(words) and words[behind].lower() in _ADVERBS:
+            behind += 1
+        if behind < len(words) and words[behind].lower() in _AUXILIARY:
+            return behind
+        # "you or your partner must have": the subject goes on.
+        if len(words) > 1 and words[1].lower() in ("or", "and"):
+            return next((at for at, word in enumerate(words[:9]) if word.lower() in _AUXILIARY), None)
+        return None
+    if first in _DETERMINERS or first[0].isupper() or first.endswith("s"):
+        for at, word in enumerate(words[:9]):
+            low = word.lower()
+            if low in ("who", "which", "that", "if", "for", "to") and at:
+                return None
+            if low in _AUXILIARY:
+                return at
+    return None
+
+
+def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
+    lead = [word for word in subject if word.lower() in _ADVERBS and len(subject) > 1]
+    subject = _lowered([word for word in subject if word not in lead])
+    rest = [*lead, *rest]
+    if auxiliary in _DROPPED or (auxiliary == "can" and rest[:1] == ["also"]):
+        rest = [word for at, word in enumerate(rest) if at or word.lower() not in _ADVERBS]
+        return _base(subject, rest)
+    if auxiliary in _HAVE:
+        behind = next((word.lower() for word in rest if word.lower() not in _ADVERBS), "")
+        if not (_AS_PARTICIPLE.match(behind) or behind in _PARTICIPLES):
+            if rest[:1] == ["to"]:
+                return _joined([_does(subject), *subject, "have", *rest])
+            return _joined(["Did" if auxiliary == "had" else _does(subject), *subject, "have", *rest])
+    if auxiliary in ("are", "were") and subject == ["you"] and rest and _of_people(rest):
+        rest = _single(rest)
+    return _joined([auxiliary.capitalize(), *subject, *rest])
+
+
+def _base(subject: list[str], rest: list[str]) -> str:
+    """Of a verb in its base form: must be -> are, must have worked -> have worked, must earn -> do earn."""
+    if not rest:
+        return _joined([_does(subject), *subject])
+    verb = rest[0].lower()
+    if verb == "be":
+        return _joined([_is(subject), *subject, *rest[1:]])
+    if verb == "have" and len(rest) > 1:
+        behind = next((word.lower() for word in rest[1:] if word.lower() not in _ADVERBS), "")
+        if _AS_PARTICIPLE.match(behind) or behind in _PARTICIPLES:
+            return _joined(["Have" if _many(subject) else "Has", *subject, *rest[1:]])
+    return _joined([_does(subject), *subject, *rest])
+
+
+def _with_verb(subject: list[str], rest: list[str]) -> str:
+    """Of a subject and a verb that is no auxiliary."""
+    lead = [word for word in rest[:1] if word.lower() in _ADVERBS]
+    verb, behind = (rest[len(lead)], rest[len(lead) + 1 :]) if len(rest) > len(lead) else ("", [])
+    subject, low = _lowered(subject), verb.lower()
+    if low in _HAVE:
+        return _inverted(subject, low, [*lead, *behind])
+    if _PAST.match(low) and low not in ("need", "feed", "speed", "exceed", "proceed", "succeed"):
+        return _joined(["Did", *subject, *lead, _present(low), *behind])
+    if not _many(subject):
+        return _joined(["Does", *subject, *lead, _bare(low), *behind])
+    return _joined(["Do", *subject, *lead, verb, *behind])
+
+
+def _without_subject(words: list[str]) -> str:
+    first = words[0].lower()
+    if _GERUND.match(first) or _PARTICIPLE_AHEAD.match(first) or first in _MODIFIED:
+        return _joined(["Are", "you", *_lowered(words)])
+    if first == "be":
+        return _joined(["Are", "you", *words[1:]])
+    if first not in _DETERMINERS and _looks_like_verb(first):
+        return _base(["you"], _lowered(words))
+    if _of_people(words):
+        return _joined(["Are", "you", *_single(_lowered(words))])
+    return _joined(["Is", "it", *_lowered(words)])
+
+
+def _of_people(words: list[str]) -> bool:
+    """Whether a phrase names people: workers on probation, and not: business goods."""
+    for at, word in enumerate(words[:6]):
+        behind = words[at + 1].lower() if at + 1 < len(words) else ""
+        ends = not behind or behind in _BEHIND_NOUN or word.endswith(",")
+        if _PEOPLE.fullmatch(word.strip(",;")) and (ends or _PARTICIPLE_AHEAD.match(behind) or _GERUND.match(behind)):
+            return True
+        if word.lower() in _BEHIND_NOUN and word.lower() not in ("and", "or", "of"):
+            return False
+    return False
+
+
+_BEHIND_NOUN = _listed("who whose which that with without on or and in of at from for to by as under over aged ages")
+
+
+def _single(words: list[str]) -> list[str]:
+    """One of several people: company directors or agents -> a company director or agent."""
+    if words[0].lower() in _DETERMINERS:
+        return words
+    found = list(words)
+    for at, word in enumerate(words[:6]):
+        low = word.lower()
+        if _GERUND.match(low) or low in _AUXILIARY:
+            break
+        if _PEOPLE.fullmatch(low):
+            found[at] = _SINGULAR.get(low) or (low if low.endswith("ss") else low.removesuffix("s"))
+    return found if found == words else ["an" if found[0][0].lower() in "aeiou" else "a", *found]
+
+
+_SINGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "families": "family",
+             "charities": "charity", "businesses": "business"}  # fmt: skip
+_VERBS = _listed(
+    "earn give get have hold live work own pay receive meet need want use make apply claim attend "
+    "complete provide show sell buy hire export import send join register serve take stay share care "
+    "look act plan expect intend agree accept know keep drive possess qualify belong rent study "
+    "support employ run start stop leave move wear obtain consent reside prove pass carry contact ask "
+    "tell submit sign file demonstrate include reach follow occupy go stop change deduct install own "
+    "control specify pass let hire teach treat manage operate trade export produce grow spend save "
+    "refuse last fail die become increase end exceed cost depend remain continue return travel "
+    "consist come bring"
+)
+
+
+def _verb(words: list[str]) -> int:
+    """Where the verb behind a subject of a few words stands; 0 where none is known."""
+    places = (at for at, word in enumerate(words[:5]) if at > 1 and _finite(word) and not _GERUND.match(words[at - 1]))
+    return next(places, 0)
+
+
+def _finite(word: str) -> bool:
+    """Whether a word is one of the known verbs, said of a third person or of several."""
+    return word in _VERBS or _bare(word) in _VERBS
+
+
+def _looks_like_verb(word: str) -> bool:
+    return word in _VERBS
+
+
+def _does(subject: list[str]) -> str:
+    return "Do" if _many(subject) else "Does"
+
+
+def _is(subject: list[str]) -> str:
+    return "Are" if _many(subject) else "Is"
+
+
+def _many(subject: list[str]) -> bool:
+    last, first = subject[-1].lower(), subject[0].lower()
+    if len(subject) == 1 and first in _PRONOUNS:
+        return first in _PLURAL
+    if first in ("you", "they", "these", "those"):
+        return True
+    return last.endswith("s") and not last.endswith(("ss", "us", "is"))
+
+
+_SILENT = re.compile(
+    r"(?:[^aeiou][aiou][cgsvz]|[aeiou][cgsuvz]|[^aeiou]l|ang|rg|at|et|ut|in|ir|os|is|id|od|uc|iv|eiv|as|us)\Z"
+)
+
+
+def _present(verb: str) -> str:
+    """The base form of a past tense."""
+    if verb in _IRREGULAR:
+        return _IRREGULAR[verb]
+    stem = verb[:-2]
+    if verb.endswith("ied"):
+        return verb[:-3] + "y"
+    if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in "lsz":
+        return stem[:-1]
+    return stem + "e" if _SILENT.search(stem) else stem
+
+
+def _bare(verb: str) -> str:
+    """The base form of a third person."""
+    if verb.endswith("ies"):
+        return verb[:-3] + "y"
+    if verb.endswith(("sses", "shes", "ches", "xes", "oes")):
+        return verb[:-2]
+    return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") else verb
+
+
+def _lowered(words: list[str]) -> list[str]:
+    """With a small letter in front, but for names and short forms."""
+    first = words[0] if words else ""
+    low = first.lower()
+    plain = (
+        low in _DETERMINERS or low in _PRONOUNS or low in _VERBS or _GERUND.match(low) or _PARTICIPLE_AHEAD.match(low)
+    )
+    return [low, *words[1:]] if plain and first != "I" else words
+
+
+def _joined(words: list[str]) -> str:
+    line = " ".join(words).strip(" .,;:")
+    return f"{line[:1].upper()}{line[1:]}?"
