@@ -113,7 +113,7 @@ def perfect(some: Sequence[Utterance], conversations: Sequence[Conversation]) ->
         replies = [Fact(*pair) for pair in one.follow_ups]
         told = [Fact(*pair) for pair in one.evidence]
         found = ruling(one.snippet, asking(one.record.question), replies, told, RELEVANT)
-        text = found.open.question if found.open else "" if found.verdict == "open" else found.verdict
+        text = found.open.question if found.open else found.verdict
         yield Response(conversation.turns[0].id, answer=Answer("answer", text), timings={})
 
 

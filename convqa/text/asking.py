@@ -101,12 +101,23 @@ def ask(condition: str) -> Asked:
     ('Have you worked for your employer?', 'Is it medicine or ingredients for medicine?')
     """
     said = _expanded(sealed(condition))
-    plain = _NEGATIVE.sub("", said, count=1)
+    plain = _affirmed(said)
     wanted = plain == said
     words = plain.split()
     if not words:
         return Asked("", wanted)
     return Asked(unsealed(_question(words)), wanted)
+
+
+def _affirmed(said: str) -> str:
+    """Without the negation of the verb; "an employee, not a worker" denies no verb."""
+    found = _NEGATIVE.search(said)
+    if found is None:
+        return said
+    before = said[: found.start()].split()
+    if found[0].lower().startswith("not") and before and before[-1].lower() not in _AUXILIARY | _ADVERBS:
+        return said
+    return said[: found.start()] + said[found.end() :]
 
 
 def _expanded(text: str) -> str:

@@ -8,7 +8,7 @@ open, and the rule is worked out with three values.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -26,6 +26,31 @@ _CIRCULAR = 0.6
 
 _NEGATED = re.compile(r"\bnot\b(?! only\b)|n[\u2019'`]t\b|\bno longer\b|\bnever\b|\bneither\b", re.I)
 
+_HAVING = frozenset(
+    [
+        "get",
+        "got",
+        "qualifi",
+        "elig",
+        "entitl",
+        "claim",
+        "appli",
+        "receiv",
+        "obtain",
+        "allow",
+        "abl",
+        "still",
+        "usual",
+        "can",
+        "could",
+        "may",
+        "might",
+        "will",
+        "would",
+    ]
+)
+"""Stems that say no more than that one may have something."""
+
 Verdict = Literal["yes", "no", "open", "irrelevant"]
 
 
@@ -38,12 +63,15 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """``open``: the condition to ask for next. ``settled``: the conditions of the rule that facts bear on, in order."""
+    """``open``: the condition to ask for next, or, where it is ``unclear``, one whose reply settled nothing.
+
+    ``settled``: the conditions that decided, in the order of the text."""
 
     verdict: Verdict
     rule: Rule | None = None
     open: Condition | None = None
     settled: tuple[Condition, ...] = ()
+    unclear: bool = False
 
 
 def ruling(
@@ -82,11 +110,12 @@ def ruling(
         work.take(fact, asked=False)
     group = work.group()
     holds = _holds(group, work.states)
-    settled = tuple(sorted((one for one in work.states if one.start >= 0), key=lambda one: one.start))
     if holds is None:
-        return Ruling("open", rule, _next(group, work.states, work.asked), settled)
+        wanted = _next(group, work.states, work.asked)
+        return Ruling("open", rule, wanted or _next(group, work.states, set()), unclear=wanted is None)
     yes = holds == (rule.grants != bool(_NEGATED.search(question)))
-    return Ruling("yes" if yes else "no", rule, None, settled)
+    decided = {one for one in _deciding(group, work.states) if one.start >= 0}
+    return Ruling("yes" if yes else "no", rule, None, tuple(sorted(decided, key=lambda one: one.start)))
 
 
 def telling(text: str, question: str) -> list[Rule]:
@@ -95,8 +124,14 @@ def telling(text: str, question: str) -> list[Rule]:
     >>> telling("If you're eligible for the grant, you get it automatically.", "Am I eligible for the grant?")
     []
     """
+    asked = _matter(question)
     return [
-        one for one in rules(text) if any(alike(question, part.question) < _CIRCULAR for part in one.group.conditions())
+        one
+        for one in rules(text)
+        if any(
+            alike(question, part.question) < _CIRCULAR and not (asked and asked == _matter(part.question))
+            for part in one.group.conditions()
+        )
     ]
 
 
@@ -180,6 +215,18 @@ def _holds(part: Condition | Group, states: dict[Condition, bool | None]) -> boo
     return holds if holds is None else holds == part.wanted
 
 
+def _deciding(part: Condition | Group, states: dict[Condition, bool | None]) -> Iterator[Condition]:
+    """The conditions that a part holds by, or does not: of alternatives those that hold, if any does."""
+    if isinstance(part, Condition):
+        yield part
+        return
+    holds = [_holds(one, states) for one in part.parts]
+    decides = not part.every
+    for one, found in zip(part.parts, holds, strict=True):
+        if found == decides or decides not in holds:
+            yield from _deciding(one, states)
+
+
 def _next(part: Condition | Group, states: dict[Condition, bool | None], asked: set[Condition]) -> Condition | None:
     """The first condition that is open, was not asked for, and can still change whether the part holds."""
     if isinstance(part, Condition):
@@ -187,6 +234,11 @@ def _next(part: Condition | Group, states: dict[Condition, bool | None], asked: 
     if _holds(part, states) is not None:
         return None
     return next((one for one in (_next(inner, states, asked) for inner in part.parts) if one), None)
+
+
+def _matter(text: str) -> frozenset[str]:
+    """What a question is about, but for the words in which one asks whether one may have it."""
+    return _content(text) - _HAVING
 
 
 def _content(text: str) -> frozenset[str]:

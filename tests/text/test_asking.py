@@ -48,6 +48,7 @@ def test_the_question_of_a_condition(condition, question):
         ("you are not only young", True),
         ("you get a benefit (not this one)", True),
         ("you work", True),
+        ("you\u2019re an employee not a worker", True),
     ],
 )
 def test_a_negated_condition_is_asked_for_without_the_negation(condition, wanted):

@@ -26,6 +26,9 @@ _LANGUAGE = "en"
 _JUDGED = 8
 """Rules of a passage whose conditions are set beside what the user told."""
 
+_REMEMBERED = 0.6
+"""Share of common words from which a condition is what was asked for an earlier question."""
+
 _LONGEST = 400
 """Characters of a rule that is quoted whole; of a longer one, how it begins and the conditions that decided."""
 
@@ -158,10 +161,14 @@ class Rules(Builder):
 
     def _answer(self, case: _Case, facts: Mapping[tuple[str, str], Fact], ranking: Ranking) -> Answer | None:
         replied = [_replied(asked, reply, facts) for asked, reply in case.said.replies]
-        known = [_replied(asked, reply, facts) for asked, reply in case.said.earlier]
-        known += (
-            [facts[case.said.statements, one.question] for one in _conditions(case)] if case.said.statements else []
-        )
+        conditions = _conditions(case)
+        known = [
+            _replied(asked, reply, facts)
+            for asked, reply in case.said.earlier
+            if any(alike(asked, one.question) > _REMEMBERED for one in conditions)
+        ]
+        if case.said.statements:
+            known += [facts[case.said.statements, one.question] for one in conditions]
         found = ruling(
             case.passage.text, case.question, replied, [one for one in known if one.yes is not None], self.relevant
         )
@@ -216,8 +223,9 @@ def _label(label: str, passage: Passage, settled: Sequence[Condition]) -> Answer
 
 
 def _asked(found: Ruling, case: _Case, ranking: Ranking) -> Answer:
-    if found.open is None:
-        return nothing(ranking, "what was said leaves open whether the conditions of the rule are met")
+    assert found.open is not None
+    if found.unclear:
+        return nothing(ranking, f"the reply to {found.open.question!r} says neither yes nor no")
     cited = (Citation(case.passage.id, found.open.start, found.open.end),)
     return Answer("question", found.open.question, (Sentence(found.open.question, cited),))
 
