@@ -45,7 +45,7 @@ def told(turn: Turn) -> Told:
     >>> from convqa.domain import Exchange, TurnId
     >>> asked = Exchange("I am 70. Can I apply?", "Do you live here?", status="asked")
     >>> told(Turn(TurnId(1, 2), "Yes, in Rome.", (asked,), scenario="Help!"))
-    Told(replies=(('Do you live here?', 'Yes, in Rome.'),), earlier=(), statements='Help! I am 70. Yes, in Rome.')
+    Told(replies=(('Do you live here?', 'Yes, in Rome.'),), earlier=(), statements='Help! I am 70.')
     """
     now = replies(turn)
     before = turn.history[: len(turn.history) - len(now)]
@@ -56,8 +56,8 @@ def told(turn: Turn) -> Told:
         for exchange, reply in zip(before, said[1:], strict=True)
         if exchange.status == "asked" and not is_question(reply)
     )
-    texts = [turn.scenario.strip(), *(_statements(one) for one in said), *(_longer(reply) for _, reply in now)]
-    return Told(now, earlier, " ".join(text for text in texts if text))
+    texts = [turn.scenario, *(_statements(one) for one in said), *(_longer(reply) for _, reply in now)]
+    return Told(now, earlier, " ".join(_closed(text) for text in texts if text.strip()))
 
 
 def agreed(reply: str) -> bool | None:
@@ -103,8 +103,15 @@ def _statements(said: str) -> str:
 
 
 def _longer(reply: str) -> str:
-    """A reply that says more than yes or no."""
-    return reply.strip() if len(reply.split()) > 2 else ""
+    """What a reply says beside yes or no."""
+    rest = _YES.sub("", reply.strip(), count=1) if _YES.match(reply.strip()) else reply.strip()
+    rest = (_NO.sub("", rest, count=1) if _NO.match(rest) else rest).strip(" ,.;:!-")
+    return rest if len(rest.split()) > 2 else ""
+
+
+def _closed(text: str) -> str:
+    """A text that ends as a sentence does."""
+    return text.strip() if text.strip()[-1] in ".!?" else f"{text.strip()}."
 
 
 def _assertions(said: str) -> Iterator[str]:

@@ -47,6 +47,11 @@ def test_statements_are_the_scenario_and_what_asks_nothing():
     assert told(turn("Can I apply?")) == ((), (), "")
 
 
+def test_of_a_reply_what_it_says_beside_yes_and_no_is_a_statement():
+    for reply, said in (("Yes, about 200", ""), ("Yes, since I came to Rome", "since I came to Rome."), ("No", "")):
+        assert told(turn(reply, asked("Can I visit?", "Do you live here?"))).statements == said
+
+
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
