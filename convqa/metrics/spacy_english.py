@@ -15,6 +15,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+_LONGEST_SUFFIX = 20
+"""Characters; all but a row of full stops are shorter."""
+
 _CHUNK = re.compile(r"\s+|\S+")
 
 
@@ -70,7 +73,9 @@ def _cut(chunk: str, by_table: bool) -> tuple[str, ...]:
             before.append(chunk[:start])
             chunk = chunk[start:]
             break
-        found = rules.suffix.search(chunk[start:])
+        rest = chunk[start:]
+        # Looked for at the end only: a chunk of thousands of brackets would be gone through once for each.
+        found = rules.suffix.search(rest, 0 if rest.endswith("..") else max(0, len(rest) - _LONGEST_SUFFIX))
         end = len(chunk) - (found.end() - found.start()) if found else len(chunk)
         if chunk[:end] in special:
             after.append(chunk[end:])
