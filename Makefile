@@ -24,7 +24,7 @@ $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.all: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing convqa with the extras that tests need into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[models,train,anserini,baseline,faiss,ja,dev]'
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[models,train,anserini,baseline,faiss,ja,pl,dev]'
 	@touch $(VENV)/.base $@
 
 run: $(VENV)/.base  ## install the base and answer, score and show the bundled conversations

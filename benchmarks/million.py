@@ -78,23 +78,23 @@ def build(args: argparse.Namespace) -> dict[str, float]:
     start = time.perf_counter()
     index([args.scratch / "passages.jsonl"], str(args.scratch / "collection"), replace=True)
     wall, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF)
-    files = [path for path in (args.scratch / "collection").rglob("*") if path.is_file()]
-    size = {kind: sum(path.stat().st_size for path in chosen) / 1e6 for kind, chosen in _kinds(files).items()}
     return {
         "index, s": wall,
         "index, CPU s": used.ru_utime + used.ru_stime,
         "index, passages/s": args.count / wall,
         "index, peak memory, MB": used.ru_maxrss / 1e3,
-        **{f"disk, MB: {kind}": megabytes for kind, megabytes in size.items()},
+        **disk(args.scratch / "collection"),
     }
 
 
-def _kinds(files: list[Path]) -> dict[str, list[Path]]:
+def disk(collection: Path) -> dict[str, float]:
+    """Size of a collection in a folder, and of its kinds of files."""
+    files = [path for path in collection.rglob("*") if path.is_file()]
     kinds: dict[str, list[Path]] = {"all": files}
     for path in files:
         kind = "tantivy" if path.parent.name == "tantivy" else path.name.split(".")[0]
         kinds.setdefault(kind, []).append(path)
-    return kinds
+    return {f"disk, MB: {kind}": sum(path.stat().st_size for path in chosen) / 1e6 for kind, chosen in kinds.items()}
 
 
 def search(args: argparse.Namespace) -> dict[str, float]:
@@ -120,16 +120,16 @@ def search(args: argparse.Namespace) -> dict[str, float]:
 
     for name, stopwords in (("", "default"), (", stopwords long", "long")):
         params = SearchParams(0.82, 0.68, stopwords=stopwords)
-        rate, latencies = _timed(lambda query, params=params: store.search([query], 100, params, texts=0), asked)
+        rate, latencies = timed(lambda query, params=params: store.search([query], 100, params, texts=0), asked)
         found[f"re-scored{name}, q/s"] = rate
         for percent in (50, 95):
             found[f"re-scored{name}, p{percent} ms"] = latencies[len(latencies) * percent // 100]
-    found["bare tantivy top 100, q/s"] = _timed(bare, asked)[0]
+    found["bare tantivy top 100, q/s"] = timed(bare, asked)[0]
     found["memory after, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     return found
 
 
-def _timed(work, asked) -> tuple[float, list[float]]:  # noqa: ANN001
+def timed(work, asked) -> tuple[float, list[float]]:  # noqa: ANN001
     for _ in range(2):
         latencies = []
         for query in asked:

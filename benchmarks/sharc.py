@@ -26,7 +26,8 @@ from convqa.indexing import collection_for
 from convqa.models.encoder import load_encoder
 from convqa.pipeline.load import load
 from convqa.tasks.sharc import Gold, ShARC
-from convqa.text.ruling import Fact, ruling
+from convqa.text.rules import rules
+from convqa.text.ruling import SAME, Fact, as_condition, ruling
 from convqa.training.conditions import Work, export, lines, rows_of
 from convqa.training.config import load as load_settings
 from convqa.training.scenarios import DEV, OPEN, Utterance, apart, examples, utterances
@@ -111,7 +112,9 @@ def perfect(some: Sequence[Utterance], conversations: Sequence[Conversation]) ->
     """The rules worked out with what the truth says of the scenario."""
     for one, conversation in zip(some, conversations, strict=True):
         replies = [Fact(*pair) for pair in one.follow_ups]
-        told = [Fact(*pair) for pair in one.evidence]
+        conditions = [part for rule in rules(one.snippet) for part in rule.group.conditions()]
+        facts = (as_condition(Fact(*pair), conditions, SAME) for pair in one.evidence)
+        told = [fact for fact in facts if fact is not None]
         found = ruling(one.snippet, asking(one.record.question), replies, told, RELEVANT)
         text = found.open.question if found.open else found.verdict
         yield Response(conversation.turns[0].id, answer=Answer("answer", text), timings={})

@@ -38,7 +38,7 @@ Sources = Annotated[
 Language = Annotated[
     str | None,
     typer.Option(
-        help="Language of the passages: en, de or ja. Else that of the task, or of the collection added to, or en."
+        help="Language of the passages: en, de, ja or pl. Else that of the task, or of the collection added to, or en."
     ),
 ]
 Brought = Annotated[

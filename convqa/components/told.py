@@ -13,6 +13,15 @@ _YES = re.compile(
     r"(?:yes|yeah|yep|yup|y|sure|correct|right|true|indeed|certainly|definitely|of course|absolutely)\b", re.I
 )
 _NO = re.compile(r"(?:no|nope|nah|n|not|never|neither|false|wrong)\b", re.I)
+_YES_NOT = re.compile(
+    r"(?:yes|sure|certainly|definitely|of course|absolutely|right|true|correct)\b"
+    r"[^.;!?]{0,40}?(?:\bnot\b(?! only)|n't\b)",
+    re.I,
+)
+_NEITHER = re.compile(
+    r"not sure|no idea|n/a\b|not applicable|not only|yes and no|no and yes|no clue|not certain|none of your",
+    re.I,
+)
 _SHORT = re.compile(
     r"(?:i|we|it|they|he|she)(?: (?:do|does|did|am|are|is|was|were|have|has|had|can|could|will|would))", re.I
 )
@@ -67,6 +76,10 @@ def agreed(reply: str) -> bool | None:
     (True, False, False, True, None)
     """
     plain = reply.strip().replace("\u2019", "'")
+    if _NEITHER.match(plain):
+        return None
+    if _YES_NOT.match(plain):
+        return False
     if _YES.match(plain):
         return True
     if _NO.match(plain):

@@ -191,10 +191,10 @@ _MARKS = ("?", "\uff1f")
 _AFTER_THE_MARK = " \t\r\n\"'\u201d\u2019\u00bb)]!."
 _INTERROGATIVES = frozenset(["what", "who", "whom", "whose", "which", "why", "how", "when", "where"])
 _ALONE = _INTERROGATIVES | {"huh", "eh", "sorry", "pardon", "really", "yes", "no", "ok", "okay"}
-_FIRST_OF_REPLIES = frozenset(["do", "did", "have", "has", "had", "was", "were"])
+_FIRST_OF_REPLIES = frozenset(["am", "do", "did", "have", "has", "had", "was", "were"])
 """Auxiliaries with which a reply begins, too, when its subject is left out: "had a baby", "did it myself"."""
 _AUXILIARIES = _FIRST_OF_REPLIES.union(
-    ["am", "is", "are", "ai", "does", "can", "ca", "could", "will", "wo", "would", "shall", "should", "may", "might",
+    ["is", "are", "ai", "does", "can", "ca", "could", "will", "wo", "would", "shall", "should", "may", "might",
      "must"]
 )  # fmt: skip
 """Without their "n't"."""

@@ -75,7 +75,8 @@ def _cut(chunk: str, by_table: bool) -> tuple[str, ...]:
             break
         rest = chunk[start:]
         # Looked for at the end only: a chunk of thousands of brackets would be gone through once for each.
-        found = rules.suffix.search(rest, 0 if rest.endswith("..") else max(0, len(rest) - _LONGEST_SUFFIX))
+        stops = len(rest.rstrip(".")) - 2
+        found = rules.suffix.search(rest, max(0, min(len(rest) - _LONGEST_SUFFIX, stops)))
         end = len(chunk) - (found.end() - found.start()) if found else len(chunk)
         if chunk[:end] in special:
             after.append(chunk[end:])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.models.encoder import TextEncoder
+from convqa.text.negation import ANYWHERE
 from convqa.text.sentences import sentences
 from convqa.text.support import Overlap, overlap
 
@@ -24,9 +25,6 @@ whether one of the two alone is ``negated``. ``nearest``: the best cosine of all
 Pair = tuple[str, str]
 """What somebody tells, and a yes/no question about them."""
 
-_NEGATED = re.compile(
-    r"\b(?:not|no|never|without|none|neither|nor|unable|cannot|refused?|yet to)\b|n[\u2019'`]t\b", re.I
-)
 _SAID = re.compile(r"\s*(yes|no)\b", re.I)
 _NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
 _ABOVE = re.compile(
@@ -48,13 +46,13 @@ def features(encoder: TextEncoder, pairs: Sequence[Pair]) -> NDArray[np.float64]
     return np.array(rows, dtype=np.float64).reshape(len(pairs), len(FEATURES))
 
 
-def opposite(told: str, asked: str) -> bool:
-    """Whether one of two texts alone has a negation.
+def opposed(told: str, asked: str) -> bool:
+    """Whether one of two texts alone has a negation anywhere.
 
-    >>> opposite("I don't live here.", "Do you live here?"), opposite("I live here.", "Do you live here?")
+    >>> opposed("I have no children.", "Do you have children?"), opposed("I live here.", "Do you live here?")
     (True, False)
     """
-    return bool(_NEGATED.search(told)) != bool(_NEGATED.search(asked))
+    return bool(ANYWHERE.search(told)) != bool(ANYWHERE.search(asked))
 
 
 def plain(text: str) -> str:
@@ -63,7 +61,7 @@ def plain(text: str) -> str:
     >>> plain("I don't live here.")
     'I do live here.'
     """
-    return " ".join(_NEGATED.sub(" ", text).split())
+    return " ".join(ANYWHERE.sub(" ", text).split())
 
 
 def compared(told: str, asked: str) -> int:
@@ -85,12 +83,12 @@ def _row(text: str, told: Sequence[str], asked: str, vectors: dict[str, NDArray[
     overlaps = [overlap(one, asked) for one in told]
     best = max(range(len(told)), key=lambda at: cosines[at] + overlaps[at].share)
     found: Overlap = overlaps[best]
-    negated, opposed = float(opposite(told[best], asked)), float(found.opposed)
+    negated, against = float(opposed(told[best], asked)), float(found.opposed)
     said = _SAID.match(text)
     side = compared(text, asked)
     return [
         max(cosines), cosines[best], found.share, found.pairs, found.numbers, found.names, overlap(text, asked).share,
-        opposed, negated, negated * found.share, opposed * found.share,
+        against, negated, negated * found.share, against * found.share,
         0.0 if said is None else 1.0 if said[1].lower() == "yes" else -1.0,
         float(side), float(abs(side)), len(asked.split()) / 10, min(len(told), 6) / 5,
     ]  # fmt: skip

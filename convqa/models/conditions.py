@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError, WorkError
-from convqa.models.condition_features import FEATURES, Pair, features, opposite, plain
+from convqa.models.condition_features import FEATURES, Pair, features, opposed, plain
 from convqa.models.encoder import TextEncoder, load_encoder
 from convqa.models.folder import CONDITIONS, MANIFEST, ModelFolder
 from convqa.models.once import once
@@ -132,7 +132,7 @@ def lexical(pairs: Sequence[Pair]) -> list[Told]:
         # Words count here whether they are negated or not.
         shares = [overlap(plain(part), plain(asked)).share for part in parts]
         best = max(range(len(parts)), key=shares.__getitem__)
-        found.append(Told(shares[best], 0.0 if opposite(parts[best], asked) else 1.0))
+        found.append(Told(shares[best], 0.0 if opposed(parts[best], asked) else 1.0))
     return found
 
 

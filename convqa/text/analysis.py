@@ -1,7 +1,8 @@
 """Text to tokens: the one analysis that every writable store indexes and every query goes through.
 
 English is Lucene's ``EnglishAnalyzer`` (words by UAX 29, possessive dropped, lower case, 33 stop words, Porter);
-German is Snowball's stemmer and stop list; Japanese is Sudachi's short units under their normal forms (extra ``ja``).
+German is Snowball's stemmer and stop list; Polish is Snowball's stem of Morfeusz's lemma, without diacritics (extra
+``pl``); Japanese is Sudachi's short units under their normal forms (extra ``ja``).
 A language is one entry of ``_LANGUAGES`` and a stop list.
 """
 
@@ -198,4 +199,18 @@ def _japanese() -> Analyzer:
     )
 
 
-_LANGUAGES: dict[str, Callable[[], Analyzer]] = {"en": _english, "de": _german, "ja": _japanese}
+def _polish() -> Analyzer:
+    from convqa.text.polish import Morfeusz, plain
+
+    morfeusz, snowball, short = Morfeusz(), _snowball("polish"), _stopwords("pl")
+    listed = short | _stopwords("pl-long")
+
+    def stem(word: str) -> str:
+        return plain(snowball(morfeusz.lemma(unicodedata.normalize("NFC", word))))
+
+    # Questions are often typed without diacritics.
+    long = listed | {plain(word) for word in listed}
+    return Analyzer("pl", f"convqa-pl-1-{morfeusz.dictionary}", short, long, stem, False)
+
+
+_LANGUAGES: dict[str, Callable[[], Analyzer]] = {"en": _english, "de": _german, "ja": _japanese, "pl": _polish}

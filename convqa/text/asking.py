@@ -63,8 +63,9 @@ _NEGATIVE = re.compile(r"(?:\bnot\b(?! only\b)|\bno longer\b|\bnever\b|\bneither
 _MODIFIED = frozenset(["able", "unable"])
 
 
-_SEAL = str.maketrans(" ,", "\u02b9\u02ba")
-_OPEN = str.maketrans("\u02b9\u02ba", " ,")
+# Of private use, so that no text has them.
+_SEAL = str.maketrans(" ,", "\ue0b9\ue0ba")
+_OPEN = str.maketrans("\ue0b9\ue0ba", " ,")
 _BRACKETS = re.compile(r"\([^()]{0,300}\)")
 
 
@@ -137,9 +138,7 @@ def _question(words: list[str]) -> str:
         return _with_verb(words[:1], words[1:])
     if place == 0:
         return _inverted(["you"], first, words[1:])
-    if first in _DETERMINERS and (
-        verb := next((at for at, word in enumerate(words[:5]) if at > 1 and _finite(word)), 0)
-    ):
+    if first in _DETERMINERS and (verb := _verb(words)):
         return _with_verb(words[:verb], words[verb:])
     return _without_subject(words)
 
@@ -221,7 +220,7 @@ def _without_subject(words: list[str]) -> str:
         return _joined(["Are", "you", *_lowered(words)])
     if first == "be":
         return _joined(["Are", "you", *words[1:]])
-    if first not in _DETERMINERS and _looks_like_verb(first):
+    if first not in _DETERMINERS and first in _VERBS:
         return _base(["you"], _lowered(words))
     if _of_people(words):
         return _joined(["Are", "you", *_single(_lowered(words))])
@@ -280,10 +279,6 @@ def _verb(words: list[str]) -> int:
 def _finite(word: str) -> bool:
     """Whether a word is one of the known verbs, said of a third person or of several."""
     return word in _VERBS or _bare(word) in _VERBS
-
-
-def _looks_like_verb(word: str) -> bool:
-    return word in _VERBS
 
 
 def _does(subject: list[str]) -> str:

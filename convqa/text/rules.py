@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from convqa.text.asking import sealed, unsealed
 from convqa.text.cache import remembered
 from convqa.text.clauses import AND, OR, SHORTEST, Condition, Group, condition, grouped, parts, series
+from convqa.text.negation import DENIED
 from convqa.text.sentences import sentences
 
 
@@ -37,7 +38,8 @@ _TITLE = re.compile(r"\s{0,8}#{1,6}")
 _IF = r"(?:only )?if|when|where|provided(?: that)?|as long as|so long as|once|in case|because"
 _UNLESS = r"unless|except (?:if|when|where|that)|except"
 _MARK = re.compile(rf"\b(?:(?P<unless>{_UNLESS})|(?P<if>{_IF}))\b\s*", re.I)
-_MUST = re.compile(r"\b(?:must|(?:have|has|need|needs) to|(?:are|is) required to)\b", re.I)
+_NONE = re.compile(r"\b(?:none|neither) of\b", re.I)
+_MUST = re.compile(r"\b(?:must(?!n['\u2019`]t)|(?:have|has|need|needs) to|(?:are|is) required to)\b", re.I)
 _WHO = re.compile(
     r"\b(?:who|which|that)(?=\s+(?:\w+ed|is|are|was|were|has|have|had|can|do|does|need|want|live|work|get)\b)"
 )
@@ -51,27 +53,30 @@ _ANY = re.compile(
     re.I,
 )
 _FOLLOWING = re.compile(
-    r"\s*(?:,?\s*and\s+)?\b(?:(?:at least )?(?:any|one|either|all|both|some) (?:of )?(?:the )?(?:following|these)"
+    r"\s*(?:,?\s*and\s+)?\b(?:(?:at least )?(?:any|one|either|all|both|some|none|neither) "
+    r"(?:of )?(?:the )?(?:following|these)"
     r"(?: \w+)?(?:\s+(?:apply|applies|is true|are true|must apply))?|"
     r"the following(?:\s+(?:apply|applies|things|items))?|following|either|both|including|such as|things like)\b\s*",
-    re.I,
-)
-_DENIES = re.compile(
-    r"n[\u2019'`]t\b|\bnot\b(?! only\b)|\bcannot\b|\bnever\b|\bno\b|\bnone\b|\bneither\b|\bbanned\b|\bprohibit\w*|"
-    r"\bforbidden\b|"
-    r"\bineligible\b|\bexclud\w*|\bunable\b|\bunlawful\b|\billegal\b",
     re.I,
 )
 _STARTS = (
     r"(?:you|your|they|their|it|its|he|she|we|the|this|these|those|there|a|an|any|no|please|contact|apply|tell|ask|call|"
     r"use|write|send|check|fill|get|complete)\b"
 )
-_CLOSED = re.compile(rf",\s+(?={_STARTS})|\s+[-\u2013]\s+|;\s+|,?\s+(?:because|so that|so|but)\s+|\bthen\b", re.I)
+_COMMA = re.compile(rf",\s+(?={_STARTS})", re.I)
+_TOLD = re.compile(
+    r",\s+(?=(?:please|contact|apply|tell|ask|call|use|write|send|check|fill|complete)\b|(?:[\w'\u2019]+\s+){1,4}?"
+    r"(?:may|can|could|will|must|need|should|might)(?:not|n['\u2019`]t)?\b|(?:you|they|it)['\u2019`]ll\b)",
+    re.I,
+)
+"""A comma behind which somebody may or must do something."""
+_CLOSED = re.compile(r"\s+[-\u2013]\s+|;\s+|,?\s+(?:because|so that|so|but)\s+|\bthen\b", re.I)
 _GOES_ON = re.compile(
     r"\s+(?=(?:you|they|it|we) (?:may|can|could|will|must|need|should|might|[a-z]+ (?:not )?be able)\b)"
 )
 _VERDICT = re.compile(
-    r",?\s+(?=(?:may|can|could|will|must|should|might)\b)|,\s+|\s+(?=(?:are|is) (?:entitled|eligible|considered)\b)"
+    r",?\s+(?=(?:may|can|could|will|must|should|might)(?:not|n['\u2019`]t)?\b)|,\s+|"
+    r"\s+(?=(?:are|is)(?:n['\u2019`]t| not)? (?:entitled|eligible|considered|allowed|banned|excluded)\b)"
 )
 _ANYBODY = re.compile(
     r"\b(?:someone|somebody|anyone|a person|persons?|people|individuals?|workers?|employees?|applicants?|veterans?|"
@@ -79,6 +84,8 @@ _ANYBODY = re.compile(
     re.I,
 )
 _LONGEST_SUBJECT, _LONGEST_STEM = 4, 12
+_SHORT = 4
+"""Characters in front of a condition that leads its sentence, and of the shortest condition."""
 
 
 @remembered(512)
@@ -153,12 +160,15 @@ def _list_rule(text: str, block: _Block) -> Rule | None:
     anybody = _ANYBODY.search(outcome)
     said = [_said(stem, _point(text[start:end])) for start, end in points]
     made = [condition(*place, _you(one) if anybody else one) for place, one in zip(points, said, strict=True)]
-    group = Group(tuple(made), _all_of(text, intro, stem, wanted, points), wanted)
+    if _NONE.search(intro):
+        group = Group(tuple(made), False, wanted=not wanted)
+    else:
+        group = Group(tuple(made), _all_of(text, intro, stem, wanted, points), wanted)
     head = _head(text, block.intro, stem)
     if head:
         group = Group((*head, group), True)
     begin = block.intro[0] if block.intro else points[0][0]
-    return Rule(begin, points[-1][1], outcome, group, not _DENIES.search(outcome))
+    return Rule(begin, points[-1][1], outcome, group, not DENIED.search(outcome))
 
 
 def _you(said: str) -> str:
@@ -177,7 +187,7 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
         first = marks[0]
         outcome = intro[: first.start()].strip(" ,")
         if not outcome:
-            closed = _CLOSED.search(intro, first.end())
+            closed = _close(intro, first.end(), len(intro), leads=True)
             outcome = intro[closed.end() :] if closed else intro
         return outcome, stem, last["unless"] is None
     must = _MUST.search(intro)
@@ -233,7 +243,7 @@ def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[i
         return True
     first = [re.match(r"\s*(\w+)", text[start:end]) for start, end in points]
     whole = sum(one is not None and one[1].lower() in ("you", "your", "the", "they", "it") for one in first)
-    return bool(stem) and whole * 2 > len(points) and not _DENIES.search(intro)
+    return bool(stem) and whole * 2 > len(points) and not DENIED.search(intro)
 
 
 def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition | Group]:
@@ -264,7 +274,7 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
         yield from _marked(text, start, end, marks)
         return
     must = _MUST.search(sentence)
-    if must and _DENIES.search(sentence[max(0, must.start() - 8) : must.start()]):
+    if must and DENIED.search(sentence[max(0, must.start() - 8) : must.start()]):
         return
     if must and len(sentence[must.end() :].split()) >= SHORTEST:
         subject = _doer(sentence[: must.start()])
@@ -274,21 +284,23 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
     who = _WHO.search(sentence)
     if who and len(sentence[who.end() :].split()) >= SHORTEST:
         closed = _VERDICT.search(text, start + who.end(), end)
-        group = grouped(list(parts(text, start + who.end(), closed.start() if closed else end, True, "you")), True)
-        yield Rule(start, end, sentence[: who.start()], group, not _DENIES.search(sentence[: who.start()]))
+        stop = closed.start() if closed else end
+        outcome = f"{sentence[: who.start()]}{text[stop:end]}"
+        group = grouped(list(parts(text, start + who.end(), stop, True, "you")), True)
+        yield Rule(start, end, outcome, group, not DENIED.search(outcome))
         return
     kinds = series(text, start, end)
     if kinds is not None:
-        yield Rule(start, end, sentence, kinds, not _DENIES.search(sentence))
+        yield Rule(start, end, sentence, kinds, not DENIED.search(sentence))
         return
     targets = list(_FOR.finditer(sentence))
     if targets:
         last = targets[-1]
         target = condition(start + last.end(), end, sentence[last.end() :])
-        yield Rule(start, end, sentence[: last.start()], Group((target,), True), not _DENIES.search(sentence))
+        yield Rule(start, end, sentence[: last.start()], Group((target,), True), not DENIED.search(sentence))
         return
     if len(sentence.split()) > SHORTEST:
-        yield Rule(start, end, sentence, Group((condition(start, end, sentence),), True), not _DENIES.search(sentence))
+        yield Rule(start, end, sentence, Group((condition(start, end, sentence),), True), not DENIED.search(sentence))
 
 
 def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Iterator[Rule]:
@@ -299,10 +311,7 @@ def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Iter
     for number, mark in enumerate(marks):
         stop = marks[number + 1].start() if number + 1 < len(marks) else end
         left.append((place, mark.start()))
-        closed = _CLOSED.search(text, mark.end(), stop)
-        if mark.start() - start < 4 and (closed is None or closed.start() > mark.end()):
-            # "If you want it you will need ...": no comma parts what follows.
-            closed = _GOES_ON.search(text, mark.end() + 4, closed.start() if closed else stop) or closed
+        closed = _close(text, mark.end(), stop, leads=mark.start() - start < _SHORT)
         close = closed.start() if closed else stop
         inner = list(parts(text, mark.end(), close, mark["unless"] is None))
         if mark["unless"] is not None:
@@ -314,7 +323,19 @@ def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Iter
     outcome = " ".join(text[one:two].strip() for one, two in left if text[one:two].strip(" .,-"))
     flat = all(isinstance(part, Condition) for part in found)
     every = not (len(found) > 1 and flat and _alternatives(text, start, end))
-    yield Rule(start, end, outcome, grouped(found, every), not _DENIES.search(outcome))
+    yield Rule(start, end, outcome, grouped(found, every), not DENIED.search(outcome))
+
+
+def _close(text: str, start: int, end: int, leads: bool) -> re.Match[str] | None:
+    """Where a condition ends: one that leads its sentence where it is said what follows, or else at the last comma.
+
+    One that follows its outcome goes on behind commas: "if you work, your income is low and you have a child".
+    """
+    if not leads:
+        return _CLOSED.search(text, start, end)
+    told = _TOLD.search(text, start, end) or next(reversed(list(_COMMA.finditer(text, start, end))), None)
+    # "If you want it you will need ...": no comma parts what follows.
+    return told or _GOES_ON.search(text, start + _SHORT, end) or _CLOSED.search(text, start, end)
 
 
 def _alternatives(text: str, start: int, end: int) -> bool:

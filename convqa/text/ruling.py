@@ -16,6 +16,7 @@ from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
 from convqa.text.clauses import Condition, Group
 from convqa.text.idf import idf
+from convqa.text.negation import DENIED, opposite
 from convqa.text.rules import Rule, rules
 
 SAME = 0.25
@@ -24,8 +25,7 @@ SAME = 0.25
 _CIRCULAR = 0.6
 """Share of common words from which a condition is what is asked."""
 
-_NEGATED = re.compile(r"\bnot\b(?! only\b)|n[\u2019'`]t\b|\bno longer\b|\bnever\b|\bneither\b", re.I)
-
+_NUMBER = re.compile(r"\d+")
 _HAVING = frozenset(
     [
         "get",
@@ -83,7 +83,7 @@ def ruling(
 
     :param replies: what was asked back for this question, oldest first. They tell more than the facts: where a
         condition held and yet another was asked for, all of them are needed; where it did not, one is enough.
-    :param told: other facts, as an answer to a question each.
+    :param told: other facts; each settles the condition whose question it has word for word (``as_condition``).
     :param relevant: share of common words of question and text below which the text is about something else; it is
         looked at only where there are no facts.
 
@@ -105,17 +105,33 @@ def ruling(
     rule = max(found, key=lambda one: _fits(text, one, question, facts))
     work = _Work(_together(rule, [one for one in found if one is not rule and _about(one, replies)]))
     for fact in replies:
-        work.take(fact, asked=True)
-    for fact in told:
-        work.take(fact, asked=False)
+        work.reply(fact)
+    work.told(told)
     group = work.group()
     holds = _holds(group, work.states)
     if holds is None:
         wanted = _next(group, work.states, work.asked)
         return Ruling("open", rule, wanted or _next(group, work.states, set()), unclear=wanted is None)
-    yes = holds == (rule.grants != bool(_NEGATED.search(question)))
+    yes = holds == (rule.grants != bool(DENIED.search(question)))
     decided = {one for one in _deciding(group, work.states) if one.start >= 0}
     return Ruling("yes" if yes else "no", rule, None, tuple(sorted(decided, key=lambda one: one.start)))
+
+
+def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> Fact | None:
+    """A fact as an answer to the question of the condition that is most like it; None where none is as like as that.
+
+    :param least: share of common words above which they ask the same. Numbers have to be the same as well.
+
+    >>> [rule] = rules("You can get it if you live in Rome.")
+    >>> as_condition(Fact("Don't you live in Rome?", False), list(rule.group.conditions()), 0.6)
+    Fact(question='Do you live in Rome?', yes=True)
+    """
+    near = max(conditions, key=lambda one: alike(fact.question, one.question), default=None)
+    if near is None or alike(fact.question, near.question) <= least:
+        return None
+    if set(_NUMBER.findall(fact.question)) != set(_NUMBER.findall(near.question)):
+        return None
+    return Fact(near.question, None if fact.yes is None else fact.yes != opposite(fact.question, near.question))
 
 
 def telling(text: str, question: str) -> list[Rule]:
@@ -154,21 +170,26 @@ class _Work:
         self._held: list[bool] = []
         self._extra: list[Condition] = []
 
-    def take(self, fact: Fact, asked: bool) -> None:
-        """Settle the condition that a fact is about; what no condition is about is one of its own if it was asked."""
+    def reply(self, fact: Fact) -> None:
+        """Settle the condition that a fact is about; what no condition is about was asked for a reason of its own."""
         near = max(self._conditions, key=lambda one: self._near(fact, one), default=None)
         if near is None or alike(fact.question, near.question) <= SAME:
-            if not asked:
-                return
             near = Condition(-1, -1 - len(self._extra), fact.question, wanted=True)
             self._extra.append(near)
-        holds = None if fact.yes is None else (fact.yes != bool(_NEGATED.search(fact.question))) == near.wanted
+        yes = None if fact.yes is None else fact.yes != opposite(fact.question, near.question)
+        holds = None if yes is None else yes == near.wanted
         if self.states.get(near) is None:
             self.states[near] = holds
-        if asked:
-            self.asked.add(near)
-            if holds is not None:
-                self._held.append(holds)
+        self.asked.add(near)
+        if holds is not None:
+            self._held.append(holds)
+
+    def told(self, facts: Sequence[Fact]) -> None:
+        """Settle the conditions whose own question a fact is."""
+        answers = {fact.question: fact.yes for fact in facts if fact.yes is not None}
+        for one in self._conditions:
+            if one.question in answers and self.states.get(one) is None:
+                self.states[one] = answers[one.question] == one.wanted
 
     def _near(self, fact: Fact, condition: Condition) -> tuple[float, bool, bool]:
         """Of conditions with the same words the one that says the same, then one that is still open."""
@@ -183,7 +204,9 @@ class _Work:
         elif self._extra:
             group = Group((*self._extra, group), True)
         before = {held == group.wanted for held in self._held[:-1]}
-        return replace(group, every=before.pop()) if len(before) == 1 else group
+        # Only where the text does not say it by how its parts are joined.
+        flat = all(isinstance(part, Condition) for part in group.parts)
+        return replace(group, every=before.pop()) if flat and len(before) == 1 else group
 
 
 def _fits(text: str, rule: Rule, question: str, facts: Sequence[Fact]) -> tuple[int, float]:

@@ -57,6 +57,9 @@ def test_of_a_reply_what_it_says_beside_yes_and_no_is_a_statement():
     [
         ("Yes", True), ("yep!", True), ("Of course", True), ("I do", True), ("We are.", True), ("True", True),
         ("No", False), ("Nope", False), ("not yet", False), ("I'm not", False), ("I don\u2019t.", False),
+        ("Absolutely not", False), ("Sure, but I don't", False), ("Right now I don\u2019t", False),
+        ("Of course not", False),
+        ("Not sure", None), ("No idea", None), ("N/A", None), ("Yes and no", None), ("Not only that", None),
         ("I am 70", None), ("Maybe", None), ("", None), ("It is in Rome", None), ("Nothing", None), ("Know", None),
     ],
 )  # fmt: skip

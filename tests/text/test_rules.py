@@ -61,6 +61,23 @@ def shape(part):
             True,
         ),
         (
+            "You get it if you are over 60, your income is low and you have a child.",
+            ("all", "Are you over 60?", "Is your income low?", "Do you have a child?"),
+            True,
+        ),
+        (
+            "If you work, you have a child, and you live in Rome, you can get it.",
+            ("all", "Do you work?", "Do you have a child?", "Do you live in Rome?"),
+            True,
+        ),
+        (
+            "You get it if none of the following apply:\n\n* you work\n* you study",
+            ("never", ("any", "Do you work?", "Do you study?")),
+            True,
+        ),
+        ("People who are not residents can't get the grant.", ("all", "not Are you a resident?"), False),
+        ("Workers who are over 60 are not entitled to it.", ("all", "Are you over 60?"), False),
+        (
             "You must be over 18 and have a bank account.",
             ("all", "Are you over 18?", "Do you have a bank account?"),
             True,
@@ -119,6 +136,7 @@ def test_every_condition_of_any_text_stands_in_it(text):
 
 @pytest.mark.parametrize("piece", ["A, ", "if ", "and you ", "* a\n", "(", "Aa Aa, ", "you or ", "x" * 10, "! \u02b9"])
 def test_long_texts_take_time_that_grows_with_them(piece):
+    rules(piece * 10)
     start = time.perf_counter()
     rules(piece * 3000)
-    assert time.perf_counter() - start < 20
+    assert time.perf_counter() - start < 4  # some .1 s; 10 and more, were each looked for from the beginning

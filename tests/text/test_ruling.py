@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.text.ruling import Fact, ruling
+from convqa.text.rules import rules
+from convqa.text.ruling import Fact, as_condition, ruling
 
 ALL = "You can get it if all of the following apply:\n\n* you own a boat\n* you hold a licence\n* you pay tax"
 ANY = "You can get it if any of the following apply:\n\n* you own a boat\n* you hold a licence\n* you pay tax"
@@ -76,6 +77,34 @@ def test_rules_that_were_both_asked_about_must_both_agree():
     assert ruling(text, ask, facts).open.question == "Are you the other parent?"
     assert ruling(text, ask, [*facts, Fact(other, False)]).verdict == "yes"
     assert ruling(text, ask, [*facts, Fact(other, True)]).verdict == "no"
+
+
+def test_how_the_text_joins_its_parts_is_not_overruled():
+    text = "You can get it if you are over 60 or you live in Wales, unless you have a job."
+    old, wales = Fact("Are you over 60?", False), Fact("Do you live in Wales?", True)
+    assert ruling(text, QUESTION, [old, wales]).open.question == "Do you have a job?"
+    assert ruling(text, QUESTION, [old, wales, Fact("Do you have a job?", True)]).verdict == "no"
+
+
+def test_a_question_is_only_turned_round_where_the_condition_is_not():
+    text = "You can get it if you are an employee not a worker."
+    [condition] = rules(text)[0].group.conditions()
+    assert ruling(text, QUESTION, [Fact(condition.question, True)]).verdict == "yes"
+
+
+def test_what_is_told_settles_nothing_but_its_own_question():
+    text = "You can get the pass if you earn \u00a3100. You can get the grant if you earn \u00a3500."
+    found = ruling(text, "Can I get the grant?", [], [Fact("Do you earn \u00a3100?", True)])
+    assert found.verdict == "open" and found.open.question == "Do you earn \u00a3500?"
+    conditions = list(rules(text)[1].group.conditions())
+    assert as_condition(Fact("Do you earn \u00a3100?", True), conditions, 0.5) is None
+
+
+def test_a_question_for_what_is_denied():
+    text = "You are banned from driving if you have 12 points."
+    points = Fact("Do you have 12 points?", True)
+    assert ruling(text, "Am I banned from driving?", [points]).verdict == "yes"
+    assert ruling(text, "Can I drive?", [points]).verdict == "no"
 
 
 def test_texts_about_something_else_are_irrelevant():

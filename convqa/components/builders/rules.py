@@ -20,11 +20,11 @@ from convqa.errors import InputError
 from convqa.models import Conditions, Options, load_conditions
 from convqa.text.clauses import Condition
 from convqa.text.rules import Rule, rules
-from convqa.text.ruling import Fact, Ruling, alike, ruling, telling
+from convqa.text.ruling import Fact, Ruling, alike, as_condition, ruling, telling
 
 _LANGUAGE = "en"
-_JUDGED = 8
-"""Rules of a passage whose conditions are set beside what the user told."""
+_JUDGED, _MOST = 8, 64
+"""Rules of a passage whose conditions are set beside what the user told, and how many conditions of them."""
 
 _REMEMBERED = 0.6
 """Share of common words from which a condition is what was asked for an earlier question."""
@@ -162,16 +162,11 @@ class Rules(Builder):
     def _answer(self, case: _Case, facts: Mapping[tuple[str, str], Fact], ranking: Ranking) -> Answer | None:
         replied = [_replied(asked, reply, facts) for asked, reply in case.said.replies]
         conditions = _conditions(case)
-        known = [
-            _replied(asked, reply, facts)
-            for asked, reply in case.said.earlier
-            if any(alike(asked, one.question) > _REMEMBERED for one in conditions)
-        ]
+        earlier = (_replied(asked, reply, facts) for asked, reply in case.said.earlier)
+        known = [fact for one in earlier if (fact := as_condition(one, conditions, _REMEMBERED)) is not None]
         if case.said.statements:
             known += [facts[case.said.statements, one.question] for one in conditions]
-        found = ruling(
-            case.passage.text, case.question, replied, [one for one in known if one.yes is not None], self.relevant
-        )
+        found = ruling(case.passage.text, case.question, replied, known, self.relevant)
         if found.verdict == "irrelevant":
             return None if self.builder is not None else _label("Irrelevant", case.passage, ())
         if found.verdict == "open":
@@ -209,7 +204,7 @@ def _pairs(case: _Case) -> Iterator[tuple[str, str]]:
 def _conditions(case: _Case) -> list[Condition]:
     """Those of the rules that are most like the question: a long page has hundreds."""
     near = sorted(case.rules, key=lambda one: -alike(case.question, case.passage.text[one.start : one.end]))
-    return [condition for rule in near[:_JUDGED] for condition in rule.group.conditions()]
+    return [condition for rule in near[:_JUDGED] for condition in rule.group.conditions()][:_MOST]
 
 
 def _replied(asked: str, reply: str, facts: Mapping[tuple[str, str], Fact]) -> Fact:
