@@ -10,18 +10,21 @@ from convqa.domain import Turn, is_question, open_question, replies
 from convqa.text.sentences import sentences
 
 _YES = re.compile(
-    r"(?:yes|yeah|yep|yup|y|sure|correct|right|true|indeed|certainly|definitely|of course|absolutely)\b", re.I
+    r"(?:yes|yeah|yep|yup|y|indeed|certainly|definitely|of course|absolutely)\b|"
+    r"(?:sure|correct|right|true|that'?s (?:right|correct|true))(?=\s*(?:[.,;!]|\Z))",
+    re.I,
 )
-_NO = re.compile(r"(?:no|nope|nah|n|not|never|neither|false|wrong)\b", re.I)
+_NO = re.compile(r"(?:no|nope|nah|n|not|never|neither)\b|(?:false|wrong)(?=\s*(?:[.,;!]|\Z))", re.I)
 _YES_NOT = re.compile(
     r"(?:yes|sure|certainly|definitely|of course|absolutely|right|true|correct)\b"
-    r"[^.;!?]{0,40}?(?:\bnot\b(?! only)|n't\b)",
+    r"[^.;!?]{0,40}?(?<!why )(?:\bnot\b(?! only)|n't\b)",
     re.I,
 )
 _NEITHER = re.compile(
     r"not sure|no idea|n/a\b|not applicable|not only|yes and no|no and yes|no clue|not certain|none of your",
     re.I,
 )
+_AFTER_ALL = re.compile(r"\b(?:actually|sorry|wait|problem|doubt|worries|mind)\b", re.I)
 _SHORT = re.compile(
     r"(?:i|we|it|they|he|she)(?: (?:do|does|did|am|are|is|was|were|have|has|had|can|could|will|would))", re.I
 )
@@ -35,6 +38,15 @@ _YES_NO = re.compile(
     r"would)(?:n't)?\s+(?:\w+[\u2019'\s-])",
     re.I,
 )
+
+
+_POLITE = re.compile(
+    r"^\W*(?:(?:and|but|so)\s+)?(?:what|who|whom|whose|which|why|how|when|where)\b|"
+    r"\b(?:can|could|would|will|do|did) you (?:please )?(?:tell|explain|say|show|know|describe|help|give|let me know)\b"
+    r"(?!.{0,20}\b(?:if|whether)\b)",
+    re.I,
+)
+"""A question that wants more than yes or no, also in the form of one that does not."""
 
 
 class Told(NamedTuple):
@@ -76,7 +88,7 @@ def agreed(reply: str) -> bool | None:
     (True, False, False, True, None)
     """
     plain = reply.strip().replace("\u2019", "'")
-    if _NEITHER.match(plain):
+    if "?" in plain or _NEITHER.match(plain) or (_NO.match(plain) and _AFTER_ALL.search(plain)):
         return None
     if _YES_NOT.match(plain):
         return False
@@ -93,11 +105,14 @@ def agreed(reply: str) -> bool | None:
 def yes_or_no(question: str) -> bool:
     """Whether a question can be answered yes or no, by its word order. English.
 
-    >>> yes_or_no("If I live abroad, can I get it?"), yes_or_no("How much is it?"), yes_or_no("I am 70. Can I apply?")
-    (True, False, True)
+    >>> yes_or_no("If I live abroad, can I get it?"), yes_or_no("I am 70. Can I apply?")
+    (True, True)
+    >>> yes_or_no("How much is it?"), yes_or_no("Could you tell me how much it is?")
+    (False, False)
     """
     parts = [question[start:end] for start, end in sentences(question)]
-    return any(_YES_NO.search(part) for part in [one for one in parts if one.endswith("?")] or parts[-1:])
+    asking = [one for one in parts if one.endswith("?")] or parts[-1:]
+    return any(_YES_NO.search(one) and not _POLITE.search(one) for one in asking)
 
 
 def asking(said: str) -> str:

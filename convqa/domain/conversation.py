@@ -167,7 +167,7 @@ def is_question(text: str) -> bool:
     [False, False, False, False, False, False, False]
     """
     words = _words(text)
-    if not words or (len(words) == 1 and words[0] in _ALONE):
+    if not words or (len(words) == 1 and words[0] in _ALONE) or " ".join(words).startswith(_OF_THE_ASKING):
         return False
     if text.rstrip(_AFTER_THE_MARK).endswith(_MARKS):
         return True
@@ -189,6 +189,14 @@ def _words(text: str) -> list[str]:
 
 _MARKS = ("?", "\uff1f")
 _AFTER_THE_MARK = " \t\r\n\"'\u201d\u2019\u00bb)]!."
+_OF_THE_ASKING = (
+    "why do you ask",
+    "why are you asking",
+    "what do you mean",
+    "what does that mean",
+    "what does this mean",
+)
+"""Questions about what was asked back: it stays open."""
 _INTERROGATIVES = frozenset(["what", "who", "whom", "whose", "which", "why", "how", "when", "where"])
 _ALONE = _INTERROGATIVES | {"huh", "eh", "sorry", "pardon", "really", "yes", "no", "ok", "okay"}
 _FIRST_OF_REPLIES = frozenset(["am", "do", "did", "have", "has", "had", "was", "were"])

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError, WorkError
-from convqa.models.condition_features import FEATURES, Pair, features, opposed, plain
+from convqa.models.condition_features import FEATURES, Pair, compared, features, opposed, plain
 from convqa.models.encoder import TextEncoder, load_encoder
 from convqa.models.folder import CONDITIONS, MANIFEST, ModelFolder
 from convqa.models.once import once
@@ -17,7 +17,7 @@ from convqa.models.options import Options
 from convqa.models.source import find_model
 from convqa.models.support import probabilities
 from convqa.text.sentences import sentences
-from convqa.text.support import overlap
+from convqa.text.support import CAP, overlap
 from convqa.validation import read_as
 
 KIND = CONDITIONS
@@ -95,7 +95,8 @@ class Conditions:
         for place, told in zip(there, made, strict=True):
             if not all(0 <= one <= 1 for one in told):
                 raise WorkError(f"the condition check {self.name} made no score; try: convqa models check {self.name}")
-            found[place] = told
+            # A number on the wrong side of what is asked for is no yes, whatever else is alike.
+            found[place] = Told(told.known, min(told.yes, CAP)) if compared(*pairs[place]) < 0 else told
         return found
 
 

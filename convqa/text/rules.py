@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from convqa.text.asking import sealed, unsealed
+from convqa.text.blocks import Block, blocks
 from convqa.text.cache import remembered
 from convqa.text.clauses import AND, OR, SHORTEST, Condition, Group, condition, grouped, parts, series
 from convqa.text.negation import DENIED
-from convqa.text.sentences import sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,6 @@ class Rule:
     grants: bool
 
 
-_BULLET = re.compile(r"\s{0,20}(?:\*{1,3}|[•\u2013-]|[a-z]\)|\(\w{1,3}\))\s{1,8}")
-_TITLE = re.compile(r"\s{0,8}#{1,6}")
 _IF = r"(?:only )?if|when|where|provided(?: that)?|as long as|so long as|once|in case|because"
 _UNLESS = r"unless|except (?:if|when|where|that)|except"
 _MARK = re.compile(rf"\b(?:(?P<unless>{_UNLESS})|(?P<if>{_IF}))\b\s*", re.I)
@@ -83,6 +81,7 @@ _ANYBODY = re.compile(
     r"drivers?|residents?|students?|businesses|organi[sz]ations?)\b",
     re.I,
 )
+_WORDS, _MARKUP = re.compile(r"\w{2,}.*\w{2,}"), re.compile(r"[|<>{}]")
 _LONGEST_SUBJECT, _LONGEST_STEM = 4, 12
 _SHORT = 4
 """Characters in front of a condition that leads its sentence, and of the shortest condition."""
@@ -102,56 +101,13 @@ def rules(text: str) -> tuple[Rule, ...]:
     """
     text = sealed(text)
     found: list[Rule] = []
-    for block in _blocks(text):
+    for block in blocks(text):
         made = _list_rule(text, block) if block.points else None
         found += [made] if made else [rule for span in block.sentences for rule in _sentence_rules(text, *span)]
-    return tuple(replace(one, outcome=unsealed(one.outcome)) for one in found)
+    return tuple(replace(one, outcome=unsealed(one.outcome)) for one in found if _askable(one.group))
 
 
-@dataclass(slots=True)
-class _Block:
-    """Sentences of running text, or a list with the sentence that introduces it (or the title above it)."""
-
-    sentences: list[tuple[int, int]]
-    intro: tuple[int, int] | None = None
-    points: tuple[tuple[int, int], ...] = ()
-
-
-def _blocks(text: str) -> Iterator[_Block]:
-    title: tuple[int, int] | None = None
-    running: list[tuple[int, int]] = []
-    points: list[tuple[int, int]] = []
-
-    def close() -> Iterator[_Block]:
-        nonlocal running, points
-        if points:
-            intro = running.pop() if running else title
-            if running:
-                yield _Block(running)
-            yield _Block([], intro, tuple(points))
-        elif running:
-            yield _Block(running)
-        running, points = [], []
-
-    place = 0
-    for line in text.splitlines(keepends=True):
-        start, place = place, place + len(line)
-        body = line.strip()
-        if not body:
-            continue
-        if _TITLE.match(line):
-            yield from close()
-            title = (start + line.index("#"), start + len(line.rstrip()))
-        elif bullet := _BULLET.match(line):
-            points.append((start + bullet.end(), start + len(line.rstrip())))
-        else:
-            if points:
-                yield from close()
-            running += [(start + one, start + two) for one, two in sentences(line)]
-    yield from close()
-
-
-def _list_rule(text: str, block: _Block) -> Rule | None:
+def _list_rule(text: str, block: Block) -> Rule | None:
     intro = text[slice(*block.intro)].lstrip("# ").rstrip(": ") if block.intro else ""
     points = [(start, end) for start, end in block.points if len(text[start:end].strip(" ;,.")) >= SHORTEST]
     if not points:
@@ -239,7 +195,7 @@ def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[i
         return words.count("and") > words.count("or")
     if not wanted or _ANY.search(intro):
         return False
-    if _MUST.search(intro):
+    if _MUST.search(intro) or all(_MUST.search(text[start:end]) for start, end in points):
         return True
     first = [re.match(r"\s*(\w+)", text[start:end]) for start, end in points]
     whole = sum(one is not None and one[1].lower() in ("you", "your", "the", "they", "it") for one in first)
@@ -324,6 +280,12 @@ def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Iter
     flat = all(isinstance(part, Condition) for part in found)
     every = not (len(found) > 1 and flat and _alternatives(text, start, end))
     yield Rule(start, end, outcome, grouped(found, every), not DENIED.search(outcome))
+
+
+def _askable(group: Group) -> bool:
+    """Whether there are conditions, and each can be asked for: markup, tables and signs cannot."""
+    found = list(group.conditions())
+    return bool(found) and all(_WORDS.search(one.question) and not _MARKUP.search(one.question) for one in found)
 
 
 def _close(text: str, start: int, end: int, leads: bool) -> re.Match[str] | None:

@@ -177,12 +177,12 @@ class _Work:
             near = Condition(-1, -1 - len(self._extra), fact.question, wanted=True)
             self._extra.append(near)
         yes = None if fact.yes is None else fact.yes != opposite(fact.question, near.question)
-        holds = None if yes is None else yes == near.wanted
-        if self.states.get(near) is None:
-            self.states[near] = holds
-        self.asked.add(near)
-        if holds is not None:
-            self._held.append(holds)
+        for one in (near, *(one for one in self._conditions if one.question == near.question)):
+            if self.states.get(one) is None:
+                self.states[one] = None if yes is None else yes == one.wanted
+            self.asked.add(one)
+        if yes is not None:
+            self._held.append(yes == near.wanted)
 
     def told(self, facts: Sequence[Fact]) -> None:
         """Settle the conditions whose own question a fact is."""
@@ -209,8 +209,13 @@ class _Work:
         return replace(group, every=before.pop()) if flat and len(before) == 1 else group
 
 
+def fit(text: str, rule: Rule, question: str) -> float:
+    """How much a question is like a rule or what follows from it, 0 to 1."""
+    return max(alike(question, rule.outcome), alike(question, text[rule.start : rule.end]))
+
+
 def _fits(text: str, rule: Rule, question: str, facts: Sequence[Fact]) -> tuple[int, float]:
-    return _about(rule, facts), max(alike(question, rule.outcome), alike(question, text[rule.start : rule.end]))
+    return _about(rule, facts), fit(text, rule, question)
 
 
 def _about(rule: Rule, facts: Sequence[Fact]) -> int:

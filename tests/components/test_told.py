@@ -59,6 +59,8 @@ def test_of_a_reply_what_it_says_beside_yes_and_no_is_a_statement():
         ("No", False), ("Nope", False), ("not yet", False), ("I'm not", False), ("I don\u2019t.", False),
         ("Absolutely not", False), ("Sure, but I don't", False), ("Right now I don\u2019t", False),
         ("Of course not", False),
+        ("sure, why not", True), ("That's right.", True), ("No. Actually yes.", None), ("No problem, yes I do", None),
+        ("Right now I live in Rome", None), ("correct?", None), ("Never mind", None), ("wrong question", None),
         ("Not sure", None), ("No idea", None), ("N/A", None), ("Yes and no", None), ("Not only that", None),
         ("I am 70", None), ("Maybe", None), ("", None), ("It is in Rome", None), ("Nothing", None), ("Know", None),
     ],
@@ -71,7 +73,9 @@ def test_yes_and_no(reply, said):
     ("question", "is_one"),
     [
         ("Can I apply?", True), ("Am I eligible", True), ("If I work, do I pay tax?", True), ("What is it?", False),
-        ("Can I apply? I live in Rome.", True), ("How much can I earn?", False), ("I can apply.", False),
+        ("Can I apply? I live in Rome.", True), ("How much can I earn?", False),
+        ("Can you tell me when I get it?", False), ("Could you say whether I can apply?", True),
+        ("How much is it, and can I get it?", False), ("I can apply.", False),
     ],
 )  # fmt: skip
 def test_questions_for_yes_or_no(question, is_one):

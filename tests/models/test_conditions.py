@@ -20,6 +20,7 @@ CLEAR = [
     ("I have no children. I don't live in Cyprus.", "Do you live in Cyprus?", False),
     ("I have never been self-employed.", "Are you self-employed?", False),
     ("I am 68 years old.", "Are you over 60 years old?", True),
+    ("I earn \u00a350 a week.", "Do you earn on average at least \u00a3113 a week?", False),
     ("I want to send flowers to my aunt.", "Do you live in Cyprus?", None),
 ]
 
@@ -29,7 +30,8 @@ def test_clear_cases(name):
     judge = load_conditions(name)
     made = judge.judge([(told, asked) for told, asked, _ in CLEAR])
     for one, (told, asked, yes) in zip(made, CLEAR, strict=True):
-        if name == "conditions" or "over" not in asked:
+        # The words alone do not know that a number settles it.
+        if name == "conditions" or not any(letter.isdigit() for letter in asked):
             assert (one.known >= judge.threshold) == (yes is not None), (told, asked, one)
             assert yes is None or (one.yes >= 0.5) == yes, (told, asked, one)
 

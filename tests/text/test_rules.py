@@ -75,6 +75,12 @@ def shape(part):
             ("never", ("any", "Do you work?", "Do you study?")),
             True,
         ),
+        ("You can get it if you:\n\n1. work\n2. study", ("any", "Do you work?", "Do you study?"), True),
+        (
+            "To qualify:\n\n* you must live in Rome\n* you must have a job",
+            ("all", "Do you live in Rome?", "Do you have a job?"),
+            True,
+        ),
         ("People who are not residents can't get the grant.", ("all", "not Are you a resident?"), False),
         ("Workers who are over 60 are not entitled to it.", ("all", "Are you over 60?"), False),
         (
@@ -108,6 +114,11 @@ def test_a_rule_and_its_conditions(text, tree, grants):
 def test_what_need_not_be_is_no_rule():
     assert rules("You don\u2019t need to be a relative.") == ()
     assert rules("") == () and rules("\n\n## A title\n") == ()
+
+
+@pytest.mark.parametrize("text", ["| age | fee |\n", "<ul><li>Rome</li></ul>", "* -\n* -", "If.", "1. 2."])
+def test_what_cannot_be_asked_for_is_no_rule(text):
+    assert rules(text) == ()
 
 
 def test_several_rules_stand_where_their_text_is():

@@ -79,6 +79,12 @@ def test_rules_that_were_both_asked_about_must_both_agree():
     assert ruling(text, ask, [*facts, Fact(other, True)]).verdict == "no"
 
 
+def test_the_same_condition_of_two_rules_is_asked_for_once():
+    text = "If you are a sailor, you can get a pass. If you are a sailor and have a boat, you can get a pass for it."
+    found = ruling(text, "Can I get a pass for my boat?", [Fact("Are you a sailor?", True)])
+    assert found.open is None or found.open.question != "Are you a sailor?"
+
+
 def test_how_the_text_joins_its_parts_is_not_overruled():
     text = "You can get it if you are over 60 or you live in Wales, unless you have a job."
     old, wales = Fact("Are you over 60?", False), Fact("Do you live in Wales?", True)

@@ -20,7 +20,7 @@ from convqa.errors import InputError
 from convqa.models import Conditions, Options, load_conditions
 from convqa.text.clauses import Condition
 from convqa.text.rules import Rule, rules
-from convqa.text.ruling import Fact, Ruling, alike, as_condition, ruling, telling
+from convqa.text.ruling import Fact, Ruling, alike, as_condition, fit, ruling, telling
 
 _LANGUAGE = "en"
 _JUDGED, _MOST = 8, 64
@@ -55,7 +55,8 @@ class Rules(Builder):
     :param known: from which score on a condition counts as settled; None = the model's own.
     :param passages: of how many top passages the first is taken whose rules tell something; one about whose conditions
         was asked before comes first.
-    :param relevant: share of common words below which a passage says nothing to a question.
+    :param relevant: share of common words below which a passage (beside another builder: a rule) says nothing to a
+        question.
     :param builder: who answers what no rule decides, by name or as ``{type: ..., init_parameters: {...}}``; a decision
         is then said with the rule's own words. None: every answer is a label, Yes, No or Irrelevant, as ShARC has it.
     :param decision, threshold: the no-answer decision (docs/answers.md), here and not in ``builder``.
@@ -142,13 +143,19 @@ class Rules(Builder):
             if self.builder is None:
                 raise InputError(f"rules are read in English only; turn {turn.id} is in {turn.language!r}.")
             return None
-        found = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
         question = asking(open_question(turn))
+        found = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
+        if self.builder is not None:
+            found = [one for one in found if self._tells(one, question)]
         if not found or (self.builder is not None and not yes_or_no(question)):
             return None
         said = told(turn)
         passage = _asked_about(found, said) or next((one for one in found if telling(one.text, question)), found[0])
         return _Case(passage, question, said, rules(passage.text))
+
+    def _tells(self, passage: Passage, question: str) -> bool:
+        """Whether a rule of the passage is about the question."""
+        return any(fit(passage.text, rule, question) >= self.relevant for rule in rules(passage.text))
 
     def _facts(self, pairs: Sequence[tuple[str, str]]) -> list[Fact]:
         judge = self._judging()
@@ -166,7 +173,9 @@ class Rules(Builder):
         known = [fact for one in earlier if (fact := as_condition(one, conditions, _REMEMBERED)) is not None]
         if case.said.statements:
             known += [facts[case.said.statements, one.question] for one in conditions]
-        found = ruling(case.passage.text, case.question, replied, known, self.relevant)
+        # Beside another builder the passage was looked at before.
+        relevant = self.relevant if self.builder is None else 0.0
+        found = ruling(case.passage.text, case.question, replied, known, relevant)
         if found.verdict == "irrelevant":
             return None if self.builder is not None else _label("Irrelevant", case.passage, ())
         if found.verdict == "open":
