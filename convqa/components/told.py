@@ -77,7 +77,10 @@ def told(turn: Turn) -> Told:
         for exchange, reply in zip(before, said[1:], strict=True)
         if exchange.status == "asked" and not is_question(reply)
     )
-    texts = [turn.scenario, *(_statements(one) for one in said), *(_longer(reply) for _, reply in now)]
+    # What asks nothing at all is what is to be answered, as it stands.
+    beside = _statements(question) if asking(question) != question else ""
+    earlier_said = [_statements(exchange.question) for exchange in before]
+    texts = [turn.scenario, *earlier_said, beside, *(_longer(reply) for _, reply in now)]
     return Told(now, earlier, " ".join(_closed(text) for text in texts if text.strip()))
 
 

@@ -13,7 +13,7 @@ from convqa.components.rankings import behind
 from convqa.components.readers.haystack import Haystack as Reader
 from convqa.components.rerankers.haystack import Haystack as Reranker
 from convqa.components.retrievers.haystack import Haystack as Retriever
-from convqa.domain import Hit, NotFinite, Passage
+from convqa.domain import Hit, NotFinite, Passage, Turn, TurnId
 from convqa.errors import InputError, RunError
 
 
@@ -126,4 +126,4 @@ def test_a_component_that_cannot_be_made_ready_stops_the_run():
 
 def test_what_a_component_does_not_give_is_an_error_of_the_item():
     with pytest.raises(ValueError, match="Remote gave no list of documents"):
-        Retriever(Remote())._rank("x")
+        Retriever(Remote())._rank("x", Turn(TurnId(1, 1), "x"))

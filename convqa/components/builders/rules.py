@@ -134,17 +134,18 @@ class Rules(Builder):
             )
             for place, answer in zip(left, made, strict=True):
                 answers[place] = answer
-        return [nothing(ranking, "no passage was found") if answer is None else answer
-                for answer, ranking in zip(answers, rankings, strict=True)]  # fmt: skip
+        return [
+            nothing(ranking, _why(turn)) if answer is None else answer
+            for answer, turn, ranking in zip(answers, turns, rankings, strict=True)
+        ]
 
     def _case(self, turn: Turn, ranking: Ranking) -> _Case | None:
         """None: there is nothing that rules could decide."""
         if turn.language != _LANGUAGE:
-            if self.builder is None:
-                raise InputError(f"rules are read in English only; turn {turn.id} is in {turn.language!r}.")
             return None
         question = asking(open_question(turn))
-        found = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
+        texts = (hit.passage for hit in ranking.hits[: self.passages])
+        found = [one for one in texts if one is not None and one.text.strip()]
         if self.builder is not None:
             found = [one for one in found if self._tells(one, question)]
         if not found or (self.builder is not None and not yes_or_no(question)):
@@ -191,6 +192,13 @@ class Rules(Builder):
         return self._judge
 
 
+def _why(turn: Turn) -> str:
+    """Why no rule could be read."""
+    if turn.language != _LANGUAGE:
+        return f"rules are read in English only, and this turn is in {turn.language!r}"
+    return "no passage that was found has a text"
+
+
 def _asked_about(passages: Sequence[Passage], said: Told) -> Passage | None:
     """The passage that has a condition which was asked for since the question, the latest first."""
     for asked, _ in reversed(said.replies):
@@ -222,7 +230,8 @@ def _replied(asked: str, reply: str, facts: Mapping[tuple[str, str], Fact]) -> F
 
 
 def _label(label: str, passage: Passage, settled: Sequence[Condition]) -> Answer:
-    citations = tuple(Citation(passage.id, one.start, one.end) for one in settled) or (Citation(passage.id),)
+    citations = tuple(Citation(passage.id, one.start, one.end) for one in settled)
+    citations = citations or (Citation(passage.id, 0, len(passage.text)),)
     return Answer("answer", label, (Sentence(label, citations),), label=label)
 
 

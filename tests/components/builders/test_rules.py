@@ -22,7 +22,7 @@ from convqa.domain import (
     TurnId,
     Turns,
 )
-from convqa.errors import InputError, RunError
+from convqa.errors import InputError
 
 GRANT = Passage("grant", "You can get the grant if all of the following apply:\n\n* you own a boat\n* you live in Rome")
 FISH = Passage("fish", "The sea is deep. Fish live in it.")
@@ -86,7 +86,7 @@ def test_texts_about_something_else():
     assert answer(Rules(), QUESTION, passages=(FISH,)).label == "Irrelevant"
     assert answer(Rules(relevant=0.0), QUESTION, passages=(FISH,)).label != "Irrelevant"
     nothing = answer(Rules(), QUESTION, passages=())
-    assert nothing.kind == "none" and nothing.reason == "no passage was found"
+    assert nothing.kind == "none" and nothing.reason == "no passage that was found has a text"
 
 
 def test_another_builder_answers_what_no_rule_decides():
@@ -117,8 +117,7 @@ def test_of_several_passages_the_first_that_tells_something_or_was_asked_about()
 
 
 def test_languages_and_parameters_that_cannot_be():
-    with pytest.raises(RunError, match="rules are read in English only"):
-        answer(Rules(), QUESTION, language="de")
+    assert "English only" in answer(Rules(), QUESTION, language="de").reason
     with pytest.raises(ValidationError):
         Rules(known=2.0)
     with pytest.raises(InputError, match="give them to rules itself"):
