@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from convqa.domain import Response
 
 NEW, QUIT = "/new", "/quit"
+_COMMANDS = f"{NEW}, which starts a new conversation, and {QUIT}, which ends"
 
 
 @command
@@ -40,11 +41,14 @@ def chat(
     qa = load(pipeline, collection, parse_settings(settings or []))
     talk = qa.conversation(scenario=scenario)
     for line in _said():
-        if line == QUIT:
+        said = line.lower()
+        if said == QUIT:
             return
-        if line == NEW:
+        if said == NEW:
             talk = qa.conversation(scenario=scenario)
             typer.echo("A new conversation.\n")
+        elif line.startswith("/"):
+            typer.echo(f"{line.split()[0]} is unknown, and was not sent. There are {_COMMANDS}.\n", err=True)
         else:
             _show(talk.ask(line))
 
@@ -52,9 +56,10 @@ def chat(
 def _said() -> Iterator[str]:
     """What the user says, line by line, without empty lines; asked for by a prompt where it is a terminal."""
     if not _is_terminal():
-        for line in typer.get_text_stream("stdin", errors="replace"):
-            if line.strip():
-                yield line.strip()
+        for number, line in enumerate(typer.get_text_stream("stdin", errors="replace")):
+            # Files that come from Windows begin with a mark of byte order.
+            if text := (line if number else line.removeprefix("\ufeff")).strip():
+                yield text
         return
     with suppress(ImportError):
         # With it a line can be edited, and an earlier one called back.

@@ -70,9 +70,10 @@ def collection_for(
     passages = task.passages(input_path)
     if passages is not None:
         return _cached(_digest_of(passages), lambda: task.passages(input_path) or (), language, progress, vectors)
+    own = f", and for the task's own {task.passages_file}" if task.passages_file else ""
     raise InputError(
         f"no collection for {input_path}: give --collection with a folder made by convqa index or a JSONL file of "
-        f"passages. Looked in {folder} for {ANSERINI}, a convqa index, passages.jsonl and passages.jsonl.gz."
+        f"passages. Looked in {folder} for {ANSERINI}, a convqa index, passages.jsonl and passages.jsonl.gz{own}."
     )
 
 

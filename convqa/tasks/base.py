@@ -36,6 +36,7 @@ class Task(ABC):
     official_file: ClassVar[str]
     default_pipeline: ClassVar[str]
     language: ClassVar[str] = DEFAULT_LANGUAGE  # of the passages that come with its input
+    passages_file: ClassVar[str] = ""  # the task's own, in words for who looks for them; "" where there is none
     options: ClassVar[type[Options]] = Options
 
     @abstractmethod

@@ -52,6 +52,14 @@ def test_a_turn_that_fails_is_told_and_the_conversation_goes_on(call, indexed, t
     assert "[1]" in out and turns[1].history[0].status == "failed"
 
 
+def test_commands_in_any_case_and_unknown_ones(call, indexed, turns):
+    said = "\ufeff/NEW\n/help me\nWhat is it?\n/Quit\nand this?\n"
+    code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said.encode())
+    assert code == 0 and out.startswith("A new conversation.\n")
+    assert err.startswith("/help is unknown, and was not sent. There are /new") and "/quit" in err
+    assert [turn.question for turn in turns] == ["What is it?"]
+
+
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [(StoreUnavailable("the store is away."), 1, "the store is away"), (KeyboardInterrupt(), 130, "interrupted")],

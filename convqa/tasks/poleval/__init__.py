@@ -25,6 +25,7 @@ class PolEval(Task):
     official_file = score.OFFICIAL_FILE
     default_pipeline = "poleval"
     language = "pl"
+    passages_file = "passages.jl (also .gz; where to put them: docs/poleval.md)"
 
     def matches(self, path: Path) -> bool:
         return files.holds_questions(path)

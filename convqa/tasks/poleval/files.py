@@ -75,8 +75,22 @@ def passage_files(questions: Path, sets: tuple[str, ...]) -> dict[str, Path]:
     They lie beside the questions, or, as the published data has them, in a folder of the set's name there or one above;
     those of a single set may also lie one above.
 
-    :raises InputError: if some of several sets have none.
+    :raises InputError: if some of several sets have none, or a folder has both files.
     """
+    found = passage_files_found(questions, sets)
+    lacking = [name for name in sets if name not in found]
+    if found and lacking:
+        here = questions.parent
+        raise InputError(
+            f"{questions}: there are passages for {', '.join(found)}, and none for {', '.join(lacking)}; wanted "
+            f"{lacking[0]}/{_PASSAGES}.jl in {here} or in {here.absolute().parent}, or a collection of all sets by "
+            "--collection."
+        )
+    return found
+
+
+def passage_files_found(questions: Path, sets: tuple[str, ...]) -> dict[str, Path]:
+    """``passage_files`` of those sets that have some."""
     here = questions.parent
     above = here.absolute().parent
     found: dict[str, Path] = {}
@@ -84,14 +98,11 @@ def passage_files(questions: Path, sets: tuple[str, ...]) -> dict[str, Path]:
         folders = [here / name, above / name] if name else []
         for folder in folders if len(sets) > 1 else [here, *folders, *([above] if name else [])]:
             files = [file for end in (".jl", ".jl.gz") if (file := folder / f"{_PASSAGES}{end}").is_file()]
+            if len(files) > 1:
+                raise InputError(f"{folder}: has {' and '.join(file.name for file in files)}; wanted one of them.")
             if files:
-                found.setdefault(name, files[0])
-    lacking = [name for name in sets if name not in found]
-    if found and lacking:
-        raise InputError(
-            f"{questions}: there are passages for {', '.join(found)}, and none for {', '.join(lacking)}; wanted "
-            f"{lacking[0]}/{_PASSAGES}.jl in {here} or in {above}, or a collection of all sets by --collection."
-        )
+                found[name] = files[0]
+                break
     return found
 
 

@@ -11,7 +11,7 @@ import numpy
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
-from convqa.tasks.poleval.files import passage_files
+from convqa.tasks.poleval.files import passage_files, passage_files_found
 from convqa.tasks.poleval.questions import Questions
 from convqa.tasks.poleval.records import Record, read_records
 from convqa.validation import shorten
@@ -31,12 +31,12 @@ def passages(asked: Questions) -> Iterator[Passage] | None:
 
 
 def unknown(asked: Questions, ids: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
-    """Set -> those of some ids that its passages do not have; nothing where no passages are found.
+    """Set -> those of some ids that its passages do not have; nothing for sets whose passages are not found.
 
     Reads until all are found, at worst a minute of millions.
     """
     left: dict[str, set[str]] = {}
-    for name, file in passage_files(asked.file, asked.sets).items():
+    for name, file in passage_files_found(asked.file, asked.sets).items():
         wanted = left[name] = set(ids.get(name, ()))
         for record in read_records(file, WANTED):
             wanted.discard(record.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,12 +29,14 @@ class Record(NamedTuple):
 def read_records(path: Path, wanted: str) -> Iterator[Record]:
     """The lines of a file, plain or gzip, one at a time. A number as id becomes its string.
 
+    A mark of byte order at the start is skipped.
+
     :raises InputError: naming line and field of the first that lacks or is another thing; also for an empty file.
     """
     empty = True
     for number, line in read_lines(path, wanted):
         empty = False
-        yield _record(number, line, f"{path}: line {number}", wanted)
+        yield _record(number, line.removeprefix(BOM_UTF8) if number == 1 else line, f"{path}: line {number}", wanted)
     if empty:
         raise InputError(f"{path}: the file is empty; wanted {wanted}.")
 

@@ -18,6 +18,10 @@ WANTED = "a line for each question, with passage ids separated by TAB"
 DEPTH = 10
 """Passages that a line should have, and that count."""
 
+_WITHOUT_SETS = (
+    ". Of several sets each question searches its own: the collection must say the set of a passage in its field set, "
+    "which one made without --task poleval has not; make it by: convqa index INPUT --task poleval --collection FOLDER"
+)
 _ENDS = re.compile("[\t\r\n]")
 
 
@@ -41,13 +45,14 @@ def read(path: Path) -> Run:
 def write(responses: Iterable[Response], directory: Path) -> Path:
     """Stream the rankings into DIRECTORY/out.tsv, one a line; returns its path.
 
-    A turn that failed or found nothing has an empty line. Lines with fewer than ten ids are told in one warning.
+    A turn that failed or found nothing has an empty line. Lines with fewer than ten ids are told in one warning; where
+    no turn of several sets found anything, it says why that may be.
 
     :raises InputError: for an id that a line cannot hold.
     :raises StorageFull: if it cannot be written; no partial file is left.
     """
     path = directory / FILE
-    lines = short = empty = 0
+    lines = short = empty = unfound = 0
     with whole_file(path) as stream:
         for lines, response in enumerate(responses, 1):
             ids = _ids(response)
@@ -55,9 +60,13 @@ def write(responses: Iterable[Response], directory: Path) -> Path:
                 raise InputError(f"{path}: passage {HEADER!r} cannot begin the file: GEval takes it for a header.")
             short += len(ids) < DEPTH
             empty += not ids
+            unfound += not ids and response.error is None and bool(set_of(response.id))
             stream.write("\t".join(ids).encode() + b"\n")
     if short:
-        log.warning("%s: %d of %d lines have fewer than %d passages, %d of them none", path, short, lines, DEPTH, empty)
+        why = _WITHOUT_SETS if empty == lines and unfound else ""
+        log.warning(
+            "%s: %d of %d lines have fewer than %d passages, %d of them none%s", path, short, lines, DEPTH, empty, why
+        )
     return path
 
 

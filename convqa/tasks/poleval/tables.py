@@ -35,8 +35,13 @@ def read_rankings(path: Path, wanted: str) -> list[tuple[str, ...]]:
 
     :raises InputError: if the file cannot be read; there is nothing else that GEval refuses in a line.
     """
-    rows = [ids_in(line) for _, line in read_lines(path, wanted)]
-    return rows[1:] if rows and rows[0][:1] == (HEADER,) else rows
+    return [ids for _, ids in numbered_rankings(path, wanted)]
+
+
+def numbered_rankings(path: Path, wanted: str) -> list[tuple[int, tuple[str, ...]]]:
+    """What ``read_rankings`` reads, each with the number of its line in the file."""
+    rows = [(number, ids_in(line)) for number, line in read_lines(path, wanted)]
+    return rows[1:] if rows and rows[0][1][:1] == (HEADER,) else rows
 
 
 def ids_in(line: bytes) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from convqa.errors import InputError
 from convqa.files import log
 from convqa.tasks.poleval import passages, questions
 from convqa.tasks.poleval.files import is_pairs, questions_of, truth_file
-from convqa.tasks.poleval.tables import read_rankings, read_rows
+from convqa.tasks.poleval.tables import numbered_rankings, read_rows
 from convqa.validation import shorten
 
 _WANTED_EXPECTED = "a line for each question, with the ids of relevant passages separated by TAB"
@@ -65,16 +65,20 @@ def read(path: Path) -> Gold:
 
 def _of_lines(file: Path) -> Gold:
     """Sets are those of the questions beside it; without these a turn is called by its line."""
-    expected = read_rankings(file, _WANTED_EXPECTED)
+    rows = numbered_rankings(file, _WANTED_EXPECTED)
+    expected = [ids for _, ids in rows]
     if not expected:
         raise InputError(f"{file}: there is no line to score; wanted {_WANTED_EXPECTED}.")
     asked = questions_of(file)
     if not asked.is_file():
+        _refuse_unknown(file, questions.Questions(asked, (), ("",)), _places(("", *row) for row in rows))
         turns = (GoldTurn(TurnId(line + 1, 1), ids, line, {}) for line, ids in enumerate(expected))
         return Gold(file, tuple(turns), len(expected))
-    items = questions.read(asked).items
+    found = questions.read(asked)
+    items = found.items
     if len(items) != len(expected):
         raise InputError(f"{file}: has {len(expected)} lines; wanted {len(items)}, as {asked.name} has questions.")
+    _refuse_unknown(file, found, _places((one.set, *row) for one, row in zip(items, rows, strict=True)))
     return Gold(
         file,
         tuple(
@@ -89,16 +93,16 @@ def _of_pairs(file: Path) -> Gold:
     """Positive pairs by question. A question without any is left out: nobody said that it has no answer."""
     asked = questions.read(questions_of(file))
     relevant: dict[str, list[str]] = {str(one.id.conversation): [] for one in asked.items}
-    places: dict[str, int] = {}
+    rows = []
     for pair in _pairs(file):
         if pair.question not in relevant:
             raise InputError(
                 f"{file}: line {pair.line}: question-id: found {pair.question!r}; wanted one of {asked.file.name}."
             )
-        places.setdefault(pair.passage, pair.line)
+        rows.append(("", pair.line, (pair.passage,)))
         if pair.score > 0:
             relevant[pair.question].append(pair.passage)
-    _refuse_unknown(file, asked, places)
+    _refuse_unknown(file, asked, _places(rows))
     turns = tuple(
         GoldTurn(one.id, tuple(ids), line, {})
         for line, (one, ids) in enumerate(zip(asked.items, relevant.values(), strict=True))
@@ -112,12 +116,26 @@ def _of_pairs(file: Path) -> Gold:
     return Gold(file, turns, len(asked.items))
 
 
-def _refuse_unknown(file: Path, asked: questions.Questions, places: Mapping[str, int]) -> None:
-    lacking = sorted(passages.unknown(asked, {"": places}).get("", ()), key=places.__getitem__)
-    if lacking:
+def _places(rows: Iterable[tuple[str, int, tuple[str, ...]]]) -> dict[str, dict[str, int]]:
+    """Set -> id of a passage -> the first line that names it, of (set, line, ids). An empty id names none."""
+    places: dict[str, dict[str, int]] = {}
+    for name, line, ids in rows:
+        for id in filter(None, ids):
+            places.setdefault(name, {}).setdefault(id, line)
+    return places
+
+
+def _refuse_unknown(file: Path, asked: questions.Questions, places: Mapping[str, Mapping[str, int]]) -> None:
+    """Where the passages lie beside the questions: refuse the first line with an id that none of its set has."""
+    lacking = passages.unknown(asked, places)
+    strange = [(places[name][id], name, id) for name, ids in lacking.items() for id in ids]
+    if strange:
+        line, name, id = min(strange)
+        known = len(places[name]) - len(lacking[name])
+        of = f" of {name}" if name else ""
         raise InputError(
-            f"{file}: line {places[lacking[0]]}: passage-id: found {lacking[0]!r}; wanted the id of a passage of "
-            f"those beside it, as {len(places) - len(lacking)} of {len(places)} are."
+            f"{file}: line {line}: passage-id: found {id!r}; wanted the id of a passage{of} of those beside it, as "
+            f"{known} of {len(places[name])} are."
         )
 
 

@@ -12,7 +12,7 @@ import orjson
 
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.files import log, mend, read_json
+from convqa.files import log, mend, read_bytes, read_json
 from convqa.tasks.lines import read_lines, read_start
 from convqa.tasks.sharc.schema import ADVICE, WANTED, Form
 from convqa.validation import shorten
@@ -37,17 +37,24 @@ class Source:
 def source(path: Path) -> Source:
     """The file of utterances at ``path``: itself, or the only one in a folder.
 
-    :raises InputError: if a folder has none or several, or the file cannot be read.
+    :raises InputError: if a folder has none or several, or the file cannot be read; also for an utterance with its
+        rule text that is in no array.
     """
     file = path
     if path.is_dir():
-        found = [file for file in _candidates(path) if _begins_with_utterance(file)]
-        if len(found) != 1:
-            what = f"has {' and '.join(file.name for file in found)}" if found else "has no file of utterances"
+        files = [file for file in _candidates(path) if _begins_with_utterance(file)]
+        if len(files) != 1:
+            what = f"has {' and '.join(file.name for file in files)}" if files else "has no file of utterances"
             raise InputError(f"{path}: {what}; wanted one file with {WANTED}. Give the path of a file.")
-        (file,) = found
+        (file,) = files
     start = read_start(file, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()
-    return Source(file, "open" if start.startswith("{") else "official")
+    found = Source(file, "open" if start.startswith("{") else "official")
+    if found.form == "open" and "snippet" in (_first_object(start) or ()) and not found.rules.is_file():
+        raise InputError(
+            f"{file}: begins with an utterance that has snippet, as in the official form, but is in no array; wanted a "
+            f"JSON array of utterances, or JSON lines without snippet and {RULES} beside them. {ADVICE}"
+        )
+    return found
 
 
 def looks_like_input(path: Path) -> bool:
@@ -78,7 +85,7 @@ def values(found: Source) -> Iterator[tuple[str, Any]]:
 def rule_texts(found: Source) -> dict[str, str]:
     """id2snippet.json: the text of each rule by id.
 
-    :raises InputError: if it is missing or anything else.
+    :raises InputError: if it is missing or anything else, or an id is there twice.
     """
     texts = read_json(found.rules, _RULES_WANTED)
     if not isinstance(texts, dict):
@@ -86,6 +93,7 @@ def rule_texts(found: Source) -> dict[str, str]:
     for id, text in texts.items():
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"{found.rules}: rule {id!r}: found {shorten(text)}; wanted text. {ADVICE}")
+    _refuse_repeats(found.rules)
     return texts
 
 
@@ -94,6 +102,16 @@ def passages(found: Source) -> Iterator[Passage] | None:
     if found.form == "official":
         return None
     return (Passage(id, text) for id, text in rule_texts(found).items())
+
+
+def _refuse_repeats(file: Path) -> None:
+    """Refuse an id that a file of rule texts has twice: of an object that is read the last one stays, silently."""
+    pairs = json.loads(read_bytes(file, _RULES_WANTED).decode("utf-8-sig"), object_pairs_hook=list)
+    seen = set[str]()
+    for id, _ in pairs:
+        if id in seen:
+            raise InputError(f"{file}: rule {id!r}: is there twice; wanted an id of its own for each rule. {ADVICE}")
+        seen.add(id)
 
 
 def _candidates(folder: Path) -> list[Path]:
@@ -107,11 +125,17 @@ def _candidates(folder: Path) -> list[Path]:
 
 def _begins_with_utterance(file: Path) -> bool:
     start = read_start(file, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()
+    first = _first_object(start.removeprefix("[").lstrip())
+    return first is not None and {"utterance_id", "question"} <= first.keys()
+
+
+def _first_object(start: str) -> dict[str, Any] | None:
+    """The object that a text begins with, or None."""
     try:
-        first, _ = json.JSONDecoder().raw_decode(start.removeprefix("[").lstrip())
+        first, _ = json.JSONDecoder().raw_decode(start)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(first, dict) and {"utterance_id", "question"} <= first.keys()
+        return None
+    return first if isinstance(first, dict) else None
 
 
 def _parsed(line: bytes, where: str, first: bool) -> Any:

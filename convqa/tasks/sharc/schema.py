@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
 Form = Literal["official", "open"]
@@ -32,22 +32,32 @@ def _yes_or_no(text: str) -> str:
 Text = Annotated[str, AfterValidator(_not_blank)]
 
 
-class FollowUp(BaseModel):
-    """A question that was asked back, and what the user said to it."""
+class _Object(BaseModel):
+    """An object; anything else is refused with the fields that it needs."""
 
     model_config = ConfigDict(strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_object(cls, found: Any) -> Any:
+        if not isinstance(found, dict):
+            needed = " and ".join(name for name, field in cls.model_fields.items() if field.is_required())
+            raise PydanticCustomError("object", f"Wanted: an object with {needed}")
+        return found
+
+
+class FollowUp(_Object):
+    """A question that was asked back, and what the user said to it."""
 
     follow_up_question: Text
     follow_up_answer: Annotated[Text, AfterValidator(_yes_or_no)]
 
 
-class Utterance(BaseModel):
+class Utterance(_Object):
     """An utterance of either form. ``answer`` and what follows is truth: input may lack it.
 
     ``evidence`` is looked at when the truth is read: it has misspellings in the published files.
     """
-
-    model_config = ConfigDict(strict=True)
 
     utterance_id: Text
     tree_id: Text

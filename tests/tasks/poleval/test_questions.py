@@ -73,6 +73,19 @@ def test_where_passages_may_lie(one_set, two_sets, competition, poleval):
     assert PolEval().passages(competition) is None
 
 
+def test_a_mark_of_byte_order_is_no_part_of_the_first_record(competition):
+    before = asked(competition), list(PolEval().passages(competition))
+    for name in ("questions.jl", "passages.jl"):
+        (competition / name).write_bytes(b"\xef\xbb\xbf" + (competition / name).read_bytes())
+    assert (asked(competition), list(PolEval().passages(competition))) == before
+
+
+def test_passages_plain_and_packed_in_one_folder(competition):
+    (competition / "passages.jl.gz").touch()
+    with pytest.raises(InputError, match=r"rivers: has passages\.jl and passages\.jl\.gz; wanted one"):
+        PolEval().passages(competition)
+
+
 ROWS = [
     (["wiki\tTak?", "Kto?"], r"line 2: found 1 columns; wanted two"),
     (["wiki\tKto?\tTak?"], r"line 1: found 3 columns"),

@@ -146,6 +146,23 @@ def test_malformed_pairs_are_refused_with_their_place(competition, poleval, rows
         PolEval().gold(competition)
 
 
+def test_an_expected_passage_that_its_set_lacks(one_set, two_sets, poleval):
+    """The header takes a line; 3-0 is a passage of the other set; empty ids name nothing."""
+    poleval.write(two_sets / "expected.tsv", "Result1", "2-0\t", "3-0", "1-0", "2-0\t3-0")
+    message = r"expected\.tsv: line 5: passage-id: found '3-0'; wanted .* of legal-questions .* as 1 of 2 are"
+    with pytest.raises(InputError, match=message):
+        PolEval().gold(two_sets)
+    (two_sets.parent / "legal-questions" / "passages.jl").unlink()  # a set without passages is not looked at
+    assert len(PolEval().gold(two_sets).turns) == 4
+    poleval.write(one_set / "expected.tsv", "9-9", "8-8", "1-0")
+    with pytest.raises(InputError, match=r"expected\.tsv: line 1: passage-id: found '9-9'; .* as 1 of 3 are"):
+        PolEval().gold(one_set)
+    (one_set / "in.tsv").unlink()
+    poleval.write(one_set / "passages.jl", *poleval.RIVERS)
+    with pytest.raises(InputError, match=r"expected\.tsv: line 1: passage-id: found '9-9'"):
+        PolEval().gold(one_set)
+
+
 def test_pairs_without_their_questions(competition):
     (competition / "questions.jl").unlink()
     with pytest.raises(InputError, match=r"questions\.jl: no such file"):
@@ -167,6 +184,22 @@ def test_a_run_as_it_is_written(tmp_path, caplog):
     path = PolEval().write(responses, tmp_path, frozenset({"rankings"}))
     assert path.read_bytes() == b"0\t1\t2\t3\t4\t5\t6\t7\t8\t9\n\n1\twiki/1\nlaw/1\n"
     assert "out.tsv: 3 of 4 lines have fewer than 10 passages, 1 of them none" in caplog.text
+
+
+FAILED = Failure("retriever", "ValueError", "no")
+EMPTY = [
+    (Response(TurnId("wiki/1", 1), ranking=hits()), Response(TurnId("law/2", 1), ranking=hits()), True),
+    (Response(TurnId("wiki/1", 1), ranking=hits()), Response(TurnId("law/2", 1), ranking=hits("law/1")), False),
+    (Response(TurnId("wiki/1", 1), error=FAILED), Response(TurnId("law/2", 1), error=FAILED), False),
+    (Response(TurnId(1, 1), ranking=hits()), Response(TurnId(2, 1), ranking=hits()), False),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "told"), EMPTY)
+def test_a_collection_without_sets_is_told_as_the_likely_cause(tmp_path, caplog, first, second, told):
+    PolEval().write([first, second], tmp_path, frozenset({"rankings"}))
+    assert ("convqa index INPUT --task poleval --collection FOLDER" in caplog.text) == told
+    assert caplog.text.count("WARNING") == 1
 
 
 @pytest.mark.parametrize("id", ["a\tb", "a\nb", "a\rb", "", "Result1"])

@@ -72,6 +72,7 @@ def test_input_may_lack_the_truth(utterance, write):
         ({"snippet": " "}, "snippet: found ' '; wanted: text"),
         ({"question": 3}, "question: found 3; input should be a valid string"),
         ({"history": {}}, r"history: found \{\}; input should be a valid list"),
+        ({"history": ["a?"]}, r"history\[0\]: found 'a\?'; wanted: an object with follow_up_question and follow"),
         (asked("", "Yes"), r"history\[0\].follow_up_question: found ''; wanted: text"),
         (asked("a?", "\n"), r"history\[0\].follow_up_answer: found '\\n'; wanted: text"),
         (asked("a?", "Maybe"), r"history\[0\].follow_up_answer: found 'Maybe'; wanted: Yes or No"),
@@ -109,6 +110,21 @@ def test_faults_of_the_open_form(utterance, write):
     path.write_bytes(b'{"utterance_id": "a"\n')
     with pytest.raises(InputError, match=r"sharc\.json: line 1, column 21: this is no JSON"):
         turns(path)
+
+
+def test_a_rule_that_is_there_twice(utterance, write):
+    path = write(utterance(open={}), lines=True)
+    (path.parent / "id2snippet.json").write_bytes(b'\xef\xbb\xbf{"12": "a", "13": "b", "12": "c"}')
+    with pytest.raises(InputError, match=r"id2snippet\.json: rule '12': is there twice"):
+        TASK.passages(path)
+
+
+def test_an_utterance_with_its_rule_text_in_no_array(utterance, write):
+    path = write(utterance(), lines=True)
+    for call in (turns, TASK.passages, TASK.pipeline_for, TASK.gold):
+        with pytest.raises(InputError, match=r"sharc\.json: begins with an .* snippet, .*; wanted a JSON array"):
+            call(path)
+    assert turns(write(utterance(), lines=True, rules={"12": "text"}))  # another field of the other form
 
 
 @pytest.mark.parametrize("content", ["[]", "[3]", '["a"]', "3", "", "[{]"])
