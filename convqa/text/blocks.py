@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from convqa.text.sentences import sentences
 
-_BULLET = re.compile(
-    r"\s{0,20}(?:\*{1,3}|[•\u2023\u25e6\u25aa\u2013-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]|\(\w{1,3}\))\s{1,8}(?=\S)"
-)
+_BULLET = re.compile(r"\s{0,20}(?:\*{1,3}|[•\u2023\u25e6\u25aa\u2013-]|[a-z]\)|\(\w{1,3}\))\s{1,8}(?=\S)")
+_NUMBERED = re.compile(r"\s{0,20}\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s{1,8}(?=\S)")
 _TITLE = re.compile(r"\s{0,8}#{1,6}")
 
 
@@ -26,7 +25,7 @@ class Block:
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a text in its order; titles are none.
 
-    >>> found = blocks("# Pay\\n\\nIt rains. You must:\\n* work\\n1. pay\\n\\nThat is all.")
+    >>> found = blocks("# Pay\\n\\nIt rains. You must:\\n1. work\\n2. pay\\n\\nThat is all.")
     >>> [len(one.points) or len(one.sentences) for one in found]
     [1, 2, 1]
     """
@@ -46,7 +45,10 @@ def blocks(text: str) -> Iterator[Block]:
         running, points = [], []
 
     place = 0
-    for line in text.splitlines(keepends=True):
+    lines = text.splitlines(keepends=True)
+    # A single number is that of a section.
+    numbered = sum(_NUMBERED.match(line) is not None for line in lines) > 1
+    for line in lines:
         start, place = place, place + len(line)
         body = line.strip()
         if not body:
@@ -54,7 +56,7 @@ def blocks(text: str) -> Iterator[Block]:
         if _TITLE.match(line):
             yield from close()
             title = (start + line.index("#"), start + len(line.rstrip()))
-        elif bullet := _BULLET.match(line):
+        elif bullet := _BULLET.match(line) or (numbered and _NUMBERED.match(line)):
             points.append((start + bullet.end(), start + len(line.rstrip())))
         else:
             if points:
