@@ -23,6 +23,8 @@ LINES = ['{"id": "p1", "text": "Rome was not built in a day."}', '{"id": "p2", "
 class NoPassages:
     """A task that brings none."""
 
+    passages_file = ""
+
     def passages(self, path):
         return None
 

@@ -47,11 +47,15 @@ class Morfeusz:
         """
         if not word.isalpha() or len(word) > LONGEST_WORD:
             return word
+        # By place, and not by analyse of the library's own: that goes through an iterator of SWIG's, whose types a
+        # process has once, and faiss (imported later) puts its own in their place: the process would crash.
+        engine = self._morfeusz._morfeusz_obj
         with self._lock:
-            found = self._morfeusz.analyse(word)
-        # (start, end, (part, lemma:homonym, tag, kinds of name, marks)), where parts count: byłem is był and em.
-        first = [(bool(marks), lemma.split(":")[0].lower()) for start, end, (_, lemma, _, _, marks) in found
-                 if (start, end) == (0, 1)]  # fmt: skip
+            results = engine.analyse(word)
+            found = [results[place] for place in range(results.size())]
+            # Parts count: byłem is był and em. Homonyms of one lemma are told by what stands behind a colon.
+            first = [(bool(one.getLabels(engine)), one.lemma.split(":")[0].lower()) for one in found
+                     if (one.startNode, one.endNode) == (0, 1)]  # fmt: skip
         return min(first, key=lambda each: (each[0], len(each[1]), each[1]))[1] if first else word
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import threading
 import time
@@ -40,6 +41,15 @@ WILD = st.text(st.one_of(st.characters(), st.sampled_from("ąćęłńóśźżĄ�
 )
 def test_forms_of_a_word_are_one_for_the_search(one, other):
     assert PL.tokens(one) == PL.tokens(other) != []
+
+
+def test_faiss_beside_it_does_not_end_the_process():
+    pytest.importorskip("faiss")
+    work = "m = Morfeusz(); import faiss; assert [m.lemma('ludziom') for _ in range(500)] == ['cz\u0142owiek'] * 500"
+    made = subprocess.run(
+        [sys.executable, "-c", f"from convqa.text.polish import Morfeusz; {work}"], capture_output=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
 
 
 def test_words_of_no_dictionary_are_stemmed():

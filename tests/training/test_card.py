@@ -31,11 +31,12 @@ def test_the_settings_of_a_card_are_those_of_the_recipe(name, tmp_path):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_turns_of_a_card_are_those_of_the_documented_split(name):
-    scored = dict(re.findall(r"^- ([\w -]+): (?:turns|questions|sentences) (\d+),", CARDS[name], re.MULTILINE))
+    scored = dict(re.findall(r"^- ([\w -]+): (?:turns|questions|sentences|answered) (\d+),", CARDS[name], re.MULTILINE))
     assert {part: int(number) for part, number in scored.items() if "float32" not in part} == documented(name)
 
 
 SPLITS = {
+    "conditions": "`convqa.training.scenarios.split`",
     "reader": "`convqa.training.reading.split`",
     "resolver": "`convqa.training.data.split`",
     "support": "`convqa.training.claims.split`",
