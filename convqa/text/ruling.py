@@ -96,6 +96,7 @@ def ruling(
     >>> ruling(text, "Can I get the payment?", [Fact("Do you live in Cyprus?", False)], facts).verdict
     'yes'
     """
+    told = [one for one in told if one.yes is not None]  # else a rule would count for as much as it asks
     if not replies and not told and alike(question, text) < relevant:
         return Ruling("irrelevant")
     found = telling(text, question) or list(rules(text))

@@ -106,6 +106,13 @@ def test_what_is_told_settles_nothing_but_its_own_question():
     assert as_condition(Fact("Do you earn \u00a3100?", True), conditions, 0.5) is None
 
 
+def test_what_is_open_after_all_that_was_told_chooses_no_rule():
+    text = f"{ALL}\n\nYou can visit if you have a ticket."
+    nothing_known = [Fact(one, None) for one in (BOAT, LICENCE, TAX, "Do you have a ticket?")]
+    assert ruling(text, "Can I visit?", [], nothing_known).open.question == "Do you have a ticket?"
+    assert ruling(ALL, "Have I logged out properly?", [], nothing_known, relevant=0.12).verdict == "irrelevant"
+
+
 def test_a_question_for_what_is_denied():
     text = "You are banned from driving if you have 12 points."
     points = Fact("Do you have 12 points?", True)

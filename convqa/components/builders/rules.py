@@ -171,9 +171,9 @@ class Rules(Builder):
         replied = [_replied(asked, reply, facts) for asked, reply in case.said.replies]
         conditions = _conditions(case)
         earlier = (_replied(asked, reply, facts) for asked, reply in case.said.earlier)
-        known = [fact for one in earlier if (fact := as_condition(one, conditions, _REMEMBERED)) is not None]
-        if case.said.statements:
-            known += [facts[case.said.statements, one.question] for one in conditions]
+        known = [facts[case.said.statements, one.question] for one in conditions] if case.said.statements else []
+        # What was replied is more certain than what is judged, and the last counts.
+        known += [fact for one in earlier if (fact := as_condition(one, conditions, _REMEMBERED)) is not None]
         # Beside another builder the passage was looked at before.
         relevant = self.relevant if self.builder is None else 0.0
         found = ruling(case.passage.text, case.question, replied, known, relevant)
