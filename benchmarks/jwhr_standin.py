@@ -163,7 +163,7 @@ def _lines(path: Path, records: Iterator[Any]) -> None:
     path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
 
 
-WAYS = {"refusing": (), "always answering": ("--set", "builder.threshold=0")}
+WAYS = {"refusing": (), "always answering": ("--set", "decider.threshold=0")}
 
 
 def end_to_end(work: Path) -> None:

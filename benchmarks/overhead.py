@@ -116,11 +116,12 @@ def framework(options: argparse.Namespace) -> dict[str, float]:
     from convqa.tasks import find_task
 
     source, url = options.scratch / f"questions-{options.turns}.json", str(options.scratch / "collection")
-    pipeline = load(options.pipeline, url)
+    pipeline = load(options.pipeline)
+    pipeline.bind(url)
     pipeline.warm_up()
     with tempfile.TemporaryDirectory(dir=options.scratch) as output:
         start = time.perf_counter()
-        summary = run(find_task("qrecc", source), source, Path(output), pipeline, url)
+        summary = run(find_task("qrecc", source), source, Path(output), pipeline)
         return figures(summary.turns, time.perf_counter() - start)
 
 
@@ -134,7 +135,8 @@ def loop(options: argparse.Namespace) -> dict[str, float]:
 
     source, url = options.scratch / f"questions-{options.turns}.json", str(options.scratch / "collection")
     document = compose(options.pipeline)
-    made = {name: nodes.make(name, node, url) for name, node in document.components.items()}
+    made = {name: nodes.make(name, node) for name, node in document.components.items()}
+    made["retriever"].collection = url
     rewriter, retriever, reader, builder = (made[name] for name in ("rewriter", "retriever", "reader", "builder"))
     retriever.warm_up()
     stages = frozenset(document.outputs)

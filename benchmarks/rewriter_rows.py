@@ -14,7 +14,7 @@ import yaml
 from haystack.core.serialization import component_to_dict
 
 from convqa.components.base import Rewriter
-from convqa.components.rewriting.nested import nested
+from convqa.components.members import make
 from convqa.domain import Failure, Rewrite, Turn, Turns
 from convqa.files import whole_file
 
@@ -59,7 +59,7 @@ def descriptions(options: argparse.Namespace, more: Mapping[str, Description] | 
 def made(described: Description, **parameters: Any) -> Rewriter:
     """The rewriter, with some parameters in the place of those described."""
     given = {**(described.get("init_parameters") or {}), **parameters}
-    return nested({"type": described["type"], "init_parameters": given}, described["type"])
+    return make({"type": described["type"], "init_parameters": given}, described["type"], Rewriter)
 
 
 def has(described: Description, parameter: str) -> bool:

@@ -79,7 +79,9 @@ def answers(
 ) -> Iterator[Response]:
     """What the task's pipeline says with a condition check."""
     settings = {"builder.conditions": conditions, **({} if known is None else {"builder.known": known})}
-    pipeline = load("sharc" if url is None else "sharc-open", url, settings)
+    pipeline = load("sharc" if url is None else "sharc-open", settings)
+    if url is not None:
+        pipeline.bind(url)
     pipeline.warm_up()
     for wave in drive(pipeline, list(conversations)):
         yield from wave.responses

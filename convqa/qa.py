@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from convqa.components.base import WantedVectors
 from convqa.domain import Conversation, Exchange, Response, Turn, TurnId
-from convqa.driver.history import HistoryMode, exchange
+from convqa.driver.history import HistoryMode, checked, exchange
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
 from convqa.errors import InputError, RunError
 from convqa.indexing import collection_of
 from convqa.pipeline.load import Pipeline
 from convqa.pipeline.load import load as load_pipeline
-from convqa.stores import open_store
 
 
 def load(
@@ -33,20 +33,33 @@ def load(
     if overrides is not None and not isinstance(overrides, Mapping):
         raise InputError(f"overrides: found {overrides!r}, wanted a mapping such as {{'retriever.top_k': 20}}.")
     with _ordinary_errors():
-        vectors = load_pipeline(pipeline, None, overrides).wanted_vectors
-        url = None if collection is None else collection_of(str(collection), vectors=vectors)
-        loaded = load_pipeline(pipeline, url, overrides)
-        loaded.warm_up()
-        language = "en" if url is None else open_store(url).info().language
-    return QA(loaded, language)
+        return QA(
+            ready(
+                load_pipeline(pipeline, overrides),
+                lambda vectors: None if collection is None else collection_of(str(collection), vectors=vectors),
+            )
+        )
+
+
+def ready(pipeline: Pipeline, collection: Callable[[WantedVectors | None], str | None]) -> Pipeline:
+    """Find a pipeline's collection, bind it to that, and load its models: the same steps at every door.
+
+    :param collection: gives the collection's URL (None: there is none) for the vectors that the pipeline wants.
+    :raises InputError: for a collection or a model that does not exist.
+    """
+    url = collection(pipeline.wanted_vectors)
+    if url is not None:
+        pipeline.bind(url)
+    pipeline.warm_up()
+    return pipeline
 
 
 class QA:
     """A loaded pipeline with its collection. Holds no conversation itself: use as many at once as you like."""
 
-    def __init__(self, pipeline: Pipeline, language: str = "en") -> None:
+    def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
-        self._language = language
+        self._language = pipeline.language
 
     def conversation(self, id: int | str = "talk", language: str | None = None, scenario: str = "") -> Talk:
         """A new conversation, with an empty history, in the collection's language unless another is named.
@@ -63,7 +76,8 @@ class QA:
         :raises ConvqaError: if the contexts do not fit ``history``, or the work cannot go on.
         """
         with _ordinary_errors():
-            for wave in drive(self.pipeline, list(conversations), history, batch_size, WAIT_SECONDS):
+            walked = list(checked(conversations, history))
+            for wave in drive(self.pipeline, walked, history, batch_size, WAIT_SECONDS):
                 yield from wave.responses
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import logging
 import os
 import sys
 import uuid
@@ -240,3 +241,26 @@ def data() -> Path:
 def example() -> Path:
     """The bundled example: 32 conversations of QReCC's TREC part with 326 passages."""
     return ROOT / "examples" / "qrecc-trec"
+
+
+@pytest.fixture
+def call():
+    """``call("run", ...)`` in this process: (exit code, standard output, standard error); ``stdin``: what it reads."""
+    from typer.testing import CliRunner
+
+    from convqa.cli import application
+
+    logger = logging.getLogger("convqa")
+    before = logger.handlers[:], logger.level, logger.propagate
+
+    def run_it(*arguments, stdin=None):
+        done = CliRunner().invoke(application(), [str(argument) for argument in arguments], stdin)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.exit_code, done.stdout, done.stderr
+
+    yield run_it
+    for handler in logger.handlers:
+        if handler not in before[0]:
+            handler.close()
+    logger.handlers, logger.level, logger.propagate = before[0], before[1], before[2]

@@ -25,18 +25,17 @@ def mrqa_server(
     ask: it has no passwords.
     """
     from convqa.pipeline.compose import parse_settings
-    from convqa.pipeline.load import load as load_pipeline
-    from convqa.qa import load
+    from convqa.pipeline.load import load
+    from convqa.qa import QA, ready
     from convqa.server.predict import PredictServer
 
-    chosen = parse_settings(settings or [])
-    made = load_pipeline(pipeline, None, chosen)
+    made = load(pipeline, parse_settings(settings or []))
     if made.needs_collection or "answers" not in made.stages:
         lack = "searches a collection" if made.needs_collection else "makes no answers"
         raise InputError(
             f"pipeline {pipeline}: {lack}; wanted one that answers from a turn's own passages, as mrqa does."
         )
     with PredictServer(host, port) as server:
-        server.listen(load(pipeline, None, chosen))
+        server.listen(QA(ready(made, lambda _: None)))
         typer.echo(f"Answering on {server.url} (Ctrl-C ends it)")
         server.serve_forever()

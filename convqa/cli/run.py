@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings
 from convqa.cli.progress import Progress
 
 if TYPE_CHECKING:
+    from convqa.components.base import WantedVectors
     from convqa.driver.summary import Summary
 
 
@@ -52,28 +52,27 @@ def run(
     from convqa.indexing import collection_for
     from convqa.pipeline.compose import parse_settings
     from convqa.pipeline.load import load
+    from convqa.qa import ready
     from convqa.tasks import find_task
 
     source = needed(one_of(input, input_option, "INPUT"), "INPUT")
     target = needed(one_of(output, output_option, "OUTPUT"), "OUTPUT")
     check_mode(history)
+    check_place(target, source, collection)
     found = find_task(task, source)
     name = found.pipeline_for(source) if pipeline == "default" else pipeline
-    chosen = parse_settings(settings or [])
-    url = None
-    # Loaded before any passage is indexed, so that a mistake in the pipeline or the output is said at once.
-    checked = load(name, None, chosen)
-    check_place(target, source, None)
-    if checked.needs_collection or collection is not None:
+    read = load(name, parse_settings(settings or []))
+
+    def find_collection(vectors: WantedVectors | None) -> str | None:
+        if not read.needs_collection and collection is None:
+            return None
         with Progress("indexing", "passages", quiet) as shown:
-            url = collection_for(found, source, collection, found.language, shown, checked.wanted_vectors)
-    loaded = load(name, url, chosen)
-    loaded.warm_up()
-    # A run makes millions of small values that never form cycles; the collector's default looks at them all the time.
-    gc.set_threshold(100_000, 50, 100)
+            return collection_for(found, source, collection, found.language, shown, vectors)
+
+    bound = ready(read, find_collection)
     options = Options(history, batch_size, limit, restart, retry_errors, wait)  # type: ignore[arg-type]
     with Progress("answering", "turns", quiet) as shown:
-        summary = drive_run(found, source, target, loaded, url, options, shown)
+        summary = drive_run(found, source, target, bound, options, shown)
     if not quiet:
         _print(summary, target)
     return _failures(summary)

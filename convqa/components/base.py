@@ -16,7 +16,6 @@ from typing import Any, ClassVar, NamedTuple
 from haystack import component
 
 from convqa.components.citing import verified
-from convqa.components.deciding import chosen, settled
 from convqa.domain import (
     Answer,
     Answers,
@@ -36,7 +35,6 @@ from convqa.domain import (
 )
 from convqa.errors import InputError, RunError
 from convqa.models import Options
-from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
@@ -62,6 +60,11 @@ class Station:
     station: ClassVar[str]
     needs_collection: ClassVar[bool] = False
     """Whether the station cannot work without a collection."""
+
+    def bind(self, collection: str) -> None:
+        """Search this collection, named by its URL. Called before ``warm_up``; most stations search none."""
+        if hasattr(self, "collection"):
+            setattr(self, "collection", collection)  # noqa: B010 - stations without one declare none
 
     def warm_up(self) -> None:
         """Load what is heavy. Called before every run, so it must return at once the second time."""
@@ -243,26 +246,10 @@ class Reader(Station):
 class Builder(Station):
     """Ranking and reading -> answer with citations. Implement ``build`` or ``build_batch``.
 
-    Every answer is verified here, and here the no-answer decision is made: a member only keeps ``decision`` and
-    ``threshold``. One with a ``warm_up`` or an ``identity`` of its own calls ``Builder``'s as well.
+    Every answer is verified here (:mod:`convqa.components.citing`).
     """
 
     station = "builder"
-    decision: str | None = None
-    """A shipped no-answer decision, or the YAML file of one. None: no score, and always an answer."""
-    threshold: float | None = None
-    """Of the decision's score, below which nothing is said; None = the decision's own, 0 = always an answer."""
-
-    def warm_up(self) -> None:
-        chosen(self.decision, self.threshold)
-
-    def identity(self) -> Mapping[str, str]:
-        decision = chosen(self.decision, self.threshold)
-        if decision is None:
-            return {}
-        if self.threshold == 0:
-            return {"decision": decision.identity}
-        return {"decision": decision.identity, "decision's support": LEXICAL_SUPPORT}
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         raise NotImplementedError
@@ -281,30 +268,51 @@ class Builder(Station):
     def run(
         self, turns: Turns, rewrites: Rewrites, rankings: Rankings, readings: Readings | None = None
     ) -> dict[str, Answers]:
-        given = (None,) * len(turns) if readings is None else readings.items
-        return {"answers": Answers(self._each(self._checked, turns.items, rewrites.items, rankings.items, given))}
+        columns = turns.items, rewrites.items, rankings.items, _optional(readings, turns)
+        return {"answers": Answers(self._each(lambda *rows: _verified(self.build_batch(*rows), rows[2]), *columns))}
 
-    def _checked(
+
+class Decider(Station):
+    """Answer -> the same with its score, or none where it is not good enough. Implement ``decide`` or ``decide_batch``.
+
+    Every answer is verified here once more.
+    """
+
+    station = "decider"
+
+    def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
+        raise NotImplementedError
+
+    def decide_batch(
         self,
         turns: Sequence[Turn],
         rewrites: Sequence[Rewrite],
         rankings: Sequence[Ranking],
         readings: Sequence[Reading | None],
-    ) -> Sequence[Answer | Failure]:
-        """Build, hold every answer to what ``convqa.components.citing`` asks of it, and decide whether it is given."""
-        answers = self.build_batch(turns, rewrites, rankings, readings)
-        decision = chosen(self.decision, self.threshold)
-        rows = zip(answers, turns, rewrites, rankings, readings, strict=True)
-        return [
-            row[0]
-            if isinstance(row[0], Failure)
-            else settled(decision, self.threshold, verified(row[0], row[3]), *row[1:])
-            for row in rows
-        ]
+        answers: Sequence[Answer],
+    ) -> Sequence[Answer]:
+        return [self.decide(*row) for row in zip(turns, rewrites, rankings, readings, answers, strict=True)]
+
+    @component.output_types(answers=Answers)
+    def run(
+        self, turns: Turns, rewrites: Rewrites, rankings: Rankings, answers: Answers, readings: Readings | None = None
+    ) -> dict[str, Answers]:
+        columns = turns.items, rewrites.items, rankings.items, _optional(readings, turns), answers.items
+        return {"answers": Answers(self._each(lambda *rows: _verified(self.decide_batch(*rows), rows[2]), *columns))}
+
+
+def _optional(readings: Readings | None, turns: Turns) -> tuple[Any, ...]:
+    return (None,) * len(turns) if readings is None else readings.items
+
+
+def _verified(answers: Sequence[Answer | Failure], rankings: Sequence[Ranking]) -> list[Answer | Failure]:
+    """The same answers, each held to what ``convqa.components.citing`` asks of it."""
+    rows = zip(answers, rankings, strict=True)
+    return [answer if isinstance(answer, Failure) else verified(answer, ranking) for answer, ranking in rows]
 
 
 STATIONS: Mapping[str, type[Station]] = {
-    base.station: base for base in (Rewriter, Retriever, Joiner, Reranker, Reader, Builder)
+    base.station: base for base in (Rewriter, Retriever, Joiner, Reranker, Reader, Builder, Decider)
 }
 
 

@@ -17,8 +17,6 @@ A component that takes something else (an embedding, say) can be put behind its 
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,15 +24,9 @@ from itertools import pairwise
 from typing import Any
 
 from haystack import Document
-from haystack.core.serialization import (
-    component_to_dict,
-    default_from_dict,
-    default_to_dict,
-    generate_qualified_class_name,
-)
 
-from convqa.components.allowed import refusal
 from convqa.components.base import RRF_K
+from convqa.components.members import describe, make_component
 from convqa.domain import Hit, MetaValue, Passage, Ranking
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.files import mend
@@ -50,21 +42,19 @@ as a component may bring any client."""
 
 
 class Wrapper:
-    """A station's other half: holds the component and passes on what stations and Haystack ask of it."""
+    """A station's other half: the component is ``wrapped``, and the parameter ``component`` is its description."""
 
-    component: Any
+    component: dict[str, Any]
+    wrapped: Any
 
-    def _wrap(self, wrapped: Any, takes: Sequence[str], may_take: Sequence[str], gives: str) -> None:
+    def _wrap(self, component: Any, takes: Sequence[str], may_take: Sequence[str], gives: str) -> None:
         """Keep a component whose sockets fit: it needs none but ``takes`` and ``may_take``, and has the output.
 
+        :param component: a component of Haystack, or its description.
         :raises InputError: for anything else, and for a secret in plain text.
         """
+        wrapped = make_component(component, "component")
         name = type(wrapped).__name__
-        if not hasattr(wrapped, "__haystack_input__"):
-            raise InputError(
-                f"component: found {shorten(wrapped)}; wanted: a component of Haystack, as {{type: its full name, "
-                "init_parameters: {...}}."
-            )
         inputs, outputs = wrapped.__haystack_input__._sockets_dict, wrapped.__haystack_output__._sockets_dict
         needed = {socket for socket, details in inputs.items() if details.is_mandatory}
         if not set(takes) <= set(inputs) or not needed <= {*takes, *may_take} or gives not in outputs:
@@ -73,8 +63,9 @@ class Wrapper:
                 f"component: {name} {found}; wanted: one that takes {' and '.join(takes)}, needs nothing but "
                 f"{' and '.join((*takes, *may_take))}, and gives {gives}."
             )
-        _refuse_secrets(component_to_dict(wrapped, name)["init_parameters"], f"component {name}")
-        self.component = wrapped
+        self.component = describe(wrapped)
+        self.wrapped = wrapped
+        _refuse_secrets(self.component["init_parameters"], f"component {name}")
         self._inputs = frozenset(inputs)
         self._gives = gives
 
@@ -84,26 +75,15 @@ class Wrapper:
         :raises InputError: if it wants a key from an environment variable that is not set.
         :raises RunError: if it fails.
         """
-        if not hasattr(self.component, "warm_up"):
+        if not hasattr(self.wrapped, "warm_up"):
             return
         try:
-            self.component.warm_up()
+            self.wrapped.warm_up()
         except Exception as error:
-            name = type(self.component).__name__
+            name = type(self.wrapped).__name__
             if isinstance(error, ValueError) and "environment variables are set" in str(error):
                 raise InputError(f"{name} cannot be made ready: {error}. Set one of them to its key.") from error
             raise RunError(f"{name} cannot be made ready: {type(error).__name__}: {error}") from error
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Haystack's own loading, where classes may be called as its documentation calls them: re-exported names."""
-        return default_from_dict(cls, {**data, "init_parameters": _with_full_names(data.get("init_parameters", {}))})
-
-    def to_dict(self) -> dict[str, Any]:
-        names = [name for name in inspect.signature(type(self).__init__).parameters if name != "self"]
-        parameters = {name: getattr(self, name) for name in names}
-        parameters["component"] = component_to_dict(self.component, "component")
-        return default_to_dict(self, **parameters)
 
     def _ask(self, **sockets: Any) -> list[Any]:
         """One run of the component, with those of the sockets that it has.
@@ -112,16 +92,16 @@ class Wrapper:
         :raises StoreUnavailable: if the server behind it does not answer.
         """
         try:
-            made = self.component.run(**{name: value for name, value in sockets.items() if name in self._inputs})
+            made = self.wrapped.run(**{name: value for name, value in sockets.items() if name in self._inputs})
         except Exception as error:
             if _OUTAGES.isdisjoint(base.__name__ for base in type(error).__mro__):
                 raise
-            name = type(self.component).__name__
+            name = type(self.wrapped).__name__
             raise StoreUnavailable(f"{name} does not reach its server: {type(error).__name__}: {error}") from error
         found = made.get(self._gives) if isinstance(made, Mapping) else None
         if isinstance(found, list):
             return found
-        raise ValueError(f"{type(self.component).__name__} gave no list of {self._gives}: {shorten(made)}")
+        raise ValueError(f"{type(self.wrapped).__name__} gave no list of {self._gives}: {shorten(made)}")
 
 
 def to_document(hit: Hit) -> Document:
@@ -157,35 +137,6 @@ def ranked(hits: Iterable[Hit], scored: bool) -> Ranking:
     if not scored or any(above.score < below.score for above, below in pairwise(once)):
         once = [Hit(hit.id, 1 / (RRF_K + rank), hit.passage) for rank, hit in enumerate(once, 1)]
     return Ranking.of(once)
-
-
-def _with_full_names(parameters: Mapping[str, Any], place: str = "") -> dict[str, Any]:
-    """Parameters whose records of classes name the module that defines it; Haystack's loader knows no other names.
-
-    :raises InputError: for a module that a pipeline may not name, and for a class that is not there.
-    """
-    named = dict(parameters)
-    for parameter, value in parameters.items():
-        if isinstance(value, Mapping) and "." in str(value.get("type")):
-            here = f"{place}{parameter}"
-            inner = _with_full_names(value.get("init_parameters") or {}, f"{here}.")
-            named[parameter] = {"type": _full_name(str(value["type"]), here), "init_parameters": inner}
-    return named
-
-
-def _full_name(name: str, place: str) -> str:
-    module, _, attribute = name.rpartition(".")
-    if reason := refusal(module):
-        raise InputError(f"{place}.type: {reason}")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"{place}.type: there is no {name} ({error}).") from error
-    if not inspect.isclass(found):
-        raise InputError(f"{place}.type: {name} is no class.")
-    if reason := refusal(found.__module__):
-        raise InputError(f"{place}.type: {name} is {found.__module__}.{found.__name__}; {reason}")
-    return generate_qualified_class_name(found)
 
 
 def _is_plain(value: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from convqa.domain import Conversation, Exchange, Failure, Response, Turn, TurnId
@@ -67,11 +67,11 @@ def check_mode(mode: str) -> None:
         raise InputError(f"history {mode!r}: wanted is {', '.join(known)}.{nearest(mode, known)}")
 
 
-def check(conversations: Iterable[Conversation], mode: HistoryMode) -> None:
-    """Check that turns are named once, and that given contexts fit the mode and one another.
+def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterator[Conversation]:
+    """The same conversations; their turns are named once, and given contexts fit the mode and one another.
 
-    :raises InputError: if a turn stands twice, if ``gold`` is asked for and no turn has a context, or if an earlier
-        turn's context does not begin a later one's.
+    :raises InputError: if a turn's name comes twice, if an earlier turn's context does not begin a later one's, or, at
+        the end, if ``gold`` is asked for and no turn had a context.
     """
     check_mode(mode)
     any_context = False
@@ -83,6 +83,7 @@ def check(conversations: Iterable[Conversation], mode: HistoryMode) -> None:
             seen.add(turn.id)
             any_context = any_context or bool(turn.history)
         _check_growing(conversation.turns)
+        yield conversation
     if mode == "gold" and not any_context:
         raise InputError(
             "history gold: no turn of the input has a Context, so there is no given history. "

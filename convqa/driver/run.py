@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from convqa.domain import DEFAULT_LANGUAGE, Conversation
 from convqa.driver.fingerprint import fingerprint
 from convqa.driver.folder import RunFolder
-from convqa.driver.history import HistoryMode, check
+from convqa.driver.history import HistoryMode, checked
 from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
 from convqa.driver.summary import Summary, Tally
@@ -23,7 +23,6 @@ from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
 from convqa.errors import InputError
 from convqa.files import unwritable
 from convqa.pipeline.load import Pipeline
-from convqa.stores import open_store
 from convqa.tasks.base import Task
 
 Progress = Callable[[int, int], None]
@@ -49,26 +48,24 @@ def run(
     input_path: Path,
     output: Path,
     pipeline: Pipeline,
-    collection: str | None,
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> Summary:
     """Answer every turn of a task's input and write the run folder.
 
-    :param collection: URL of the collection that the pipeline searches, for the fingerprint.
+    The input is read once, checked and kept on disk; from there each group is read before it is answered, and all of it
+    once more for the run file.
+
+    :param pipeline: bound to its collection, and warm.
     :raises InputError: for bad input, or a folder that holds another run.
     :raises RunError: if the work cannot go on; the journal keeps what was done.
     """
     options = options or Options()
-    check_place(output, input_path, collection)
     start = time.perf_counter()
-    read = itertools.islice(task.read(input_path), options.limit)
-    in_language = (_in_language(conversation, collection) for conversation in read)
-    with _locked(output), Intake(in_language, output) as intake:
-        check(intake, options.history)
-        mark = fingerprint(
-            task.name, intake.digest, pipeline, collection, options.history, options.batch_size, options.limit
-        )
+    read = checked(itertools.islice(task.read(input_path), options.limit), options.history)
+    language = pipeline.language
+    with _locked(output), Intake((_in_language(one, language) for one in read), output) as intake:
+        mark = fingerprint(task.name, intake.digest, pipeline, options.history, options.batch_size, options.limit)
         folder = RunFolder(output)
         folder.begin(mark, pipeline, task.run_file, options.restart)
         journal = Journal(folder.journal)
@@ -94,6 +91,7 @@ def run(
 def check_place(output: Path, input_path: Path, collection: str | None) -> None:
     """A run folder is a folder of its own: the input is only read, and a collection is not written into.
 
+    :param collection: as it is named with ``--collection``.
     :raises InputError: if it would not be.
     """
     if str(output) in {"", "."}:
@@ -106,9 +104,8 @@ def check_place(output: Path, input_path: Path, collection: str | None) -> None:
         raise InputError(f"output {output}: is the collection that is searched. Give another folder.")
 
 
-def _in_language(conversation: Conversation, collection: str | None) -> Conversation:
+def _in_language(conversation: Conversation, language: str) -> Conversation:
     """Questions are in the collection's language, unless the task says another than the default."""
-    language = DEFAULT_LANGUAGE if collection is None else open_store(collection).info().language
     if language == DEFAULT_LANGUAGE:
         return conversation
     turns = [

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from convqa.domain import Conversation, Response, Turn, TurnId, Turns
-from convqa.driver.history import History, HistoryMode, check, response_of
+from convqa.driver.history import History, HistoryMode, response_of
 from convqa.errors import InputError, RunError
 from convqa.pipeline.load import OUTPUTS, Pipeline
 from convqa.pipeline.nodes import ComponentFailed
@@ -43,15 +43,14 @@ def drive(
 ) -> Iterator[Wave]:
     """Answer conversations: ``batch_size`` of them at a time, wave t holding the t-th turn of each.
 
-    :param conversations: walked twice, the first time to check them; held are those of one group.
+    :param conversations: checked (``history.checked``); walked once, one group in memory at a time.
     :param wait: seconds to wait for a store that went away before giving up.
     :param done: the response of a turn that was answered before; such turns only feed the history.
-    :raises InputError: if the contexts do not fit ``history``.
+    :raises InputError: for a batch size below 1.
     :raises RunError: if the run cannot go on.
     """
     if batch_size < 1:
         raise InputError(f"batch size {batch_size}: wanted is 1 or more.")
-    check(conversations, history)
     for group, members in enumerate(_batched(conversations, batch_size)):
         histories = [History(conversation, history) for conversation in members]
         for number in range(max((len(conversation.turns) for conversation in members), default=0)):

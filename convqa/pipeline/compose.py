@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from convqa.errors import InputError, nearest
-from convqa.pipeline.document import Document, Node, NodeError, find, read
+from convqa.pipeline.document import Document, Node, find, read
 from convqa.pipeline.drop import drop
-from convqa.pipeline.types import full_name
+from convqa.pipeline.nodes import type_of
 
 
 def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> Document:
@@ -24,9 +25,8 @@ def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> 
     file = find(str(pipeline))
     try:
         document = _extended(file, ())
-        return _resolve_types(_set(document, settings or {}, "--set"))
-    except NodeError as error:
-        raise InputError(f"pipeline {file}: {error}") from error
+        with _named(file):
+            return _resolve_types(_set(document, settings or {}, "--set"))
     except RecursionError as error:
         raise InputError(f"pipeline {file}: a value contains itself (an alias within its own anchor).") from error
 
@@ -70,10 +70,20 @@ def _extended(file: Path, above: tuple[Path, ...]) -> Document:
         },
         outputs={**base.outputs, **own.outputs},
     )
-    changed = _set(merged, own.override, "override")
-    for name in own.drop:
-        changed = drop(changed, name)
+    with _named(file):
+        changed = _set(merged, own.override, "override")
+        for name in own.drop:
+            changed = drop(changed, name)
     return changed
+
+
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    """Put the file's name before what is wrong in its nodes."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"pipeline {file}: {error}") from error
 
 
 def _union(first: Sequence[str], second: Sequence[str]) -> list[str]:
@@ -86,24 +96,24 @@ def _set(document: Document, settings: Mapping[str, Any], where: str) -> Documen
     for key, value in sorted(settings.items(), key=lambda item: not item[0].endswith(".type")):
         name, dot, parameter = key.partition(".")
         if name in components and not parameter:
-            raise NodeError(f"{where} {key}: names no parameter; wanted is {name}.PARAMETER or {name}.type.")
+            raise InputError(f"{where} {key}: names no parameter; wanted is {name}.PARAMETER or {name}.type.")
         if name not in components or not dot:
-            raise NodeError(
+            raise InputError(
                 f"{where} {key}: there is no node {name!r}.{nearest(name, components)} "
                 f"Nodes: {', '.join(components)}; wanted is NODE.PARAMETER or NODE.type."
             )
         if parameter != "type":
             components[name].init_parameters[parameter] = value
         elif not isinstance(value, str):
-            raise NodeError(f"{where} {key}: found {value!r}, wanted the name of a component.")
-        elif full_name(value, name) != full_name(components[name].type, name):
+            raise InputError(f"{where} {key}: found {value!r}, wanted the name of a component.")
+        elif type_of(name, value) != type_of(name, components[name].type):
             components[name] = Node(type=value)
     return document.model_copy(update={"components": components})
 
 
 def _resolve_types(document: Document) -> Document:
     components = {
-        name: Node(type=full_name(node.type, name), init_parameters=node.init_parameters)
+        name: Node(type=type_of(name, node.type), init_parameters=node.init_parameters)
         for name, node in document.components.items()
     }
     return document.model_copy(update={"components": components, "extends": None, "override": {}, "drop": []})

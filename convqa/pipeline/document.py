@@ -13,10 +13,6 @@ from convqa.places import shipped
 from convqa.validation import explain
 
 
-class NodeError(InputError):
-    """A mistake in a node of a pipeline; whoever knows the file puts its name in front."""
-
-
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from convqa.errors import nearest
+from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
-from convqa.pipeline.document import Connection, Document, Node, NodeError
-from convqa.pipeline.types import full_name
+from convqa.pipeline.document import Connection, Document, Node
 
 
 def drop(document: Document, name: str) -> Document:
@@ -21,9 +20,9 @@ def drop(document: Document, name: str) -> Document:
     """
     if name not in document.components:
         known = ", ".join(document.components)
-        raise NodeError(f"drop {name}: there is no such node.{nearest(name, document.components)} Nodes: {known}.")
+        raise InputError(f"drop {name}: there is no such node.{nearest(name, document.components)} Nodes: {known}.")
     made = {
-        key: nodes.make(key, Node(type=full_name(node.type, key), init_parameters=node.init_parameters))
+        key: nodes.make(key, Node(type=nodes.type_of(key, node.type), init_parameters=node.init_parameters))
         for key, node in document.components.items()
     }
     sources = _sources(document, name, made[name])
@@ -70,7 +69,9 @@ def _sources(document: Document, name: str, component: Any) -> dict[str, str | N
         feeding = [arrow.sender for arrow in document.connections if arrow.receiver in wanted]
         feeding += [label for label, targets in document.inputs.items() if wanted & set(targets)]
         if len(feeding) > 1:
-            raise NodeError(f"drop {name}: {' and '.join(feeding)} go into it, and nothing says which takes its place.")
+            raise InputError(
+                f"drop {name}: {' and '.join(feeding)} go into it, and nothing says which takes its place."
+            )
         sources[f"{name}.{socket}"] = feeding[0] if feeding else None
     return sources
 
@@ -80,4 +81,4 @@ def _check_optional(made: Mapping[str, Any], arrow: Connection) -> None:
     sockets = nodes.inputs(made[node]) if node in made else {}
     if socket in sockets and sockets[socket].is_mandatory:
         name, _, what = arrow.sender.partition(".")
-        raise NodeError(f"drop {name}: {arrow.receiver} needs its {what}, and nothing of that kind goes into {name}.")
+        raise InputError(f"drop {name}: {arrow.receiver} needs its {what}, and nothing of that kind goes into {name}.")

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import graphlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from haystack import Pipeline as Graph
 from haystack.core.errors import PipelineConnectError, PipelineError
-from haystack.core.serialization import component_to_dict
 
 from convqa.components.base import TIMINGS, Station, WantedVectors
-from convqa.domain import Answers, Rankings, Readings, Rewrites, Turns
+from convqa.components.members import describe
+from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
 from convqa.pipeline.compose import compose
 from convqa.pipeline.document import Document, Node
+from convqa.stores import open_store
 
 OUTPUTS: Mapping[str, type] = {
     "rewrites": Rewrites,
@@ -44,7 +45,9 @@ class Pipeline:
 
     def __init__(self, document: Document, graph: Graph) -> None:
         self.document = document
+        self.collection: str | None = None
         self._graph = graph
+        self._made = {name: graph.get_component(name) for name in document.components}
 
     @property
     def stages(self) -> frozenset[str]:
@@ -54,26 +57,37 @@ class Pipeline:
     @property
     def needs_collection(self) -> bool:
         """Whether a station of this pipeline cannot work without a collection."""
-        made = (self._graph.get_component(name) for name in self.document.components)
-        return any(getattr(component, "needs_collection", False) for component in made)
+        return any(getattr(component, "needs_collection", False) for component in self._made.values())
 
     @property
     def wanted_vectors(self) -> WantedVectors | None:
         """The vectors that the collection is to have; None where no station looks at any."""
-        made = (self._graph.get_component(name) for name in self.document.components)
-        wanted = [found for station in made if isinstance(station, Station) if (found := station.wanted_vectors())]
+        wanted = [found for _, station in self._stations() if (found := station.wanted_vectors())]
         return max(wanted, key=lambda one: one.needed, default=None)
 
     @property
     def models(self) -> dict[str, dict[str, str]]:
         """By node, what identifies the models that it runs; nodes without models are left out."""
-        made = {name: self._graph.get_component(name) for name in self.document.components}
-        found = {name: dict(station.identity()) for name, station in made.items() if isinstance(station, Station)}
-        return {name: identity for name, identity in found.items() if identity}
+        return {name: dict(identity) for name, station in self._stations() if (identity := station.identity())}
+
+    @property
+    def language(self) -> str:
+        """The language of the collection; the default one where there is none."""
+        return DEFAULT_LANGUAGE if self.collection is None else open_store(self.collection).info().language
+
+    def bind(self, collection: str) -> None:
+        """Let every station that searches search this collection, named by its URL. Comes before ``warm_up``."""
+        self.collection = collection
+        for _, station in self._stations():
+            station.bind(collection)
 
     def warm_up(self) -> None:
         """Open the collection and load models, so that what is missing is said before the work starts."""
         self._graph.warm_up()
+
+    def _stations(self) -> Iterator[tuple[str, Station]]:
+        """The nodes that are stations of ours, by name."""
+        return ((name, made) for name, made in self._made.items() if isinstance(made, Station))
 
     def run(self, turns: Turns) -> Outputs:
         """Answer one wave. Item errors come back as Failures in place.
@@ -98,31 +112,30 @@ class Pipeline:
         return Outputs(timings=timings, **{label: found.get(label) for label in OUTPUTS})
 
 
-def load(pipeline: str | Path, collection: str | None = None, settings: Mapping[str, Any] | None = None) -> Pipeline:
+def load(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> Pipeline:
     """Load a pipeline by shipped name or path.
 
-    :param collection: URL of the collection that its stations search.
     :param settings: ``node.param`` or ``node.type`` -> value.
     :raises InputError: naming file, node and parameter.
     """
-    return wire(compose(pipeline, settings), str(pipeline), collection)
+    return wire(compose(pipeline, settings), str(pipeline))
 
 
-def wire(document: Document, name: str, collection: str | None = None) -> Pipeline:
-    """Make and connect the nodes of a resolved document; the first mistake is raised."""
-    pipeline, mistakes = assemble(document, collection)
+def wire(document: Document, name: str) -> Pipeline:
+    """Make and connect the nodes of a resolved document; the mistakes in it are raised as one."""
+    pipeline, mistakes = assemble(document)
     if pipeline is None:
         raise InputError(f"pipeline {name}: " + " ".join(mistakes))
     return pipeline
 
 
-def assemble(document: Document, collection: str | None = None) -> tuple[Pipeline | None, list[str]]:
+def assemble(document: Document) -> tuple[Pipeline | None, list[str]]:
     """The pipeline, or every mistake in its document at once."""
     mistakes: list[str] = []
     graph = Graph(metadata=document.metadata)
     for name, node in document.components.items():
         try:
-            graph.add_component(name, nodes.make(name, node, collection))
+            graph.add_component(name, nodes.make(name, node))
         except (InputError, ValueError) as error:
             mistakes.append(str(error))
     if not mistakes:
@@ -139,7 +152,7 @@ def _complete(document: Document, graph: Graph) -> Document:
     """
     components = {}
     for name, node in document.components.items():
-        parameters = dict(component_to_dict(graph.get_component(name), name)["init_parameters"])
+        parameters = describe(graph.get_component(name))["init_parameters"]
         parameters.pop("collection", None)
         components[name] = Node(type=node.type, init_parameters=parameters)
     return document.model_copy(update={"components": components})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from convqa.text.words import listed
+
 _SHORT = (
     (re.compile(r"\b(can)[\u2019'`]t\b", re.I), r"\1 not"),
     (re.compile(r"\b(can)not\b", re.I), r"\1 not"),
@@ -18,10 +20,6 @@ _SHORT = (
 )
 
 
-def _listed(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 _BE = ["am", "are", "is", "was", "were", "be", "been", "being"]
 _HAVE = ["have", "has", "had"]
 _MODAL = ["can", "could", "will", "would", "may", "might", "must", "should", "shall"]
@@ -29,8 +27,8 @@ _DO = ["do", "does", "did"]
 _AUXILIARY = frozenset([*_BE[:5], *_HAVE, *_MODAL, *_DO])
 _DROPPED = frozenset(["must", "should", "shall", "may", "might", "would"])
 """Modals that say what is wanted, and not what is."""
-_PRONOUNS = _listed("i you we they it he she this these that those there")
-_DETERMINERS = _listed(
+_PRONOUNS = listed("i you we they it he she this these that those there")
+_DETERMINERS = listed(
     "a an the your my our their his her its this that these those any all some no each every either both"
 )
 _PLURAL = frozenset(["you", "we", "they", "i", "these", "those"])
@@ -42,7 +40,7 @@ _IRREGULAR = {
     "kept": "keep", "became": "become", "thought": "think", "brought": "bring", "built": "build", "taught": "teach",
 }  # fmt: skip
 _PAST = re.compile(r"(?:\w{2,}ed|" + "|".join(_IRREGULAR) + r")\Z")
-_PARTICIPLES = _listed(
+_PARTICIPLES = listed(
     "been got had made taken given paid sold bought left lost begun come done gone met held sent "
     "spent told won written kept become thought brought built taught seen known shown worn torn "
     "chosen spoken broken born"
@@ -50,7 +48,7 @@ _PARTICIPLES = _listed(
 _AS_PARTICIPLE = re.compile(r"\w{2,}ed\Z")
 _PARTICIPLE_AHEAD = re.compile(r"(?:\w{2,}ed|been|born|unable|able|under|over|aged|at|in|on|of|below|above|within)\Z")
 _GERUND = re.compile(r"(?!(?:\w*thing|king|ring|spring|morning|evening|wedding|building|housing|string)\Z)\w{2,}ing\Z")
-_ADVERBS = _listed("already also still only just usually ever never currently normally previously both either")
+_ADVERBS = listed("already also still only just usually ever never currently normally previously both either")
 _PEOPLE = re.compile(
     r"\b(?:person|people|man|men|woman|women|child|children|student|worker|employee|employer|veteran|driver|resident|"
     r"citizen|applicant|parent|partner|farmer|member|owner|individual|family|families|carer|agent|borrower|homeowner|"
@@ -239,7 +237,7 @@ def _of_people(words: list[str]) -> bool:
     return False
 
 
-_BEHIND_NOUN = _listed("who whose which that with without on or and in of at from for to by as under over aged ages")
+_BEHIND_NOUN = listed("who whose which that with without on or and in of at from for to by as under over aged ages")
 
 
 def _single(words: list[str]) -> list[str]:
@@ -258,7 +256,7 @@ def _single(words: list[str]) -> list[str]:
 
 _SINGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "families": "family",
              "charities": "charity", "businesses": "business"}  # fmt: skip
-_VERBS = _listed(
+_VERBS = listed(
     "earn give get have hold live work own pay receive meet need want use make apply claim attend "
     "complete provide show sell buy hire export import send join register serve take stay share care "
     "look act plan expect intend agree accept know keep drive possess qualify belong rent study "

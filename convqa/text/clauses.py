@@ -96,10 +96,7 @@ def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Cond
     names = _NAMES.search(text, start, end)
     if names:
         before, behind = text[start : names.start()], text[names.end() : end]
-        found = [
-            (names.start() + one.start(), names.start() + one.end())
-            for one in re.finditer(r"[A-Z][\w\u2019'-]*(?: [A-Z][\w\u2019'-]*)*", names[0])
-        ]
+        found = [(names.start() + one.start(), names.start() + one.end()) for one in re.finditer(_NAME, names[0])]
         lead = f"{subject} {before}" if subject and not _clause(before) else before
         yield Group(tuple(condition(one, two, f"{lead}{text[one:two]}{behind if len(behind.split()) < 6 else ''}")
                           for one, two in found), False)  # fmt: skip

@@ -18,6 +18,7 @@ from convqa.text.clauses import Condition, Group
 from convqa.text.idf import idf
 from convqa.text.negation import DENIED, opposite
 from convqa.text.rules import Rule, rules
+from convqa.text.words import listed
 
 SAME = 0.25
 """Share of common words from which a fact is about a condition."""
@@ -26,28 +27,8 @@ _CIRCULAR = 0.6
 """Share of common words from which a condition is what is asked."""
 
 _NUMBER = re.compile(r"\d+")
-_HAVING = frozenset(
-    [
-        "get",
-        "got",
-        "qualifi",
-        "elig",
-        "entitl",
-        "claim",
-        "appli",
-        "receiv",
-        "obtain",
-        "allow",
-        "abl",
-        "still",
-        "usual",
-        "can",
-        "could",
-        "may",
-        "might",
-        "will",
-        "would",
-    ]
+_HAVING = listed(
+    "get got qualifi elig entitl claim appli receiv obtain allow abl still usual can could may might will would"
 )
 """Stems that say no more than that one may have something."""
 

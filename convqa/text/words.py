@@ -55,6 +55,11 @@ def words(text: str) -> list[str]:
     return [word for word in found if word.strip("_")] if "_" in lowered else found
 
 
+def listed(words: str) -> frozenset[str]:
+    """Words written with blanks between them, as a set."""
+    return frozenset(words.split())
+
+
 @cache
 def _unicode(western: bool) -> re.Pattern[str]:
     """The same rule beyond ASCII. Made at first need: all of Unicode takes some 100 ms, the West some 15."""

@@ -21,6 +21,7 @@ from convqa.models.folder import CARD, licence_of, write_folder
 from convqa.models.source import find_model
 from convqa.training.card import card, name_of
 from convqa.training.config import ConditionsSettings
+from convqa.training.records import named_folder
 from convqa.training.scenarios import Example, split
 from convqa.training.support import logistic
 from convqa.training.train import Bench, Scores, summary
@@ -49,15 +50,11 @@ def setup(settings: ConditionsSettings, bench: Bench) -> Work:
 
     :raises InputError: if the data folder lacks what is needed, or if there is too little to learn from.
     """
-    if bench.data is None:
-        raise InputError(
-            "no data folder is named: the examples are not part of convqa. Name it with --data FOLDER, with "
-            "CONVQA_DATA in the environment, or as data in the training file. docs/training.md says what it must hold."
-        )
-    examples, reported = split(bench.data, settings.own)
+    folder = named_folder(bench.data)
+    examples, reported = split(folder, settings.own)
     for name, found in (("trains", examples), ("is reported on", reported)):
         if {one.yes for one in found} != {True, False, None}:
-            raise InputError(f"{bench.data}: what {name} lacks questions answered yes, answered no, or left open.")
+            raise InputError(f"{folder}: what {name} lacks questions answered yes, answered no, or left open.")
     encoder = load_encoder(settings.base)
     return Work(settings, encoder, examples, rows_of(encoder, examples), reported, rows_of(encoder, reported))
 

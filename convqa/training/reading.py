@@ -26,6 +26,7 @@ from convqa.text.sentences import sentences
 from convqa.text.words import words
 from convqa.training.config import ReaderSettings
 from convqa.training.data import OWN
+from convqa.training.records import named_folder
 
 SQUAD2, NEW_WIKI, REDDIT = "squad2", "new-wiki", "reddit"
 
@@ -164,12 +165,9 @@ def _telling(text: str) -> set[str]:
 
 
 def _there(root: Path | None, name: str) -> Path:
-    path = Path(name).expanduser() if root is None else root / name
-    if root is None and not path.is_absolute():
-        raise InputError(
-            "no data folder is named: the examples are not part of convqa. Name it with --data FOLDER, with "
-            "CONVQA_DATA in the environment, or as data in the training file. docs/training.md says what it must hold."
-        )
+    path = Path(name).expanduser()
+    if root is not None or not path.is_absolute():
+        path = named_folder(root) / name
     if not path.is_file():
         raise InputError(f"{path}: no such file; the mix of the settings needs it. docs/training.md says what it is.")
     return path

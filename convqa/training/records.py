@@ -11,6 +11,19 @@ from convqa.files import read_bytes, read_json
 from convqa.validation import Shape, read_as
 
 
+def named_folder(data: Path | None) -> Path:
+    """The data folder.
+
+    :raises InputError: if none was named.
+    """
+    if data is None:
+        raise InputError(
+            "no data folder is named: the examples are not part of convqa. Name it with --data FOLDER, with "
+            "CONVQA_DATA in the environment, or as data in the training file. docs/training.md says what it must hold."
+        )
+    return data
+
+
 def read_list(path: Path, kind: type[Shape], wanted: str) -> list[Shape]:
     """The records of a JSON list.
 

@@ -23,6 +23,7 @@ from convqa.models.support_features import FEATURES, features
 from convqa.training.card import card, name_of
 from convqa.training.claims import SUPPORTED, Claim, split
 from convqa.training.config import SupportSettings
+from convqa.training.records import named_folder
 from convqa.training.train import Bench, Scores, summary
 
 _FOLDS = 5
@@ -94,11 +95,7 @@ def gather(data: Path | None) -> tuple[list[Claim], Mapping[str, list[Claim]]]:
 
     :raises InputError: if no folder was named, if it lacks files, or if there is too little to learn from.
     """
-    if data is None:
-        raise InputError(
-            "no data folder is named: the examples are not part of convqa. Name it with --data FOLDER, with "
-            "CONVQA_DATA in the environment, or as data in the training file. docs/training.md says what it must hold."
-        )
+    data = named_folder(data)
     claims, reported = split(data)
     conversations = {claim.conversation for claim in claims}
     if len(conversations) < 2:

@@ -17,6 +17,7 @@ from convqa.errors import InputError
 from convqa.files import whole_file
 from convqa.training.config import LoopSettings, RewriteSettings, Settings
 from convqa.training.data import OWN, Split, read_own, split, with_own
+from convqa.training.records import named_folder
 from convqa.training.rewrites import Example
 
 if TYPE_CHECKING:  # the loop needs torch
@@ -90,11 +91,7 @@ def gather(settings: RewriteSettings, data: Path | None) -> Split:
 
     :raises InputError: if no folder was named, or if it lacks files.
     """
-    if data is None:
-        raise InputError(
-            "no data folder is named: the examples are not part of convqa. Name it with --data FOLDER, with "
-            "CONVQA_DATA in the environment, or as data in the training file. docs/training.md says what it must hold."
-        )
+    data = named_folder(data)
     if not data.is_dir():
         raise InputError(f"{data}: no such folder; wanted the data folder that docs/training.md describes.")
     given = split(data) if settings.sets() - {OWN} else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import shutil
 import subprocess
@@ -11,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "qrecc-trec"
 
@@ -44,27 +42,6 @@ def whole(tmp_path):
     folder = tmp_path / "whole"
     shutil.copytree(EXAMPLE, folder)
     return folder
-
-
-@pytest.fixture
-def call():
-    """``call("run", ...)`` in this process: (exit code, standard output, standard error); ``stdin``: what it reads."""
-    from convqa.cli import application
-
-    logger = logging.getLogger("convqa")
-    before = logger.handlers[:], logger.level, logger.propagate
-
-    def run_it(*arguments, stdin=None):
-        done = CliRunner().invoke(application(), [str(argument) for argument in arguments], stdin)
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done.exit_code, done.stdout, done.stderr
-
-    yield run_it
-    for handler in logger.handlers:
-        if handler not in before[0]:
-            handler.close()
-    logger.handlers, logger.level, logger.propagate = before[0], before[1], before[2]
 
 
 @pytest.fixture

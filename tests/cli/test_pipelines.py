@@ -23,12 +23,12 @@ def test_check_says_that_it_looks_at_no_models(call):
 
 
 def test_check_looks_at_decisions(call, tmp_path):
-    code, _, err = call("check", "default", "--set", "builder.decision=sentence")
-    assert code == 2 and "components.builder.decision: 'sentence' is not known. Did you mean 'sentences'?" in err
-    code, _, err = call("check", "default", "--set", f"builder.decision={tmp_path / 'none.yaml'}")
+    code, _, err = call("check", "default", "--set", "decider.decision=sentence")
+    assert code == 2 and "components.decider.decision: 'sentence' is not known. Did you mean 'sentences'?" in err
+    code, _, err = call("check", "default", "--set", f"decider.decision={tmp_path / 'none.yaml'}")
     assert code == 2 and "none.yaml" in err
-    code, _, err = call("check", "copy-bm25", "--set", "builder.threshold=.4")
-    assert code == 2 and "components.builder.threshold: found 0.4, and no decision" in err
+    code, _, err = call("check", "copy-bm25", "--set", "decider.threshold=.4")
+    assert code == 2 and "components.decider.threshold: found 0.4, and no decision" in err
 
 
 def test_check_refuses_weights_that_are_infinite(call):
@@ -40,8 +40,8 @@ def test_show_as_text(call):
     code, out, _ = call("show", "expansion-bm25", "--set", "retriever.top_k=7")
     assert code == 0
     order = [line.split(":")[0] for line in out.splitlines() if not line.startswith(" ") and ":" in line]
-    assert order == ["rewriter", "retriever", "reader", "builder"]
-    assert "top_k=7" in out and "answers = builder.answers" in out
+    assert order == ["rewriter", "retriever", "reader", "builder", "decider"]
+    assert "top_k=7" in out and "answers = decider.answers" in out
 
 
 def test_show_as_mermaid(call):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from convqa.components import builders
 from convqa.components.base import Builder
 from convqa.components.citing import nothing, verified
+from convqa.components.members import parameters_of
 from convqa.domain import (
     Answer,
     Answers,
@@ -129,8 +130,7 @@ def shipped():
     for found in pkgutil.iter_modules(builders.__path__, f"{builders.__name__}."):
         for cls in vars(importlib.import_module(found.name)).values():
             if inspect.isclass(cls) and issubclass(cls, Builder) and cls.__module__ == found.name:
-                parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
-                needed = {one.name: NEEDED[one.name] for one in parameters if one.default is one.empty}
+                needed = {name: NEEDED[name] for name in parameters_of(cls) if name in NEEDED}
                 yield pytest.param(
                     lambda says, cls=cls, needed=needed: cls(**{name: make(says) for name, make in needed.items()}),
                     id=found.name.rpartition(".")[2],

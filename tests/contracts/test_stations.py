@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import convqa.components
-from convqa.components.allowed import ALLOWLIST
 from convqa.components.base import STATIONS
 from convqa.components.builders.sentences import Sentences as Builder
+from convqa.components.members import ALLOWLIST
 from convqa.components.readers.sentences import Sentences as Reader
 from convqa.components.retrievers.given import Given
 from convqa.components.rewriters.expansion import Expansion
@@ -54,6 +54,7 @@ SOCKETS = {
     "reranker": ({"turns", "rewrites", "rankings"}, "rankings"),
     "reader": ({"turns", "rewrites", "rankings"}, "readings"),
     "builder": ({"turns", "rewrites", "rankings", "readings"}, "answers"),
+    "decider": ({"turns", "rewrites", "rankings", "readings", "answers"}, "answers"),
 }
 TYPES = {
     "turns": Turns,
@@ -188,8 +189,7 @@ def make(collection, request):
     def made(cls):
         known = inspect.signature(cls.__init__).parameters
         if "component" in known:
-            parameters = {"component": WRAPPED[cls.station]}
-            return ready(cls.from_dict({"type": f"{cls.__module__}.{cls.__name__}", "init_parameters": parameters}))
+            return ready(cls(component=WRAPPED[cls.station]))
         minimal = {"collection": collection, "inputs": ["one", "two"]}
         if known.get("model") and cls.__module__.endswith(".cross_encoder"):
             minimal["model"] = str(request.getfixturevalue("cross_encoder"))
@@ -201,7 +201,7 @@ def make(collection, request):
 
 def rows(number):
     """Values for every socket, ``number`` of them; each socket's batch is made of one column."""
-    turns, rewrites, one, two, readings = [], [], [], [], []
+    turns, rewrites, one, two, readings, answers = [], [], [], [], [], []
     for index in range(number):
         question = QUESTIONS[index % len(QUESTIONS)]
         history = tuple(Exchange(QUESTIONS[place % 3], "It was Goethe in Weimar.") for place in range(index % 4))
@@ -213,7 +213,11 @@ def rows(number):
         one.append(Ranking(tuple(Hit(passage.id, 9.0 - place, passage) for place, passage in enumerate(order))))
         two.append(Ranking(tuple(Hit(passage.id, 3.0 - place) for place, passage in enumerate(order[: index % 5]))))
         readings.append(Reader().read(turns[-1], rewrites[-1], one[-1]))
-    return {"turns": turns, "rewrites": rewrites, "rankings": one, "one": one, "two": two, "readings": readings}
+        answers.append(Builder().build(turns[-1], rewrites[-1], one[-1], readings[-1]))
+    return {
+        "turns": turns, "rewrites": rewrites, "rankings": one, "one": one, "two": two, "readings": readings,
+        "answers": answers,
+    }  # fmt: skip
 
 
 def run(member, station, columns, chosen=slice(None)):
@@ -248,7 +252,7 @@ def test_its_sockets_are_those_of_its_station(station, cls, make):
         name: TYPES[name] for name in inputs - {"readings"}
     }
     assert [name for name, details in found.items() if not details["is_mandatory"]] == (
-        ["readings"] if station == "builder" else []
+        ["readings"] if station in ("builder", "decider") else []
     )
     assert graph.outputs()["node"] == {output: {"type": TYPES[output]}}
 
@@ -313,14 +317,15 @@ def test_it_survives_haystacks_yaml(station, cls, make):
     assert run(again, station, columns) == run(make(cls), station, columns)
 
 
-@of_station("rewriter", "retriever", "reader", "builder")
+@of_station("rewriter", "retriever", "reader", "builder", "decider")
 def test_it_takes_the_place_of_any_other_in_a_shipped_pipeline(station, cls, collection, request):
     known = inspect.signature(cls.__init__).parameters
     settings = {f"{station}.{name}": value for name, value in needed(cls, request).items() if name in known}
     settings[f"{station}.type"] = f"{cls.__module__}.{cls.__name__}"
     if "component" in known:
         settings[f"{station}.component"] = WRAPPED[station]
-    pipeline = load("expansion-bm25", collection, settings)
+    pipeline = load("expansion-bm25", settings)
+    pipeline.bind(collection)
     made = ready(pipeline).run(Turns(tuple(rows(6)["turns"])))
     assert made.answers is not None
     assert all(isinstance(item, Answer) for item in made.answers)

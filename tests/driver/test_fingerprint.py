@@ -14,7 +14,9 @@ from convqa.stores.base import Encoder, Info, VectorOptions
 
 
 def made(url):
-    return fingerprint("qrecc", "", load("copy-bm25", collection=url), url, "own", 256, None)
+    pipeline = load("copy-bm25")
+    pipeline.bind(url)
+    return fingerprint("qrecc", "", pipeline, "own", 256, None)
 
 
 def test_a_collections_vectors_are_part_of_it_where_there_are_any(tmp_path):
@@ -63,9 +65,9 @@ def test_k1_and_b_are_part_of_it_where_the_index_fixes_them(monkeypatch):
 
 def test_the_models_of_its_stations_are_part_of_it(monkeypatch):
     pipeline = load("copy-bm25")
-    assert fingerprint("qrecc", "", pipeline, None, "own", 256, None)["models"] == {}
+    assert fingerprint("qrecc", "", pipeline, "own", 256, None)["models"] == {}
     monkeypatch.setattr(Copy, "identity", lambda self: {"encoder": "c" * 32})
-    entry = fingerprint("qrecc", "", pipeline, None, "own", 256, None)
+    entry = fingerprint("qrecc", "", pipeline, "own", 256, None)
     assert entry["models"] == {"rewriter": {"encoder": "c" * 32}}
     # How a model runs is said there, by each for itself.
     assert not {"device", "precision"} & set(entry)
@@ -77,6 +79,6 @@ def test_torch_and_transformers_count_where_a_model_runs_on_torch(monkeypatch):
     libraries = {}
     for runs in ("onnx int8 on cpu", "torch float32 on cpu"):
         monkeypatch.setattr(Copy, "identity", lambda self, runs=runs: {"encoder": f"{'c' * 32} ({runs})"})
-        libraries[runs] = set(fingerprint("qrecc", "", pipeline, None, "own", 256, None)["libraries"])
+        libraries[runs] = set(fingerprint("qrecc", "", pipeline, "own", 256, None)["libraries"])
     onnx, torch = libraries.values()
     assert "onnxruntime" in onnx and torch - onnx == {"torch", "transformers"}

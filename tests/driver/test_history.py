@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from convqa.domain import Answer, Conversation, Exchange, Failure, Response, Rewrite, Turn, TurnId
-from convqa.driver.history import History, check, exchange
+from convqa.driver.history import History, checked, exchange
 from convqa.errors import InputError
 
 
@@ -65,21 +65,21 @@ def test_what_a_turn_leaves_behind():
 
 def test_gold_is_refused_when_nothing_is_given():
     with pytest.raises(InputError, match="no turn of the input has a Context"):
-        check([conversation((), ())], "gold")
+        list(checked([conversation((), ())], "gold"))
 
 
 def test_a_context_that_does_not_grow_is_refused():
     talk = conversation(given(("g0", "x0")), given(("other", "x0"), ("g1", "x1")))
     with pytest.raises(InputError, match="turn 7_2: its Context does not begin with the Context of turn 7_1"):
-        check([talk], "own")
+        list(checked([talk], "own"))
 
 
 def test_a_turn_that_stands_twice_is_refused():
     talk = Conversation(7, (Turn(TurnId(7, 1), "q"), Turn(TurnId(7, 1), "q")))
     with pytest.raises(InputError, match="turn 7_1 stands twice"):
-        check([talk], "own")
+        list(checked([talk], "own"))
 
 
 def test_an_unknown_mode_is_refused():
     with pytest.raises(InputError, match=r"wanted is own, gold, none\. Did you mean 'own'"):
-        check([], "owm")
+        list(checked([], "owm"))

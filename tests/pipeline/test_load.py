@@ -66,7 +66,8 @@ def test_pipelines_state_their_stages():
 
 
 def test_the_collection_is_filled_in_and_not_written_down():
-    pipeline = load("default", "some-folder")
+    pipeline = load("default")
+    pipeline.bind("some-folder")
     assert pipeline._graph.get_component("retriever").collection == "some-folder"
     assert "some-folder" not in pipeline.document.to_yaml()
 

@@ -27,7 +27,8 @@ def collection(tmp_path):
 
 def test_it_loads_without_its_models_and_names_the_one_that_is_missing(collection):
     pytest.importorskip("huggingface_hub")
-    pipeline = load("qrecc-supervised", collection, {})
+    pipeline = load("qrecc-supervised")
+    pipeline.bind(collection)
     with pytest.raises(InputError, match=r"castorini/t5-base-canard is not on this machine.*hf download"):
         pipeline.warm_up()
 
@@ -37,7 +38,8 @@ def test_it_runs_with_models_that_are_named(collection, tiny_generator, tiny_rea
     settings = {
         "rewriter.model": tiny_generator("t5"), "rewriter.most_tokens": 8, "reader.model": str(tiny_reader("Bert")),
     }  # fmt: skip
-    pipeline = load("qrecc-supervised", collection, settings)
+    pipeline = load("qrecc-supervised", settings)
+    pipeline.bind(collection)
     pipeline.warm_up()
     turns = [
         Turn(TurnId(1, place), question, tuple(Exchange(said, "Goethe.") for said in QUESTIONS[:place]))

@@ -13,7 +13,6 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Builder
 from convqa.components.citing import nothing
-from convqa.components.deciding import Threshold
 from convqa.components.generating.asking import Asking, Reply
 from convqa.components.generating.checking import Scorer, Unsupported, check
 from convqa.components.generating.prompt import Prompt, Shown, prompt, shown
@@ -63,7 +62,6 @@ class Generative(Asking, Builder):
     :param unsupported: "drop" = such a sentence is left out; "mark" = it is said, and is the one without a citation.
     :param concurrency: requests at the same time; 1 for a component that does not bear threads.
     :param keep: keep replies on disk, in the cache folder, for later runs too.
-    :param decision, threshold: the no-answer decision (docs/answers.md); None = whatever the model says.
     """
 
     @validate_call(config=ConfigDict(strict=True))
@@ -78,8 +76,6 @@ class Generative(Asking, Builder):
         unsupported: Unsupported = "drop",
         concurrency: Annotated[int, Field(ge=1, le=64)] = 4,
         keep: bool = False,
-        decision: str | None = None,
-        threshold: Threshold | None = None,
     ) -> None:
         self._wrap_chat(component, concurrency, keep)
         self.passages = passages
@@ -88,24 +84,16 @@ class Generative(Asking, Builder):
         self.sentences = sentences
         self.support = support
         self.unsupported = unsupported
-        self.decision = decision
-        self.threshold = threshold
         self._support: Support | None = None
 
     def warm_up(self) -> None:
         """Make the component ready and load who says what is supported."""
         Asking.warm_up(self)
-        Builder.warm_up(self)
         self._supporter()
 
     def identity(self) -> Mapping[str, str]:
         """Who checks the support and who finds the quotes, so that nobody measures with the same, and the server."""
-        return {
-            "support": self._supporter().identity,
-            "quotes": QUOTES,
-            **Asking.identity(self),
-            **Builder.identity(self),
-        }
+        return {"support": self._supporter().identity, "quotes": QUOTES, **Asking.identity(self)}
 
     def build_batch(
         self,

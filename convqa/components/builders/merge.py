@@ -7,13 +7,10 @@ from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 from haystack import component
-from haystack.core.serialization import component_to_dict, default_to_dict
 from pydantic import ConfigDict, Field, validate_call
 
-from convqa.components import builders
 from convqa.components.base import Builder
-from convqa.components.deciding import Threshold
-from convqa.components.nested import nested
+from convqa.components.members import describe, make
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.errors import InputError
 from convqa.text.analysis import analyzer
@@ -43,7 +40,6 @@ class Merge(Builder):
     :param builder: the builder whose answer it is: its name, or ``{type: ..., init_parameters: {...}}``.
     :param citations: of a sentence at most; the builder's own are never dropped.
     :param passages: how many of the top passages are looked at; those without their text are passed over.
-    :param decision, threshold: the no-answer decision (docs/answers.md), here and not in ``builder``.
     """
 
     @validate_call(config=ConfigDict(strict=True))
@@ -52,37 +48,17 @@ class Merge(Builder):
         builder: Any = "sentences",
         citations: Annotated[int, Field(ge=1)] = 3,
         passages: Annotated[int, Field(ge=1)] = 20,
-        decision: str | None = None,
-        threshold: Threshold | None = None,
     ) -> None:
-        self.builder = nested(builder, "builder", Builder, builders)
-        if self.builder.decision is not None or self.builder.threshold is not None:
-            raise InputError("builder: it takes no decision and no threshold here; give them to merge itself.")
+        self._builder = make(builder, "builder", Builder)
+        self.builder = describe(self._builder)
         self.citations = citations
         self.passages = passages
-        self.decision = decision
-        self.threshold = threshold
-
-    def to_dict(self) -> dict[str, Any]:
-        return default_to_dict(
-            self,
-            builder=component_to_dict(self.builder, "builder"),
-            citations=self.citations,
-            passages=self.passages,
-            decision=self.decision,
-            threshold=self.threshold,
-        )
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Merge:
-        return cls(**data.get("init_parameters", {}))
 
     def warm_up(self) -> None:
-        Builder.warm_up(self)  # super() finds no class under Haystack's decorator
-        self.builder.warm_up()
+        self._builder.warm_up()
 
     def identity(self) -> Mapping[str, str]:
-        return {**self.builder.identity(), **Builder.identity(self)}
+        return self._builder.identity()
 
     def build_batch(
         self,
@@ -91,7 +67,7 @@ class Merge(Builder):
         rankings: Sequence[Ranking],
         readings: Sequence[Reading | None],
     ) -> Sequence[Answer | Failure]:
-        answers = self.builder.build_batch(turns, rewrites, rankings, readings)
+        answers = self._builder.build_batch(turns, rewrites, rankings, readings)
         rows = zip(answers, rankings, turns, strict=True)
         return [row[0] if isinstance(row[0], Failure) else self._merged(row[0], *row[1:]) for row in rows]
 

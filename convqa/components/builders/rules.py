@@ -6,17 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from haystack import component
-from haystack.core.serialization import component_to_dict, default_to_dict
 from pydantic import ConfigDict, Field, validate_call
 
-from convqa.components import builders
 from convqa.components.base import Builder
 from convqa.components.citing import nothing
-from convqa.components.deciding import Threshold
-from convqa.components.nested import nested
+from convqa.components.members import describe, make
 from convqa.components.told import Told, agreed, asking, told, yes_or_no
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn, open_question
-from convqa.errors import InputError
 from convqa.models import Conditions, Options, load_conditions
 from convqa.text.clauses import Condition
 from convqa.text.rules import Rule, rules
@@ -59,7 +55,6 @@ class Rules(Builder):
         question.
     :param builder: who answers what no rule decides, by name or as ``{type: ..., init_parameters: {...}}``; a decision
         is then said with the rule's own words. None: every answer is a label, Yes, No or Irrelevant, as ShARC has it.
-    :param decision, threshold: the no-answer decision (docs/answers.md), here and not in ``builder``.
     """
 
     @validate_call(config=ConfigDict(strict=True))
@@ -70,45 +65,23 @@ class Rules(Builder):
         passages: Annotated[int, Field(ge=1)] = 1,
         relevant: Annotated[float, Field(ge=0, le=1)] = 0.12,
         builder: Any = None,
-        decision: str | None = None,
-        threshold: Threshold | None = None,
     ) -> None:
         self.conditions = conditions
         self.known = known
         self.passages = passages
         self.relevant = relevant
-        self.builder = None if builder is None else nested(builder, "builder", Builder, builders)
-        if self.builder is not None and (self.builder.decision is not None or self.builder.threshold is not None):
-            raise InputError("builder: it takes no decision and no threshold here; give them to rules itself.")
-        self.decision = decision
-        self.threshold = threshold
+        self._builder = None if builder is None else make(builder, "builder", Builder)
+        self.builder = None if self._builder is None else describe(self._builder)
         self._judge: Conditions | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        return default_to_dict(
-            self,
-            conditions=self.conditions,
-            known=self.known,
-            passages=self.passages,
-            relevant=self.relevant,
-            builder=None if self.builder is None else component_to_dict(self.builder, "builder"),
-            decision=self.decision,
-            threshold=self.threshold,
-        )
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Rules:
-        return cls(**data.get("init_parameters", {}))
-
     def warm_up(self) -> None:
-        Builder.warm_up(self)
         self._judging()
-        if self.builder is not None:
-            self.builder.warm_up()
+        if self._builder is not None:
+            self._builder.warm_up()
 
     def identity(self) -> Mapping[str, str]:
-        inner = {} if self.builder is None else self.builder.identity()
-        return {**inner, **Builder.identity(self), "conditions": self._judging().identity}
+        inner = {} if self._builder is None else self._builder.identity()
+        return {**inner, "conditions": self._judging().identity}
 
     def build_batch(
         self,
@@ -125,8 +98,8 @@ class Rules(Builder):
             for case, ranking in zip(cases, rankings, strict=True)
         ]
         left = [place for place, answer in enumerate(answers) if answer is None]
-        if left and self.builder is not None:
-            made = self.builder.build_batch(
+        if left and self._builder is not None:
+            made = self._builder.build_batch(
                 [turns[place] for place in left],
                 [rewrites[place] for place in left],
                 [rankings[place] for place in left],
@@ -146,9 +119,9 @@ class Rules(Builder):
         question = asking(open_question(turn))
         texts = (hit.passage for hit in ranking.hits[: self.passages])
         found = [one for one in texts if one is not None and one.text.strip()]
-        if self.builder is not None:
+        if self._builder is not None:
             found = [one for one in found if self._tells(one, question)]
-        if not found or (self.builder is not None and not yes_or_no(question)):
+        if not found or (self._builder is not None and not yes_or_no(question)):
             return None
         said = told(turn)
         passage = _asked_about(found, said) or next((one for one in found if telling(one.text, question)), found[0])
@@ -175,14 +148,14 @@ class Rules(Builder):
         # What was replied is more certain than what is judged, and the last counts.
         known += [fact for one in earlier if (fact := as_condition(one, conditions, _REMEMBERED)) is not None]
         # Beside another builder the passage was looked at before.
-        relevant = self.relevant if self.builder is None else 0.0
+        relevant = self.relevant if self._builder is None else 0.0
         found = ruling(case.passage.text, case.question, replied, known, relevant)
         if found.verdict == "irrelevant":
-            return None if self.builder is not None else _label("Irrelevant", case.passage, ())
+            return None if self._builder is not None else _label("Irrelevant", case.passage, ())
         if found.verdict == "open":
             return _asked(found, case, ranking)
         label = found.verdict.capitalize()
-        if self.builder is None:
+        if self._builder is None:
             return _label(label, case.passage, found.settled)
         return _said(label, case, found)
 

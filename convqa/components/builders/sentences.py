@@ -12,7 +12,6 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Builder
 from convqa.components.citing import nothing
-from convqa.components.deciding import Threshold
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.errors import InputError
 from convqa.text.analysis import analyzer
@@ -34,7 +33,6 @@ class Sentences(Builder):
     :param sentences: how many sentences an answer has at most.
     :param words: how long an answer is to be: a sentence is added where that brings it closer to so many words. None =
         as many sentences as there may be.
-    :param decision, threshold: the no-answer decision (docs/answers.md); None = always an answer.
     """
 
     @validate_call(config=ConfigDict(strict=True))
@@ -42,13 +40,9 @@ class Sentences(Builder):
         self,
         sentences: Annotated[int, Field(ge=1)] = 2,
         words: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None,
-        decision: str | None = None,
-        threshold: Threshold | None = None,
     ) -> None:
         self.sentences = sentences
         self.words = words
-        self.decision = decision
-        self.threshold = threshold
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         spans = [span for span in reading.spans if span.text.strip()] if reading else []

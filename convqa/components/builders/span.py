@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from haystack import component
-from pydantic import ConfigDict, validate_call
 
 from convqa.components.base import Builder
 from convqa.components.citing import nothing
-from convqa.components.deciding import Threshold
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.domain import Span as Part
 from convqa.text.sentences import sentences
@@ -19,14 +17,7 @@ class Span(Builder):
 
     What is said is the span; what is cited, as its evidence, is all of the sentence that it is part of, or of
     several, where it is part of several.
-
-    :param decision, threshold: the no-answer decision (docs/answers.md); None = always an answer.
     """
-
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(self, decision: str | None = None, threshold: Threshold | None = None) -> None:
-        self.decision = decision
-        self.threshold = threshold
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         best = next((span for span in reading.spans if span.text.strip()), None) if reading else None

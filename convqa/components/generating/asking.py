@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage
 
 from convqa.components.haystack import Wrapper
@@ -48,12 +47,11 @@ class Asking(Wrapper):
         self._wrap(component, ["messages"], [], "replies")
         self.concurrency = concurrency
         self.keep = keep
-        self._name = type(component).__name__
-        record = component_to_dict(component, "component")
+        self._name = type(self.wrapped).__name__
         # Where the component names no server, OpenAI's client takes it from there.
-        named = record["init_parameters"].get("api_base_url")
+        named = self.component["init_parameters"].get("api_base_url")
         self._server = "" if named else os.environ.get("OPENAI_BASE_URL", "")
-        model = json.dumps(record, sort_keys=True, default=str)
+        model = json.dumps(self.component, sort_keys=True, default=str)
         self._replies = Replies(model + self._server, cache_folder() / "replies.sqlite" if keep else None)
 
     def identity(self) -> Mapping[str, str]:

@@ -50,13 +50,13 @@ class Haystack(Wrapper, Retriever):
         """A filter as Haystack writes it. What a component is given takes the place of its own, which is added here."""
         if "filters" not in self._inputs:
             raise InputError(
-                f"retriever: {type(self.component).__name__} takes no filters; found a turn with the filter "
+                f"retriever: {type(self.wrapped).__name__} takes no filters; found a turn with the filter "
                 f"{dict(filter)!r}. Wanted: a component that takes them, or the retriever bm25, dense or hybrid."
             )
         conditions = [
             {"field": f"meta.{name}", "operator": "in", "value": list(values)} for name, values in filter.items()
         ]
-        own = getattr(self.component, "filters", None)
+        own = getattr(self.wrapped, "filters", None)
         return {"operator": "AND", "conditions": [*conditions, *([own] if own else [])]}
 
 

@@ -117,6 +117,9 @@ class Hybrid(Retriever):
             collection, depths.get("dense", top_k), encoder, vectors, feedback.get("dense"), texts=0, options=options
         )
 
+    def bind(self, collection: str) -> None:
+        self.collection = self._sparse.collection = self._dense.collection = collection
+
     def warm_up(self) -> None:
         """Open the collection, load the encoder, and see once whether there are vectors."""
         if self._by_words is None:

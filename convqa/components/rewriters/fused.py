@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from haystack import component
-from haystack.core.serialization import component_to_dict, default_to_dict
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
-from convqa.components.rewriting.nested import nested
+from convqa.components.members import describe, make
 from convqa.components.rewriting.queries import unchanged
 from convqa.domain import Query, Rewrite, Turn, open_question
 from convqa.errors import InputError
@@ -35,34 +34,27 @@ class Fused(Rewriter):
         weights: list[Annotated[float, Field(gt=0, le=10)]] | None = None,
         question: Annotated[float, Field(ge=0, le=10)] = 1.0,
     ) -> None:
-        self.rewriters = [nested(value, f"rewriters[{place}]") for place, value in enumerate(rewriters)]
+        self._rewriters = [make(value, f"rewriters[{place}]", Rewriter) for place, value in enumerate(rewriters)]
+        self.rewriters = [describe(rewriter) for rewriter in self._rewriters]
         if weights is not None and len(weights) != len(rewriters):
             raise InputError(f"weights: found {len(weights)}; wanted: one for each of the {len(rewriters)} rewriters.")
         self.weights = weights
         self.question = question
 
-    def to_dict(self) -> dict[str, Any]:
-        described = [component_to_dict(rewriter, "rewriters") for rewriter in self.rewriters]
-        return default_to_dict(self, rewriters=described, weights=self.weights, question=self.question)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Fused:
-        return cls(**data.get("init_parameters", {}))
-
     def warm_up(self) -> None:
-        for rewriter in self.rewriters:
+        for rewriter in self._rewriters:
             rewriter.warm_up()
 
     def identity(self) -> Mapping[str, str]:
         return {
             f"{place}.{name}": checksum
-            for place, rewriter in enumerate(self.rewriters)
+            for place, rewriter in enumerate(self._rewriters)
             for name, checksum in rewriter.identity().items()
         }
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         later = [turn for turn in turns if turn.history]
-        parts = zip(*(rewriter.rewrite_batch(later) for rewriter in self.rewriters), strict=True)
+        parts = zip(*(rewriter.rewrite_batch(later) for rewriter in self._rewriters), strict=True)
         return [
             self._together(open_question(turn), next(parts)) if turn.history else unchanged(open_question(turn))
             for turn in turns

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from haystack import component
-from haystack.core.serialization import component_to_dict, default_to_dict
 from pydantic import ConfigDict, validate_call
 
 from convqa.components.base import Rewriter
+from convqa.components.members import describe, make
 from convqa.components.rewriting.follow_up import follows_up
-from convqa.components.rewriting.nested import nested
 from convqa.components.rewriting.queries import unchanged
 from convqa.domain import Rewrite, Turn, open_question
 
@@ -30,24 +29,18 @@ class Gated(Rewriter):
 
     @validate_call(config=ConfigDict(strict=True))
     def __init__(self, rewriter: Any) -> None:
-        self.rewriter = nested(rewriter, "rewriter")
-
-    def to_dict(self) -> dict[str, Any]:
-        return default_to_dict(self, rewriter=component_to_dict(self.rewriter, "rewriter"))
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Gated:
-        return cls(**data.get("init_parameters", {}))
+        self._rewriter = make(rewriter, "rewriter", Rewriter)
+        self.rewriter = describe(self._rewriter)
 
     def warm_up(self) -> None:
-        self.rewriter.warm_up()
+        self._rewriter.warm_up()
 
     def identity(self) -> Mapping[str, str]:
-        return self.rewriter.identity()
+        return self._rewriter.identity()
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         needed = [turn for turn in turns if turn.history and follows_up(open_question(turn), turn.language)]
-        made = iter(self.rewriter.rewrite_batch(needed))
+        made = iter(self._rewriter.rewrite_batch(needed))
         asked = {id(turn) for turn in needed}
         return [next(made) if id(turn) in asked else _kept(turn) for turn in turns]
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 
 from convqa.components.rewriting.said import Said
-from convqa.components.rewriting.words import listed
 from convqa.files import mend
 from convqa.text.analysis import analyzer
+from convqa.text.words import listed
 
 FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
 """Why a model's text is not taken, in the words of a run's summary; docs/rewriting.md says when."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from convqa.components.rewriting.words import latin, listed
+from convqa.components.rewriting.words import latin
 from convqa.text.analysis import analyzer
+from convqa.text.words import listed
 
 _REFERS = {
     "en": listed(

@@ -9,11 +9,6 @@ from convqa.text.analysis import analyzer
 _LATIN_ENDS = "\u0250"
 
 
-def listed(words: str) -> frozenset[str]:
-    """Words written with blanks between them, as a set."""
-    return frozenset(words.split())
-
-
 def placed(text: str, language: str) -> Iterator[tuple[str, int]]:
     """Each word of the analysis, in lower case, with the offset where it is written in the text.
 

@@ -398,7 +398,7 @@ def test_the_shipped_pipeline(openai_server, monkeypatch):
     chat["api_base_url"] = server.url
     asked = Turn(TurnId(1, 1), "Who wrote Faust?", passages=(GOETHE, SCHILLER))
     pipeline = wire(document, "generative")
-    MADE.append(pipeline._graph.get_component("builder").component)
+    MADE.append(pipeline._graph.get_component("builder").wrapped)
     (answer,) = pipeline.run(Turns((asked,))).answers
     assert answer.text == "Goethe wrote Faust in Weimar."
     assert server.keys == [f"Bearer {KEY}"]

@@ -22,7 +22,6 @@ from convqa.domain import (
     TurnId,
     Turns,
 )
-from convqa.errors import InputError
 
 GRANT = Passage("grant", "You can get the grant if all of the following apply:\n\n* you own a boat\n* you live in Rome")
 FISH = Passage("fish", "The sea is deep. Fish live in it.")
@@ -120,6 +119,4 @@ def test_languages_and_parameters_that_cannot_be():
     assert "English only" in answer(Rules(), QUESTION, language="de").reason
     with pytest.raises(ValidationError):
         Rules(known=2.0)
-    with pytest.raises(InputError, match="give them to rules itself"):
-        Rules(builder={"type": "sentences", "init_parameters": {"decision": "sentences"}})
     assert issubclass(Rules, Builder) and set(Rules().identity()) == {"conditions"}

@@ -79,14 +79,14 @@ def test_only_top_passages_with_text_are_read_and_with_the_rewritten_question():
     station = Haystack(Finder(), passages=3)
     without = Ranking((Hit("n", 10.0), *ranking(PASSAGES[2], PASSAGES[1], PASSAGES[0]).hits))
     station.read(TURN, Rewrite("Who wrote it?", (Query("other"),)), without)
-    assert station.component.asked == [("Who wrote it?", ["b"])]
+    assert station.wrapped.asked == [("Who wrote it?", ["b"])]
 
 
 def test_nothing_is_asked_without_a_question_or_texts():
     station = Haystack(Finder())
     for question, given in ((" ", ranking(*PASSAGES)), ("x", Ranking()), ("x", ranking(PASSAGES[2]))):
         assert station.read(TURN, Rewrite(question, (Query("other"),)), given) == Reading((), 1.0)
-    assert station.component.asked == []
+    assert station.wrapped.asked == []
 
 
 def test_one_that_fails_is_a_failure_of_its_own_and_a_score_that_is_no_number_stops_the_run():

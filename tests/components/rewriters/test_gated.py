@@ -92,16 +92,16 @@ def test_the_open_question_is_what_counts():
 def test_a_rewriter_may_be_named_described_or_made():
     described = {"type": "expansion", "init_parameters": {"terms": 2}}
     full = {"type": "convqa.components.rewriters.expansion.Expansion", "init_parameters": {"terms": 2}}
-    inner = [Gated(value).rewriter for value in (described, full, Expansion(terms=2))]
+    inner = [Gated(value)._rewriter for value in (described, full, Expansion(terms=2))]
     assert [rewriter.terms for rewriter in inner] == [2, 2, 2]
-    assert Gated("copy").to_dict()["init_parameters"]["rewriter"]["type"] == "convqa.components.rewriters.copy.Copy"
+    assert Gated("copy").rewriter["type"] == "convqa.components.rewriters.copy.Copy"
 
 
 def test_it_survives_haystacks_yaml_also_in_itself():
     graph = Pipeline()
     graph.add_component("rewriter", Gated(Gated({"type": "expansion", "init_parameters": {"terms": 2}})))
     again = Pipeline.loads(graph.dumps(), allowed_modules=["convqa.components"]).get_component("rewriter")
-    assert again.rewriter.rewriter.terms == 2
+    assert again._rewriter._rewriter.terms == 2
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_it_survives_haystacks_yaml_also_in_itself():
     [
         ("expansoin", r"rewriter.type: 'expansoin' is not known. Did you mean 'expansion'"),
         ({"type": "os.path"}, "rewriter.type: the module 'os' is not allowed"),
-        ({"type": "convqa.components.readers.sentences.Sentences"}, "has no rewriter Sentences"),
-        ({"type": "convqa.components.rewriters.expansion.Copy"}, "has no rewriter Copy"),
-        ({"type": "convqa.components.rewriters.nothing.Nothing"}, "cannot be imported"),
+        ({"type": "convqa.components.readers.sentences.Sentences"}, "is no rewriter"),
+        ({"type": "convqa.components.rewriters.expansion.Copy"}, "has no component 'Copy'"),
+        ({"type": "convqa.components.rewriters.nothing.Nothing"}, "there is no module"),
         ({"type": "expansion", "init_parameters": {"term": 2}}, "rewriter.term is not known. Did you mean 'terms'"),
         ({"type": "expansion", "init_parameters": {"terms": -1}}, "rewriter.terms found -1"),
         ({"type": "gated", "init_parameters": {"rewriter": 3}}, r"rewriter.rewriter: found 3; wanted"),

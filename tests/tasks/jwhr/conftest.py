@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-import logging
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from convqa.cli import application
 from convqa.domain import Answer, Citation, Failure, Hit, Query, Ranking, Response, Rewrite, Sentence, TurnId
 from convqa.tasks.jwhr import JWHR
 
@@ -63,22 +60,6 @@ def write(tmp_path):
         return path
 
     return make
-
-
-@pytest.fixture
-def call():
-    """``call("run", ...)``: (exit code, standard output, standard error)."""
-    logger = logging.getLogger("convqa")
-    before = logger.handlers[:], logger.level, logger.propagate
-
-    def run_it(*arguments):
-        done = CliRunner().invoke(application(), [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done.exit_code, done.stdout, done.stderr
-
-    yield run_it
-    logger.handlers, logger.level, logger.propagate = before
 
 
 @pytest.fixture

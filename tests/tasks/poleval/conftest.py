@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from convqa.cli import application
 from convqa.errors import InputError
 from convqa.text.analysis import analyzer
 
@@ -75,19 +72,3 @@ def polish():
         analyzer("pl")
     except InputError as error:
         pytest.skip(str(error))
-
-
-@pytest.fixture
-def call():
-    """``call("run", ...)`` in this process: (exit code, standard output, standard error)."""
-    logger = logging.getLogger("convqa")
-    before = logger.handlers[:], logger.level, logger.propagate
-
-    def run_it(*arguments):
-        done = CliRunner().invoke(application(), [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done.exit_code, done.stdout, done.stderr
-
-    yield run_it
-    logger.handlers, logger.level, logger.propagate = before

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from convqa.cli import application
 
 DATA = Path(__file__).parent / "data"
 
@@ -78,19 +74,3 @@ def predict(tmp_path):
         return tmp_path / name
 
     return make
-
-
-@pytest.fixture
-def call():
-    """``call("run", ...)``: (exit code, standard output, standard error)."""
-    logger = logging.getLogger("convqa")
-    before = logger.handlers[:], logger.level, logger.propagate
-
-    def run_it(*arguments):
-        done = CliRunner().invoke(application(), [str(argument) for argument in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done.exit_code, done.stdout, done.stderr
-
-    yield run_it
-    logger.handlers, logger.level, logger.propagate = before

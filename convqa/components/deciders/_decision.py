@@ -1,7 +1,7 @@
-"""Whether the passages answer the question: one number from 0 to 1, and a threshold below which nothing is said.
+"""A decision: the weights of a logistic that says, from 0 to 1, whether the passages answer the question.
 
-A decision is a logistic of a few signals (``convqa.components.signals``), read from a YAML file: what ships is in
-``configs/decisions``, one for each kind of reader. docs/answers.md has how they were fitted, and how right they are.
+Its signals are in ``_signals``. It is read from a YAML file; those that ship are in ``configs/decisions``, one for each
+kind of reader. docs/answers.md says how they were fitted, and how often they are right.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from convqa.components.citing import nothing
-from convqa.components.signals import signals, support
+from convqa.components.deciders._signals import signals, support
 from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError, nearest
 from convqa.files import read_yaml
@@ -86,44 +84,6 @@ class Decision(BaseModel):
             return 0.0
         likely = self.likelihood(signals(turn, rewrite, ranking, reading))
         return likely * support(answer, ranking, turn.language) if answer.kind == "answer" else likely
-
-
-def chosen(name: str | None, threshold: float | None) -> Decision | None:
-    """The decision that a builder's parameters name; None: nobody decides.
-
-    :raises InputError: for one that is not there, and for a threshold without one.
-    """
-    if name is not None:
-        return load_decision(name)
-    if threshold:
-        raise InputError(
-            f"threshold: found {threshold}, and no decision whose score it could be a threshold of; name one: "
-            "--set builder.decision=sentences."
-        )
-    return None
-
-
-def settled(
-    decision: Decision | None,
-    threshold: float | None,
-    answer: Answer,
-    turn: Turn,
-    rewrite: Rewrite,
-    ranking: Ranking,
-    reading: Reading | None,
-) -> Answer:
-    """The answer with its score, or none where the score is below the threshold. A question back stays.
-
-    :param threshold: None = the decision's own.
-    """
-    if decision is None:
-        return replace(answer, score=None)
-    wanted = decision.threshold if threshold is None else threshold
-    score = decision.score(turn, rewrite, ranking, reading, answer)
-    if answer.kind == "answer" and score < wanted:
-        reason = f"the passages found are not likely to answer the question: {score:.2f}, wanted {wanted:.2f}"
-        return replace(nothing(ranking, reason, score), notes=answer.notes)
-    return replace(answer, score=score)
 
 
 def load_decision(name: str) -> Decision:

@@ -1,7 +1,7 @@
 """What speaks for or against the passages answering the question, as numbers that every pipeline has alike.
 
 None of them depends on the scale of a retriever's scores. A signal that a turn lacks is None: it then counts as an
-average one (``convqa.components.deciding``).
+average one (``_decision``).
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""The no-answer decision: files, scores, thresholds, and what builders make of them."""
+"""The no-answer decision: files, scores, thresholds, and what becomes of answers."""
 
 from __future__ import annotations
 
 import pytest
 
-from convqa.components.builders.merge import Merge
-from convqa.components.builders.span import Span as SpanBuilder
-from convqa.components.deciding import Decision, Weight, load_decision, settled, shipped_decisions
-from convqa.components.signals import SIGNALS
+from convqa.components.deciders._decision import Decision, Weight, load_decision, shipped_decisions
+from convqa.components.deciders._signals import SIGNALS
+from convqa.components.deciders.logistic import Logistic
 from convqa.domain import (
     Answer,
+    Answers,
     Citation,
     Hit,
     Passage,
@@ -26,7 +26,7 @@ from convqa.domain import (
     TurnId,
     Turns,
 )
-from convqa.errors import InputError, RunError
+from convqa.errors import InputError
 from convqa.models import load_support
 
 NULL = Decision(intercept=0.0, signals={"null": Weight(mean=0.5, deviation=0.25, weight=-2.0)}, threshold=0.4)
@@ -46,10 +46,12 @@ def file(tmp_path):
     return str(path)
 
 
-def run(builder, null, ranking=RANKING, spans=(OPENING,)):
-    builder.warm_up()
-    reading = Readings((Reading(tuple(spans), null),))
-    return builder.run(Turns((TURN,)), Rewrites((REWRITE,)), Rankings((ranking,)), reading)["answers"].items[0]
+QUOTED = Answer.of((Sentence("Ada wrote notes.", (Citation("a", 0, 16),)),), "en")
+
+
+def run(decider, null, ranking=RANKING, answer=QUOTED):
+    columns = Turns((TURN,)), Rewrites((REWRITE,)), Rankings((ranking,)), Answers((answer,))
+    return decider.run(*columns, Readings((Reading((OPENING,), null),)))["answers"].items[0]
 
 
 def test_a_score_is_the_logistic_of_how_far_signals_are_from_their_means():
@@ -59,33 +61,37 @@ def test_a_score_is_the_logistic_of_how_far_signals_are_from_their_means():
     assert 0 < far.likelihood({"null": -1.0}) < far.likelihood({"null": 1.0}) <= 1
 
 
-@pytest.mark.parametrize("builder", [Merge, SpanBuilder])
-def test_an_answer_below_the_threshold_is_none_with_score_and_reason(builder, file):
-    given = run(builder(decision=file), 0.25)
+def test_an_answer_below_the_threshold_is_none_with_score_and_reason(file):
+    given = run(Logistic(file), 0.25)
     assert (given.kind, given.score) == ("answer", pytest.approx(0.8808, abs=1e-4))
-    refused = run(builder(decision=file), 0.75)
+    refused = run(Logistic(file), 0.75)
     assert (refused.kind, refused.text, refused.nearest) == ("none", "", ("a", "b"))
     assert refused.score == pytest.approx(0.1192, abs=1e-4)
     assert refused.reason == "the passages found are not likely to answer the question: 0.12, wanted 0.40"
 
 
-@pytest.mark.parametrize("builder", [Merge, SpanBuilder])
-def test_the_threshold_can_be_set_and_0_always_answers(builder, file):
-    assert run(builder(decision=file, threshold=0.9), 0.25).kind == "none"
-    always = run(builder(decision=file, threshold=0), 0.75)
+def test_the_threshold_can_be_set_and_0_always_answers(file):
+    assert run(Logistic(file, 0.9), 0.25).kind == "none"
+    always = run(Logistic(file, 0), 0.75)
     assert (always.kind, always.score) == ("answer", pytest.approx(0.1192, abs=1e-4))
-    assert run(builder(threshold=0), 0.75).kind == "answer"
 
 
-def test_without_a_decision_there_is_no_score():
-    assert run(Merge(), 0.75).score is None
+def test_without_a_decision_an_answer_stays_as_it_is():
+    assert run(Logistic(), 0.75) == QUOTED
+    assert run(Logistic(threshold=0), 0.75) == QUOTED
     with pytest.raises(InputError, match="no decision whose score"):
-        Merge(threshold=0.5).warm_up()
+        Logistic(threshold=0.5)
 
 
 def test_where_nothing_was_found_the_score_is_0(file):
-    empty = run(Merge(decision=file), 0.0, Ranking(), ())
+    empty = run(Logistic(file), 0.0, Ranking(), Answer("none", "", reason="no passage was found"))
     assert (empty.kind, empty.reason, empty.score) == ("none", "no passage was found", 0.0)
+
+
+def test_an_answer_is_verified_once_more(file):
+    cited_elsewhere = Answer.of((Sentence("Ada.", (Citation("z", 0, 3),)),), "en")
+    failure = run(Logistic(file, 0), 0.25, answer=cited_elsewhere)
+    assert (failure.stage, failure.error) == ("decider", "ValueError")
 
 
 def test_an_answer_that_its_quotes_do_not_support_loses_its_score():
@@ -95,15 +101,15 @@ def test_an_answer_that_its_quotes_do_not_support_loses_its_score():
         assert NULL.score(TURN, REWRITE, RANKING, Reading((), 0.25), answer) == pytest.approx(likely * kept)
 
 
-def test_a_question_back_stays():
-    asked = settled(NULL, None, Answer("question", "Which Ada?"), TURN, REWRITE, RANKING, Reading((), 0.75))
+def test_a_question_back_stays(file):
+    asked = run(Logistic(file), 0.75, answer=Answer("question", "Which Ada?"))
     assert (asked.kind, asked.text, asked.score) == ("question", "Which Ada?", pytest.approx(0.1192, abs=1e-4))
 
 
 def test_a_decision_belongs_to_a_runs_fingerprint(file, tmp_path):
-    assert Merge().identity() == {}
-    assert Merge(decision=file, threshold=0).identity() == {"decision": load_decision(file).identity}
-    refusing = Merge(decision=file).identity()
+    assert Logistic().identity() == {}
+    assert Logistic(file, 0).identity() == {"decision": load_decision(file).identity}
+    refusing = Logistic(file).identity()
     assert refusing["decision"] == load_decision(file).identity
     # So that a run that words refused is not measured by them (convqa.evaluation.support).
     assert load_support("lexical").identity.startswith(refusing["decision's support"] + " (")
@@ -135,13 +141,11 @@ def test_a_file_that_is_wrong_is_refused_by_field(tmp_path, text, problem):
     assert str(file) in str(error.value) and problem in str(error.value)
 
 
-def test_a_decision_that_is_not_there_is_refused_when_a_pipeline_is_made_ready():
+def test_a_decision_that_does_not_exist_is_refused():
     with pytest.raises(InputError, match="'sentence' is not known"):
-        Merge(decision="sentence").warm_up()
-    with pytest.raises(RunError, match="cannot be read"):
-        SpanBuilder(decision="nowhere.yaml").run(
-            Turns((TURN,)), Rewrites((REWRITE,)), Rankings((RANKING,)), Readings((Reading((), 0.0),))
-        )
+        Logistic("sentence")
+    with pytest.raises(InputError, match="cannot be read"):
+        Logistic("nowhere.yaml")
 
 
 @pytest.mark.parametrize("name", ["sentences", "extractive"])

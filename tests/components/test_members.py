@@ -1,19 +1,18 @@
-"""Members of a station inside another, as they stand in YAML."""
+"""Members of a station, made of what YAML says of them."""
 
 from __future__ import annotations
 
 import pytest
 
-from convqa.components import builders, rewriters
 from convqa.components.base import Builder, Rewriter
 from convqa.components.builders.sentences import Sentences
-from convqa.components.nested import nested
+from convqa.components.members import describe, make, members
 from convqa.components.rewriters.copy import Copy
 from convqa.errors import InputError
 
 
 def builder(value):
-    return nested(value, "builder", Builder, builders)
+    return make(value, "builder", Builder)
 
 
 def test_a_name_a_record_or_a_member_that_is_made():
@@ -22,7 +21,7 @@ def test_a_name_a_record_or_a_member_that_is_made():
     assert isinstance(builder("sentences"), Sentences)
     assert builder({"type": "sentences", "init_parameters": {"sentences": 3}}).sentences == 3
     assert isinstance(builder({"type": "convqa.components.builders.sentences.Sentences"}), Sentences)
-    assert isinstance(nested("copy", "rewriter", Rewriter, rewriters), Copy)
+    assert isinstance(make("copy", "rewriter", Rewriter), Copy)
 
 
 @pytest.mark.parametrize(
@@ -30,10 +29,10 @@ def test_a_name_a_record_or_a_member_that_is_made():
     [
         (7, "builder: found 7; wanted: a builder's name, or"),
         ({"name": "sentences"}, "wanted: a builder's name"),
-        ("sentence", "builder.type: 'sentence' is not known. Did you mean 'sentences'? Builders: "),
+        ("sentence", "builder.type: 'sentence' is not known. Did you mean 'sentences'? Members of builder: "),
         ("copy", "'copy' is not known"),
         (Copy(), "wanted: a builder's name"),
-        ("convqa.components.rewriters.copy.Copy", "convqa.components.rewriters.copy has no builder Copy"),
+        ("convqa.components.rewriters.copy.Copy", "builder.type: convqa.components.rewriters.copy.Copy is no builder"),
         ({"type": "sentences", "init_parameters": {"sentence": 1}}, "builder.sentence is not known. Did you mean"),
         ({"type": "sentences", "init_parameters": {"sentences": 0}}, "builder.sentences found 0"),
         ("os.path", "builder.type: "),
@@ -43,3 +42,21 @@ def test_what_describes_none_is_refused(value, problem):
     with pytest.raises(InputError) as error:
         builder(value)
     assert problem in str(error.value)
+
+
+def test_modules_that_begin_with_an_underscore_are_no_members():
+    assert members("decider") == ["logistic"]
+
+
+def test_a_description_is_complete_and_makes_an_equal_member():
+    description = describe(builder("merge"))
+    inner = description["init_parameters"]["builder"]
+    assert inner["type"] == "convqa.components.builders.sentences.Sentences"
+    assert inner["init_parameters"] == {"sentences": 2, "words": None}
+    assert describe(builder(description)) == description
+
+
+def test_a_mistake_names_the_path_to_it():
+    inner = {"type": "sentences", "init_parameters": {"sentences": 0}}
+    with pytest.raises(InputError, match=r"^node\.builder\.sentences found 0"):
+        make({"type": "merge", "init_parameters": {"builder": inner}}, "node", Builder)
