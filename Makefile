@@ -52,6 +52,7 @@ fix: $(VENV)/.all  ## format, mend what can be mended, write generated docs anew
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/python docs/commands.py
+	@$(BIN)/python docs/way_of_a_turn.py
 
 bench: $(VENV)/.all  ## the benchmarks of docs/benchmarks.md that take minutes; needs the data that they name
 	@$(BIN)/python benchmarks/conversations.py

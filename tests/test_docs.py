@@ -78,3 +78,10 @@ def test_the_readme_names_every_command_and_pipeline(generator):
 def test_the_readme_opens_with_the_two_commands():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert 0 < readme.index("make run") < readme.index("make test") < 4000
+
+
+@pytest.mark.parametrize("pipeline", ["copy-bm25", pytest.param("default", marks=pytest.mark.slow)])
+def test_the_way_of_a_turn_is_up_to_date(pipeline):
+    command = [sys.executable, ROOT / "docs" / "way_of_a_turn.py", pipeline]
+    section = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert section in (ROOT / "docs" / "way-of-a-turn.md").read_text(), "run make fix"
