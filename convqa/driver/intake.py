@@ -11,7 +11,7 @@ from types import TracebackType
 
 import orjson
 
-from convqa.domain import Conversation
+from convqa.domain import Conversation, Turn
 from convqa.files import to_json_bytes, unwritable
 
 
@@ -52,6 +52,10 @@ class Intake:
                 return
             place = self._file.tell()
             yield Conversation.from_json(orjson.loads(line))
+
+    def turns_in_order(self) -> Iterator[Turn]:
+        """All turns, conversation by conversation."""
+        return (turn for conversation in self for turn in conversation.turns)
 
     def __enter__(self) -> Intake:
         return self

@@ -75,9 +75,10 @@ def run(
                 journal.without_failures(intake)
             resumed = len(journal)
             _answer(pipeline, intake, journal, options, progress or _silently)
-            order = (turn.id for conversation in intake for turn in conversation.turns)
             tally = Tally()
-            run_file = task.write(tally.passing(journal.responses(order)), output, pipeline.stages)
+            answered = tally.passing(journal.responses(turn.id for turn in intake.turns_in_order()))
+            questions = (turn.question for turn in intake.turns_in_order())
+            run_file = task.write(answered, output, pipeline.stages, questions)
             summary = Summary(
                 run_file, intake.conversations, tally.turns, resumed, journal.given, journal.own, tally.unanswered,
                 tuple(tally.failures), time.perf_counter() - start, tally.timings, tally.notes,

@@ -68,8 +68,16 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def write(self, responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
+    def write(
+        self,
+        responses: Iterable[Response],
+        directory: Path,
+        stages: frozenset[str],
+        questions: Iterable[str] | None = None,
+    ) -> Path:
         """Write the run file whole or not at all; returns its path.
+
+        :param questions: what the user asked, response by response, for a run file that repeats it.
 
         :param stages: what the pipeline makes, named as its ``outputs``: rewrites, rankings, readings, answers. A
             stage that is not there omits its fields for all turns alike.

@@ -35,10 +35,6 @@ class JWHR(Task):
     language = LANGUAGE
     options = Options
 
-    def __init__(self) -> None:
-        # A response does not hold the question, and a run's entries do.
-        self._questions: dict[int | str, str] = {}
-
     def matches(self, path: Path) -> bool:
         return looks_like_entries(path)
 
@@ -47,9 +43,8 @@ class JWHR(Task):
     def read(self, path: Path) -> Iterator[Conversation]:
         """Each entry is a conversation of one turn; its answer and references stay behind."""
         for placed in read_entries(path):
-            id, question = placed.entry.id, placed.entry.question
-            self._questions[id] = question
-            yield Conversation(id, (Turn(TurnId(id, 1), question, language=self.language),))
+            id = placed.entry.id
+            yield Conversation(id, (Turn(TurnId(id, 1), placed.entry.question, language=self.language),))
 
     def passages(self, path: Path) -> Iterable[Passage]:
         return passages(placed.entry for placed in read_entries(path, quiet=True))
@@ -57,8 +52,14 @@ class JWHR(Task):
     def gold(self, path: Path) -> Gold:
         return truth.read(path)
 
-    def write(self, responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
-        return run.write(responses, self._questions, directory, stages)
+    def write(
+        self,
+        responses: Iterable[Response],
+        directory: Path,
+        stages: frozenset[str],
+        questions: Iterable[str] | None = None,
+    ) -> Path:
+        return run.write(responses, directory, stages, questions)
 
     def read_run(self, path: Path) -> Run:
         return run.read(path)

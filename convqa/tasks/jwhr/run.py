@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +46,20 @@ def read(path: Path) -> Run:
 
 
 def write(
-    responses: Iterable[Response], questions: Mapping[int | str, str], directory: Path, stages: frozenset[str]
+    responses: Iterable[Response], directory: Path, stages: frozenset[str], questions: Iterable[str] | None = None
 ) -> Path:
     """Stream the responses into DIRECTORY/run.jsonl, one entry a line; returns its path.
 
-    :param questions: of the input, by id; where one is not known, its rewrite takes its place.
+    :param questions: the input's, one for each response; None: the rewrites take their place.
     :param stages: without answers, none has one.
     :raises StorageFull: if it cannot be written; no partial file is left.
     """
     path = directory / FILE
     with whole_file(path) as stream:
-        for response in responses:
+        known = repeat(None) if questions is None else questions
+        for response, asked in zip(responses, known, strict=questions is not None):
             rewritten = response.rewrite.text if response.rewrite else ""
-            question = questions.get(response.id.conversation, rewritten)
+            question = rewritten if asked is None else asked
             stream.write(to_json_bytes(record(response, question, "answers" in stages)) + b"\n")
     return path
 

@@ -46,7 +46,13 @@ class PolEval(Task):
     def gold(self, path: Path) -> Gold:
         return truth.read(path)
 
-    def write(self, responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:  # noqa: ARG002
+    def write(
+        self,
+        responses: Iterable[Response],
+        directory: Path,
+        stages: frozenset[str],  # noqa: ARG002
+        questions: Iterable[str] | None = None,  # noqa: ARG002
+    ) -> Path:
         return run.write(responses, directory)
 
     def read_run(self, path: Path) -> Run:

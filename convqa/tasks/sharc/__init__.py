@@ -55,7 +55,13 @@ class ShARC(Task):
     def gold(self, path: Path) -> Gold:
         return truth.read(path)
 
-    def write(self, responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
+    def write(
+        self,
+        responses: Iterable[Response],
+        directory: Path,
+        stages: frozenset[str],
+        questions: Iterable[str] | None = None,  # noqa: ARG002
+    ) -> Path:
         return run.write(responses, directory, stages)
 
     def read_run(self, path: Path) -> Run:

@@ -18,13 +18,16 @@ from convqa.tasks.jwhr.run import record
 from convqa.tasks.jwhr.run import write as write_run
 
 ANSWERS = frozenset({"rewrites", "rankings", "answers"})
-ASKED = {5: "問い"}
+ASKED = ["問い"]
+
+
+def asked(path):
+    """The questions of an input, in its order."""
+    return [turn.question for conversation in JWHR().read(path) for turn in conversation.turns]
 
 
 def test_golden(responses, golden, made_up, tmp_path):
-    task = JWHR()
-    list(task.read(made_up))
-    path = task.write(responses, tmp_path, ANSWERS)
+    path = JWHR().write(responses, tmp_path, ANSWERS, asked(made_up))
     assert path.name == "run.jsonl"
     assert path.read_text(encoding="utf-8") == (golden / "run.jsonl").read_text(encoding="utf-8")
     assert JWHR().check(golden, made_up) == JWHR().check(path, made_up) == []
@@ -33,10 +36,9 @@ def test_golden(responses, golden, made_up, tmp_path):
 def test_the_question_is_the_inputs_whatever_became_of_it(responses, made_up, tmp_path):
     """A turn that failed in the rewriter has no rewrite, and a rewriter may change the text."""
     task = JWHR()
-    list(task.read(made_up))
     failed = Response(TurnId(101, 1), error=Failure("rewriter", "ValueError", "no"))
     rewritten = replace(responses[0], rewrite=Rewrite("別の問い", (Query("別の問い"),)))
-    path = task.write([rewritten, *responses[1:3], failed, responses[4]], tmp_path, ANSWERS)
+    path = task.write([rewritten, *responses[1:3], failed, responses[4]], tmp_path, ANSWERS, asked(made_up))
     assert task.check(path, made_up) == []
     entries = task.read_run(path).entries
     assert entries[1].question == "架空川の長さはどれくらいですか。"
@@ -86,7 +88,7 @@ def test_a_quote_that_is_cited_twice_is_one_reference():
 
 def test_no_answers_where_the_pipeline_makes_none_or_asks_back(tmp_path):
     response = cited("あい", [Citation("p", 0, 2)])
-    (line,) = write_run([response], ASKED, tmp_path, frozenset({"rankings"})).read_text(encoding="utf-8").splitlines()
+    (line,) = write_run([response], tmp_path, frozenset({"rankings"}), ASKED).read_text(encoding="utf-8").splitlines()
     assert json.loads(line) == {"id": 5, "question": "問い", "references": []}
     asks = Response(TurnId(5, 1), None, None, None, Answer("question", "どの県ですか?"))
     assert record(asks, "問い") == {"id": 5, "question": "問い", "references": []}
@@ -104,7 +106,7 @@ def test_a_turn_has_failed_if_that_is_why_it_has_no_answer():
 def test_a_cited_passage_that_is_not_at_hand_has_no_quote(tmp_path):
     response = cited("あい", [Citation("q", 0, 2)])
     assert record(response, "問い")["references"][0]["page"] == {"title": "q", "url": ""}
-    (found,) = JWHR().read_run(write_run([response], ASKED, tmp_path, ANSWERS)).entries.values()
+    (found,) = JWHR().read_run(write_run([response], tmp_path, ANSWERS, ASKED)).entries.values()
     assert found.references[0].page.quote is None
 
 
@@ -118,7 +120,7 @@ def test_quotes_come_back_code_point_for_code_point(tmp_path_factory, texts, dat
     cuts = data.draw(st.lists(st.tuples(st.integers(0, len(text)), st.integers(0, len(text))), min_size=1, max_size=4))
     spans = [(min(cut), max(cut)) for cut in cuts]
     response = cited(text, *([Citation("p", *span)] for span in spans))
-    file = write_run([response], ASKED, tmp_path_factory.mktemp("run"), ANSWERS)
+    file = write_run([response], tmp_path_factory.mktemp("run"), ANSWERS, ASKED)
     (found,) = JWHR().read_run(file).entries.values()
     pages = [found.references[sentence.citations[0]].page for sentence in found.answer.sentences]
     assert [page.text for page in pages] == [text[start:end] for start, end in spans]
