@@ -73,7 +73,7 @@ def _extended(file: Path, above: tuple[Path, ...]) -> Document:
     with _named(file):
         changed = _set(merged, own.override, "override")
         for name in own.drop:
-            changed = drop(changed, name)
+            changed = drop(changed, name, own.drop)
     return changed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from convqa.errors import InputError, nearest
@@ -10,11 +10,13 @@ from convqa.pipeline import nodes
 from convqa.pipeline.document import Connection, Document, Node
 
 
-def drop(document: Document, name: str) -> Document:
+def drop(document: Document, name: str, others: Collection[str] = ()) -> Document:
     """A document without one node.
 
     What the node sent is replaced by its one input of the same type; where it has none, it is left away if all that
     receive it can do without.
+
+    :param others: nodes that are dropped as well, and need nothing any more.
 
     :raises InputError: if there is no such node, or something needs what it sends.
     """
@@ -38,7 +40,8 @@ def drop(document: Document, name: str) -> Document:
             continue
         source = sources.get(arrow.sender)
         if source is None:
-            _check_optional(made, arrow)
+            if _node(arrow.receiver) not in others:
+                _check_optional(made, arrow)
         elif source in inputs:
             inputs[source].append(arrow.receiver)
         else:

@@ -195,7 +195,7 @@ def test_a_restart_leaves_no_file_of_the_old_run_behind(call, slow, small, index
 
 
 def test_a_pipeline_without_reader_and_builder_writes_no_answers(call, small, indexed, tmp_path):
-    (tmp_path / "retrieval.yaml").write_text("extends: expansion-bm25\ndrop: [reader, builder]\n")
+    (tmp_path / "retrieval.yaml").write_text("extends: expansion-bm25\ndrop: [reader, builder, decider]\n")
     code, _, _ = call(
         "run", small, tmp_path / "out", "--collection", indexed, "--pipeline", tmp_path / "retrieval.yaml"
     )

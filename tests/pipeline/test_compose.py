@@ -123,6 +123,16 @@ def test_nothing_takes_the_place_of_a_node_with_two_inputs_of_the_type(tmp_path)
     assert "sparse_retriever.rankings and dense_retriever.rankings go into it" in mistakes(child)
 
 
+def test_nodes_that_need_one_another_are_dropped_together_in_any_order(tmp_path):
+    for names in ("[reader, builder, decider]", "[decider, builder, reader]"):
+        child = write(tmp_path, "child.yaml", f"extends: expansion-bm25\ndrop: {names}\n")
+        assert mistakes(child) == ""
+        assert set(compose(child).components) == {"rewriter", "retriever"}
+        assert set(compose(child).outputs) == {"rewrites", "rankings"}
+    child = write(tmp_path, "child.yaml", "extends: expansion-bm25\ndrop: [builder]\n")
+    assert "decider.answers needs its answers" in mistakes(child)
+
+
 def test_dropping_what_is_needed_is_an_error(tmp_path):
     write(tmp_path, "base.yaml", SMALL)
     child = write(tmp_path, "child.yaml", "extends: base.yaml\ndrop: rewriter\n")
