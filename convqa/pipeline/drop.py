@@ -84,4 +84,7 @@ def _check_optional(made: Mapping[str, Any], arrow: Connection) -> None:
     sockets = nodes.inputs(made[node]) if node in made else {}
     if socket in sockets and sockets[socket].is_mandatory:
         name, _, what = arrow.sender.partition(".")
-        raise InputError(f"drop {name}: {arrow.receiver} needs its {what}, and nothing of that kind goes into {name}.")
+        raise InputError(
+            f"drop {name}: {arrow.receiver} needs its {what}, and nothing of that kind goes into {name}."
+            f" Drop {node} too."
+        )
