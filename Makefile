@@ -4,11 +4,16 @@ BIN := $(VENV)/bin
 # The cache of indexed collections stays in the checkout, so that nothing is written into the home folder.
 export XDG_CACHE_HOME ?= $(CURDIR)/.cache
 
-.PHONY: help run test test-all check fix bench clean
+# A test file runs in one worker, so that it shares what its fixtures make.
+PYTEST := $(BIN)/pytest --durations=10 -n 2 --dist loadfile
+# One server for all tests of the command that follows, handed to them in CONVQA_TEST_ELASTICSEARCH.
+WITH_SERVER := $(BIN)/python tests/services/elasticsearch_server.py run --
+
+.PHONY: help run test test-services test-models test-all check fix bench clean
 .DEFAULT_GOAL := help
 
 help:  ## these targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 15
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -20,12 +25,26 @@ $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-# uv resolves and unpacks the large packages of the extras several times faster than pip does.
-$(VENV)/.all: pyproject.toml | $(VENV)/bin/python
-	@echo "Installing convqa with the extras that tests need into $(VENV) ..."
+# Each lane of tests has a stamp for what it installs. uv unpacks large packages several times faster than pip does.
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
+
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing convqa and what its tests need (without torch) into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[models,train,anserini,baseline,faiss,ja,pl,dev]'
+	@$(INSTALL) --editable '.[baseline,faiss,ja,pl,dev]'
 	@touch $(VENV)/.base $@
+
+# Of pyserini only Anserini's jar is used, so its requirements, torch among them, stay away.
+$(VENV)/.services: pyproject.toml | $(VENV)/.test
+	@echo "Installing Java and Anserini into $(VENV) ..."
+	@$(INSTALL) --editable '.[anserini-light]'
+	@$(INSTALL) --no-deps 'pyserini>=1.0'
+	@touch $@
+
+$(VENV)/.models: pyproject.toml | $(VENV)/.test
+	@echo "Installing torch and transformers into $(VENV) ..."
+	@$(INSTALL) --editable '.[dev-models]'
+	@touch $@
 
 run: $(VENV)/.base  ## install the base and answer, score and show the bundled conversations
 	@$(BIN)/convqa run examples/qrecc-trec out/qrecc-trec --restart
@@ -34,27 +53,31 @@ run: $(VENV)/.base  ## install the base and answer, score and show the bundled c
 	@echo
 	@$(BIN)/python examples/conversation.py
 
-test: $(VENV)/.all  ## install everything and run all tests but the slow ones
+test: check  ## formatting, lint, types, and the tests that need neither a server nor torch
+	@$(PYTEST) -m 'not services and not models and not slow'
+
+test-services: $(VENV)/.services  ## the tests with Elasticsearch (one server, up and down) and Anserini
+	@$(WITH_SERVER) $(PYTEST) -m 'services and not slow'
+
+test-models: $(VENV)/.models  ## the tests with torch, and the types of the modules that use it
+	@$(BIN)/mypy
+	@$(PYTEST) -m 'models and not services and not slow'
+
+test-all: check $(VENV)/.services $(VENV)/.models  ## all tests, the slow ones too
+	@$(WITH_SERVER) $(PYTEST)
+
+check: $(VENV)/.test  ## formatting, lint and types only
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/pytest -m 'not slow' --durations=10 -n 2 --dist loadfile
 
-test-all: $(VENV)/.all  ## all tests, the slow ones too
-	@$(BIN)/pytest
-
-check: $(VENV)/.all  ## formatting, lint and types only
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-
-fix: $(VENV)/.all  ## format, mend what can be mended, write generated docs anew
+fix: $(VENV)/.test  ## format, mend what can be mended, write generated docs anew
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/python docs/commands.py
 	@$(BIN)/python docs/way_of_a_turn.py
 
-bench: $(VENV)/.all  ## the benchmarks of docs/benchmarks.md that take minutes; needs the data that they name
+bench: $(VENV)/.services $(VENV)/.models  ## the benchmarks of docs/benchmarks.md that take minutes; needs the data that they name
 	@$(BIN)/python benchmarks/conversations.py
 	@$(BIN)/python benchmarks/lucene_equality.py
 	@$(BIN)/python benchmarks/overhead.py
