@@ -7,9 +7,12 @@ import importlib.util
 import json
 import logging
 import os
+import re
+import resource
+import signal
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +23,63 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+
+LANES = {
+    "services": {"elasticsearch", "secure_elasticsearch", "elasticsearch_cluster", "index_url", "anserini_index"},
+    "models": {"make_generator", "tiny_generator", "tiny_reader", "tiny_encoder", "cross_encoder"},
+    "slow": {"elasticsearch_cluster"},
+}
+"""Markers, and the fixtures whose tests have them without writing them."""
+
+CPU_SECONDS = 5.0
+"""The most processor time that a test without the marker slow may take in its call."""
+
+MAY_BE_SKIPPED = re.compile("data is not|corpora|/dev/full|IPv6|this user|every place|no fork|this engine|git checkout")
+"""Reasons that no package is the cure for. In CI a test that is skipped for another reason fails."""
+
+
+def pytest_configure() -> None:
+    """Let SIGINT reach what tests start: a background job of a shell ignores it, and so do its children."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by their fixtures, before ``-m`` chooses among them."""
+    for item in items:
+        for marker, fixtures in LANES.items():
+            if fixtures.intersection(getattr(item, "fixturenames", ())):
+                item.add_marker(marker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test that takes too much processor time, that of processes that it waits for included."""
+    before = _processor_time()
+    result = yield
+    spent = _processor_time() - before
+    if spent > CPU_SECONDS and item.get_closest_marker("slow") is None:
+        pytest.fail(f"took {spent:.1f} s of processor time; more than {CPU_SECONDS:g} s needs the marker slow")
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI, fail a test that is skipped because something of its lane is not installed."""
+    report = yield
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(call.excinfo.value) if call.excinfo else ""
+        if not MAY_BE_SKIPPED.search(reason):
+            report.outcome, report.longrepr = "failed", f"{item.nodeid} is skipped: {reason}"
+    return report
+
+
+def _processor_time() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
 def _service(file: str) -> ModuleType:
@@ -38,14 +98,13 @@ def _services() -> ModuleType:
 
 
 def _server(**options: Any) -> Iterator[Any]:
-    """A server of this test run; where none can be had the tests are skipped by name, but in CI they fail."""
+    """A server of this test run; where none can be had its tests are skipped."""
     services = _services()
     server = services.Server(**options)
     try:
         server.start()
     except services.Unavailable as error:
-        reason = f"Elasticsearch: {error}"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+        pytest.skip(f"Elasticsearch: {error}")
     yield server
     server.stop()
 
@@ -83,7 +142,7 @@ def index_url(elasticsearch: str) -> str:
 def anserini_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Makes an Anserini index of records ``{"id", "contents", ...}`` with Anserini's own IndexCollection.
 
-    Where Java or Anserini's jar is missing the tests are skipped by name, but in CI they fail.
+    Where Java or Anserini's jar is missing its tests are skipped.
     """
     from convqa.errors import InputError
     from convqa.stores.anserini.java import java_class
@@ -91,7 +150,7 @@ def anserini_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pa
     try:
         indexer = java_class("io.anserini.index.IndexCollection")
     except InputError as error:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"Anserini: {error}")
+        pytest.skip(f"Anserini: {error}")
 
     def make(records: Iterable[dict[str, Any]], *options: str, folder: Path | None = None) -> Path:
         given = tmp_path_factory.mktemp("anserini")

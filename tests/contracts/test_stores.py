@@ -43,7 +43,7 @@ def elasticsearch(tmp_path, request):
 
 
 STORES = {"embedded": embedded, "elasticsearch": elasticsearch}
-SERVICES = {"elasticsearch"}
+SERVICES = {"elasticsearch", "anserini"}
 
 
 @pytest.fixture(
