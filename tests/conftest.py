@@ -274,6 +274,26 @@ def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
     return made
 
 
+@pytest.fixture(scope="session")
+def _example_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that holds the example's passages with their vectors; workers share it."""
+    import convqa
+
+    folder = tmp_path_factory.getbasetemp()
+    shared = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "example-cache"
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_CACHE_HOME", str(shared))
+        convqa.load("default", collection=str(ROOT / "examples" / "qrecc-trec" / "passages.jsonl.gz"))
+    return shared
+
+
+@pytest.fixture
+def example_cache(_example_cache: Path, _private_folders: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The cache of the test has the example's passages already, with their vectors."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(_example_cache))
+    return _example_cache
+
+
 @pytest.fixture(autouse=True)
 def _private_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Home and cache are folders of the test's own."""

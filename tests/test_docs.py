@@ -32,7 +32,7 @@ def generator():
 
 
 @pytest.mark.parametrize("text", list(blocks("python")))
-def test_python_examples_run(text, tmp_path):
+def test_python_examples_run(text, tmp_path, example_cache):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", text], cwd=ROOT, capture_output=True, text=True, check=False
     )

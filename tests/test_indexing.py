@@ -342,7 +342,8 @@ def _search_until(url, stop):
     return sorted(seen)
 
 
-def test_two_processes_may_replace_a_collection_while_a_third_searches_it(file, tmp_path):
+@pytest.mark.parametrize("times", [2, pytest.param(8, marks=pytest.mark.slow)])
+def test_two_processes_may_replace_a_collection_while_a_third_searches_it(file, tmp_path, times):
     url = str(tmp_path / "collection")
     paths = [
         str(file([json.dumps({"id": f"p{n}", "text": f"passage number w{n}"}) for n in range(count)], f"{count}.jsonl"))
@@ -353,7 +354,7 @@ def test_two_processes_may_replace_a_collection_while_a_third_searches_it(file, 
     with spawn.Manager() as manager, spawn.Pool(3) as pool:
         stop = manager.Event()
         searcher = pool.apply_async(_search_until, (url, stop))
-        builders = [pool.apply_async(_index_again, (path, url, 8)) for path in paths]
+        builders = [pool.apply_async(_index_again, (path, url, times)) for path in paths]
         for builder in builders:
             builder.get(60)
         stop.set()

@@ -93,7 +93,7 @@ def test_squads_format_and_real_sets(call, data, tmp_path):
 def test_a_run_that_was_killed_goes_on_to_the_same_file(call, process, tmp_path):
     lines = [
         {"context": f"Tower {number} is {number} metres high.", "qas": [{"qid": f"q{number}", "question": "How high?"}]}
-        for number in range(600)
+        for number in range(200)
     ]
     source = write(tmp_path / "in.jsonl", lines)
     started = process("run", source, tmp_path / "killed", "--batch-size", 5, "--quiet")
@@ -106,7 +106,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_file(call, process, tmp_path)
     for name in ("killed", "whole"):
         assert call("run", source, tmp_path / name, "--batch-size", 5, "--quiet")[0] == 0
     killed, whole = ((tmp_path / name / "predictions.json").read_bytes() for name in ("killed", "whole"))
-    assert killed == whole and len(json.loads(whole)) == 600
+    assert killed == whole and len(json.loads(whole)) == 200
     assert json.loads((tmp_path / "killed" / "run.meta.json").read_text())["counts"]["resumed"] > 0
 
 

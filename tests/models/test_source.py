@@ -96,26 +96,31 @@ def hub():
 
 def test_a_hub_model_comes_from_the_cache_and_is_downloaded_only_where_permitted(hub, tmp_path):
     code = (
+        "import os, sys\n"
         "from convqa.errors import InputError\n"
         "from convqa.models.source import find_model\n"
-        "try:\n    folder = find_model('owner/name').path\n"
-        "    print(sorted(path.relative_to(folder).as_posix() for path in folder.rglob('*')))\n"
-        "except InputError as error:\n    print(error)\n"
+        "for permitted in sys.argv[1:]:\n"
+        "    os.environ['CONVQA_ALLOW_DOWNLOAD'] = permitted\n"
+        "    try:\n        folder = find_model('owner/name').path\n"
+        "        print(sorted(path.relative_to(folder).as_posix() for path in folder.rglob('*')))\n"
+        "    except InputError as error:\n        print(error)\n"
     )
 
-    def find(**environment):
+    def find(*permitted, **environment):
+        """A process that looks for the model once for each argument."""
         settings = {"HF_ENDPOINT": hub, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+        command = [sys.executable, "-c", code, *permitted]
         full = {**os.environ, **settings, **environment}
-        done = subprocess.run([sys.executable, "-c", code], env=full, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=full, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    refused = find()
+    refused = find("")
     assert refused.startswith("the model owner/name is not on this machine, and convqa downloads nothing unasked")
     assert "hf download owner/name" in refused and "--allow-download" in refused and not Hub.asked
     whole = "['chat_template.jinja', 'config.json', 'pytorch_model.bin']"
-    assert find(CONVQA_ALLOW_DOWNLOAD="1") == whole and Hub.asked
+    assert find("1") == whole and Hub.asked
     Hub.asked.clear()
-    assert find() == find(CONVQA_ALLOW_DOWNLOAD="1") == whole and not Hub.asked
-    unknown = find(CONVQA_ALLOW_DOWNLOAD="1", HF_HOME=str(tmp_path / "other"), HF_ENDPOINT="http://127.0.0.1:9")
+    assert find("", "1") == f"{whole}\n{whole}" and not Hub.asked
+    unknown = find("1", HF_HOME=str(tmp_path / "other"), HF_ENDPOINT="http://127.0.0.1:9")
     assert unknown.startswith("the model owner/name cannot be downloaded: ")

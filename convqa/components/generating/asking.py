@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
@@ -48,6 +49,9 @@ class Asking(Wrapper):
         self.concurrency = concurrency
         self.keep = keep
         self._name = type(self.wrapped).__name__
+        if hasattr(self.wrapped, "close"):
+            # The client's connections end with the station, not when the garbage collector meets them.
+            weakref.finalize(self, self.wrapped.close).atexit = False
         # Where the component names no server, OpenAI's client takes it from there.
         named = self.component["init_parameters"].get("api_base_url")
         self._server = "" if named else os.environ.get("OPENAI_BASE_URL", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import re
@@ -64,6 +65,18 @@ def test_the_text_its_terms_and_what_was_sent(openai_server):
         'Last question: "When was she born?"'
     )
     assert server.keys == [f"Bearer {KEY}"]
+
+
+def test_its_connections_end_with_the_station(openai_server):
+    chat = OpenAIChatGenerator(Secret.from_env_var("LLM_KEY"), "m", api_base_url=openai_server(always(REWRITTEN)).url)
+    station = Llm(chat)
+    station.warm_up()
+    station.rewrite_batch([turn()])
+    client = chat.client
+    assert not client.is_closed()
+    del station
+    gc.collect()
+    assert client.is_closed()
 
 
 def test_the_text_may_be_a_query_of_its_own(openai_server):
