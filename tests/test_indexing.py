@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import multiprocessing
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -262,7 +263,7 @@ def test_optional_vectors_of_many_passages_are_left_out_and_nothing_is_indexed_t
 def test_a_cached_collection_that_is_damaged_is_built_again(file, caplog):
     path = file(LINES, "mine.jsonl")
     url = collection_of(str(path))
-    (Path(url) / "passages.data").unlink()
+    next(Path(url).glob("data-*/passages.data")).unlink()
     assert collection_of(str(path)) == url
     assert ids(url, "Rome") == ["p1"]
     assert "built again" in caplog.text
@@ -329,7 +330,8 @@ def test_two_processes_may_index_the_same_file_at_once(file):
 
 def _index_again(path, url, times):
     for _ in range(times):
-        index([Path(path)], url, replace=True)
+        with suppress(WorkError):  # the other one is at work
+            index([Path(path)], url, replace=True)
 
 
 def _search_until(url, stop):
@@ -361,4 +363,4 @@ def test_two_processes_may_replace_a_collection_while_a_third_searches_it(file, 
         seen = searcher.get(60)
     assert seen in ([(30, True)], [(50, True)], [(30, True), (50, True)])
     assert open_store(url).info().count in {30, 50}
-    assert [path.name for path in tmp_path.iterdir() if ".tmp-" in path.name] == []
+    assert len(list(Path(url).glob("data-*"))) == 1

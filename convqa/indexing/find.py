@@ -36,7 +36,7 @@ _FILES = (*SUFFIXES, ".jl", ".jl.gz")
 _UNASKED = 20_000
 """Passages that are encoded for a pipeline that could do without: some minutes on two cores."""
 
-_CACHE_FORMAT = 1
+_CACHE_FORMAT = 2
 """Part of every key: raised when the same passages must be indexed again."""
 
 

@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch):
     for name, ids in (("a", "xy"), ("b", "z")):
         with create_store(name) as made:
             made.add([Passage(id, f"The text of {id}.") for id in ids])
-    for file in (tmp_path / "b").glob("forward*"):
+    for file in (tmp_path / "b").glob("data-*/forward*"):
         file.unlink()
     return tmp_path
 

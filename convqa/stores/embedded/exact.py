@@ -21,8 +21,6 @@ _SAMPLE = 4096
 _UNIT = 2.0**-24
 _ROUNDINGS = 8
 """Beyond the additions: of the query, of scaling and of the score."""
-_CROWD = 1 << 21
-"""Pairs of a query and a row, each of 28 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +43,16 @@ class Rows(Protocol):
 
 
 def candidates(queries: NDArray[np.float32], rows: Rows, k: int) -> list[NDArray[np.int64]]:
-    """For each query the rows that may be among its best ``k``, or tie with the k-th: those, and a few more.
-
-    :raises ValueError: if the lengths of the rows are no numbers.
-    """
+    """For each query the rows that may be among its best ``k``, or tie with the k-th: those, and a few more."""
     pool = _Pool(queries, k)
     size = max(1, _NUMBERS // queries.shape[1])
     for start in range(0, len(rows), size):
         block = rows.block(start, min(start + size, len(rows)))
-        if not np.isfinite(block.longest):
-            raise ValueError("a vector's length is no number")
         products = block.values @ queries.T
         if block.scales is not None:
             products *= block.scales[:, None]
         products[block.dead] = -np.inf
         pool.offer(start, products, block.longest)
-        if pool.crowded and len(queries) > 1:
-            # Rows that are nearly all equal: fewer queries at once, so that memory stays flat.
-            half = len(queries) // 2
-            return [found for part in (queries[:half], queries[half:]) for found in candidates(part, rows, k)]
     return pool.best()
 
 
@@ -95,10 +84,6 @@ class _Pool:
         self._size += len(places)
         if self._size > 2 * self._kept + 4 * self._k * self._count:
             self._shrink()
-
-    @property
-    def crowded(self) -> bool:
-        return self._kept > _CROWD
 
     def _shrink(self) -> None:
         queries, rows, products, errors = self._sorted()

@@ -1,10 +1,13 @@
-"""The files of a collection: arrays and blobs, read by memory map and written at the end only."""
+"""The files of a collection: arrays and blobs, read by memory map and written at the end only.
+
+``sizes``, everywhere: the files that the manifest names, with their bytes in use.
+"""
 
 from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,34 +33,40 @@ def writing(folder: Path) -> Iterator[None]:
         raise unwritable(f"collection {folder}", error) from error
 
 
-def array(path: Path, dtype: np.dtype[Any] | str, size: int) -> NDArray[Any]:
-    """The first ``size`` bytes of a file as a read-only array that the system pages in as it is used."""
-    if size == 0:
-        return np.empty(0, dtype)
-    return np.frombuffer(_map(path, size), dtype)
+def array(folder: Path, name: str, dtype: np.dtype[Any], sizes: Mapping[str, int]) -> NDArray[Any]:
+    """A file as a read-only array that the system pages in as it is used; empty where the manifest names no such file.
+
+    :raises OSError, ValueError: if the file is missing, or shorter than the manifest says.
+    """
+    return np.frombuffer(_mapped(folder, name, sizes), dtype)
 
 
-def write_array(path: Path, values: NDArray[Any]) -> int:
-    """Write an array as a file of its own, made to last; returns the bytes."""
-    with path.open("wb") as file:
+def write_array(folder: Path, name: str, values: NDArray[Any]) -> dict[str, int]:
+    """Write an array as a file of its own, made to last; returns its name with its size."""
+    with (folder / name).open("wb") as file:
         file.write(np.ascontiguousarray(values).data)
         file.flush()
         os.fsync(file.fileno())
-        return file.tell()
+        return {name: file.tell()}
 
 
-def _map(path: Path, size: int) -> mmap.mmap:
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+def _mapped(folder: Path, name: str, sizes: Mapping[str, int]) -> mmap.mmap | bytes:
+    size = sizes.get(name, 0)
+    if size == 0:
+        return b""
+    with (folder / name).open("rb") as file:
+        try:
+            return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+        except ValueError as error:
+            raise ValueError(f"{name} has fewer than {size} bytes") from error
 
 
 class Blob:
     """Rows of any length, by number: byte strings, or items of ``width`` bytes."""
 
-    def __init__(self, folder: Path, name: str, sizes: dict[str, int], width: int = 1) -> None:
-        size = sizes[f"{name}.data"]
-        self._data: mmap.mmap | bytes = _map(folder / f"{name}.data", size) if size else b""
-        self._offsets = array(folder / f"{name}.offsets", OFFSET, sizes[f"{name}.offsets"])
+    def __init__(self, folder: Path, name: str, sizes: Mapping[str, int], width: int = 1) -> None:
+        self._data = _mapped(folder, f"{name}.data", sizes)
+        self._offsets = array(folder, f"{name}.offsets", OFFSET, sizes)
         self._width = width
 
     def __getitem__(self, number: int) -> bytes:
@@ -69,48 +78,51 @@ class Blob:
 
     def rows(self, numbers: NDArray[Any]) -> list[bytes]:
         data = self._data
-        starts, ends = (
-            (self._width * self._offsets[numbers]).tolist(),
-            (self._width * self._offsets[numbers + 1]).tolist(),
-        )
+        starts, ends = ((self._width * bounds).tolist() for bounds in self.bounds(numbers))
         return [data[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 class Appender:
     """A file that grows at its end, from the size that the manifest says: what is beyond was never committed."""
 
-    def __init__(self, path: Path, size: int) -> None:
-        self._file = path.open("r+b" if path.exists() else "w+b")
-        self._file.truncate(size)
-        self._file.seek(size)
-        self.size = size
+    def __init__(self, folder: Path, name: str, sizes: Mapping[str, int]) -> None:
+        self.name = name
+        self.size = sizes.get(name, 0)
+        if self.size == 0:
+            # A new file, since readers may have one of this name open that went out of use.
+            (folder / name).unlink(missing_ok=True)
+        self._file = (folder / name).open("r+b" if self.size else "w+b")
+        self._file.truncate(self.size)
+        self._file.seek(self.size)
 
     def append(self, data: bytes | memoryview) -> None:
         self._file.write(data)
         self.size += len(data) if isinstance(data, bytes) else data.nbytes
 
-    def read(self, start: int, end: int) -> bytes:
-        """Bytes ``[start, end)``, committed or not."""
-        self._file.seek(start)
-        data = self._file.read(end - start)
+    def read(self, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """``count`` items from the item ``start`` on, committed or not."""
+        self._file.seek(start * dtype.itemsize)
+        data = self._file.read(count * dtype.itemsize)
         self._file.seek(self.size)
-        return data
+        return np.frombuffer(data, dtype)
 
-    def sync(self) -> None:
+    def sync(self) -> dict[str, int]:
+        """Make the file last; returns its name with its size."""
         self._file.flush()
         os.fsync(self._file.fileno())
+        return {self.name: self.size}
 
     def close(self) -> None:
         self._file.close()
 
 
 class BlobAppender:
-    """The writing side of a :class:`Blob`."""
+    """The writing side of a :class:`Blob`; ``files`` are to be synced and closed."""
 
-    def __init__(self, folder: Path, name: str, sizes: dict[str, int]) -> None:
-        self._data = Appender(folder / f"{name}.data", sizes.get(f"{name}.data", 0))
-        self._offsets = Appender(folder / f"{name}.offsets", sizes.get(f"{name}.offsets", 0))
-        self._name = name
+    def __init__(self, folder: Path, name: str, sizes: Mapping[str, int]) -> None:
+        self._data = Appender(folder, f"{name}.data", sizes)
+        self._offsets = Appender(folder, f"{name}.offsets", sizes)
+        self.files = (self._data, self._offsets)
         if self._offsets.size == 0:
             self._offsets.append(bytes(OFFSET.itemsize))
 
@@ -120,16 +132,8 @@ class BlobAppender:
         self._offsets.append(ends.data)
 
     def __getitem__(self, number: int) -> bytes:
-        start = number * OFFSET.itemsize
-        first, last = np.frombuffer(self._offsets.read(start, start + 2 * OFFSET.itemsize), OFFSET).tolist()
-        return self._data.read(first, last)
+        first, last = self._offsets.read(number, 2, OFFSET).tolist()
+        return self._data.read(first, last - first, _BYTE).tobytes()
 
-    def sync(self) -> dict[str, int]:
-        """Make everything last; returns the files with their sizes."""
-        self._data.sync()
-        self._offsets.sync()
-        return {f"{self._name}.data": self._data.size, f"{self._name}.offsets": self._offsets.size}
 
-    def close(self) -> None:
-        self._data.close()
-        self._offsets.close()
+_BYTE = np.dtype("u1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,9 @@ _LOW = np.uint64(0xFFFFFFFF)
 class Forward:
     """The reading side."""
 
-    def __init__(self, folder: Path, sizes: dict[str, int]) -> None:
+    def __init__(self, folder: Path, sizes: Mapping[str, int]) -> None:
         self._terms = Blob(folder, NAME, sizes, TERM.itemsize)
-        self._counts = array(folder / f"{NAME}.counts", COUNTS, sizes[f"{NAME}.counts"])
+        self._counts = array(folder, f"{NAME}.counts", COUNTS, sizes)
 
     def frequencies(self, numbers: NDArray[Any], slots: NDArray[Any], width: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """How often the terms of a query occur in the texts and in the titles of passages.
@@ -51,12 +51,11 @@ class Forward:
 
 
 class ForwardAppender:
-    """The writing side."""
+    """The writing side; ``files`` are to be synced and closed."""
 
-    def __init__(self, folder: Path, sizes: dict[str, int]) -> None:
-        self._terms = Appender(folder / f"{NAME}.data", sizes.get(f"{NAME}.data", 0))
-        self._counts = Appender(folder / f"{NAME}.counts", sizes.get(f"{NAME}.counts", 0))
-        self._offsets = Appender(folder / f"{NAME}.offsets", sizes.get(f"{NAME}.offsets", 0))
+    def __init__(self, folder: Path, sizes: Mapping[str, int]) -> None:
+        self.files = tuple(Appender(folder, f"{NAME}.{kind}", sizes) for kind in ("data", "counts", "offsets"))
+        self._terms, self._counts, self._offsets = self.files
         if self._offsets.size == 0:
             self._offsets.append(bytes(OFFSET.itemsize))
 
@@ -83,23 +82,10 @@ class ForwardAppender:
 
     def terms(self, number: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """The distinct terms of a passage's text, of its title and of both."""
-        start = number * OFFSET.itemsize
-        first, last = np.frombuffer(self._offsets.read(start, start + 2 * OFFSET.itemsize), OFFSET).tolist()
-        both = np.frombuffer(self._terms.read(first * TERM.itemsize, last * TERM.itemsize), TERM)
-        counts = np.frombuffer(self._counts.read(first * COUNTS.itemsize, last * COUNTS.itemsize), COUNTS)
+        first, last = self._offsets.read(number, 2, OFFSET).tolist()
+        both = self._terms.read(first, last - first, TERM)
+        counts = self._counts.read(first, last - first, COUNTS)
         return both[counts > _MOST_IN_TITLE], both[counts & _MOST_IN_TITLE > 0], both
-
-    def sync(self) -> dict[str, int]:
-        """Make everything last; returns the files with their sizes."""
-        sizes = {}
-        for kind, file in (("data", self._terms), ("counts", self._counts), ("offsets", self._offsets)):
-            file.sync()
-            sizes[f"{NAME}.{kind}"] = file.size
-        return sizes
-
-    def close(self) -> None:
-        for file in (self._terms, self._counts, self._offsets):
-            file.close()
 
 
 def _keys(rows: Sequence[Sequence[int]]) -> NDArray[np.uint64]:

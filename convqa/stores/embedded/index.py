@@ -118,8 +118,8 @@ class IndexWriter:
     """The writing side. One thread: with more, passages get other document numbers in every build."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        index = _open(folder / FOLDER)
+        self._path = folder / FOLDER
+        index = _open(self._path)
         self._schema = index.schema
         self._writer = index.writer(heap_size=_HEAP, num_threads=1)
 
@@ -148,6 +148,6 @@ class IndexWriter:
         self._writer.rollback()
         self._writer.wait_merging_threads()
         # tantivy makes these two for their owner only.
-        mode = (self._folder / "manifest.json").stat().st_mode
+        mode = self._path.stat().st_mode & 0o666
         for name in ("meta.json", ".managed.json"):
-            (self._folder / FOLDER / name).chmod(mode)
+            (self._path / name).chmod(mode)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from convqa.stores.embedded.files import array, write_array
 
 HASH = np.dtype("<u8")
 NUMBER = np.dtype("<u4")
@@ -27,6 +30,18 @@ class Lookup:
     def __init__(self, hashes: NDArray[Any], numbers: NDArray[Any]) -> None:
         self.hashes = hashes
         self.numbers = numbers
+
+    @classmethod
+    def read(cls, folder: Path, name: str, generation: int, sizes: Mapping[str, int]) -> Lookup:
+        return cls(
+            array(folder, f"{name}.hashes.{generation}", HASH, sizes),
+            array(folder, f"{name}.numbers.{generation}", NUMBER, sizes),
+        )
+
+    def write(self, folder: Path, name: str, generation: int) -> dict[str, int]:
+        """Write the files of a generation; returns them with their sizes."""
+        hashes = write_array(folder, f"{name}.hashes.{generation}", self.hashes)
+        return hashes | write_array(folder, f"{name}.numbers.{generation}", self.numbers)
 
     def find(self, hash: int) -> list[int]:
         """The numbers under a hash."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,23 +20,20 @@ from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import Blob, array
 from convqa.stores.embedded.forward import Forward
 from convqa.stores.embedded.index import CandidateIndex
-from convqa.stores.embedded.lookup import HASH, NUMBER, Lookup, hashed
+from convqa.stores.embedded.lookup import NUMBER, Lookup, hashed
 from convqa.stores.embedded.manifest import Manifest
 from convqa.stores.embedded.vectors import Vectors
 from convqa.stores.embedded.vocabulary import Vocabulary
+from convqa.stores.weights import LARGEST
 from convqa.text.analysis import Analyzer, analyzer, weigh
 from convqa.text.bm25 import K1, B, bm25
 
 FEWEST_CANDIDATES = 300
 """tantivy's top 300 hold all of the exact top 100 at .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1 (docs/benchmarks.md)."""
 
-_GARBLED = (ValueError, IndexError, KeyError, TypeError, OverflowError)
-"""What reading raises when a file has its size but other bytes than were written."""
-
 _FILTERS = 8
 """That are remembered, each with 8 bytes for every passage that it lets through."""
 
-_LARGEST_WEIGHT = 1e30
 _SAME = 1 + 1e-5
 """tantivy adds a passage's parts in no fixed order, so that equal passages may differ in the last bits."""
 
@@ -46,24 +42,20 @@ class Snapshot:
     """Opens by memory map; nothing is read before it is needed."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        generation = manifest.generation
-        # A collection is born without files, as generation 0.
-        sizes = manifest.files if generation else defaultdict[str, int](int)
+        data, generation, sizes = folder / manifest.data, manifest.generation, manifest.files
         self.manifest = manifest
-        self._folder = folder
+        self.folder = folder
+        self.data = data
         self.analyzer = _analyzer(folder, manifest)
-        self._passages = Blob(folder, "passages", sizes)
-        self._ids = Blob(folder, "ids", sizes)
-        self._forward = Forward(folder, sizes)
-        self._lengths = array(folder / "lengths", NUMBER, sizes["lengths"]).reshape(-1, 2)
-        self.vocabulary = Vocabulary(folder, generation, sizes)
-        self.lookup = Lookup(
-            array(folder / f"ids.hashes.{generation}", HASH, sizes[f"ids.hashes.{generation}"]),
-            array(folder / f"ids.numbers.{generation}", NUMBER, sizes[f"ids.numbers.{generation}"]),
-        )
-        self.deleted = array(folder / f"deleted.{generation}", NUMBER, sizes[f"deleted.{generation}"])
-        self.candidates = CandidateIndex(folder)
-        self.vectors = None if manifest.vectors is None else Vectors(folder, manifest, manifest.vectors)
+        self._passages = Blob(data, "passages", sizes)
+        self._ids = Blob(data, "ids", sizes)
+        self._forward = Forward(data, sizes)
+        self._lengths = array(data, "lengths", NUMBER, sizes).reshape(-1, 2)
+        self.vocabulary = Vocabulary(data, generation, sizes)
+        self.lookup = Lookup.read(data, "ids", generation, sizes)
+        self.deleted = array(data, f"deleted.{generation}", NUMBER, sizes)
+        self.candidates = CandidateIndex(data)
+        self.vectors = None if manifest.vectors is None else Vectors(data, manifest.vectors)
         self._rows: dict[tuple[tuple[str, ...], ...], NDArray[np.int64]] = {}
 
     @classmethod
@@ -75,14 +67,11 @@ class Snapshot:
         while True:
             before = manifests.identity(folder)
             try:
-                opened = cls(folder, Manifest.read(folder))
-                # Or else these may be the files of another collection under the manifest of this one.
-                if manifests.identity(folder) == before:
-                    return opened
+                return cls(folder, Manifest.read(folder))
             except (InputError, StoreDamaged):
                 if manifests.identity(folder) == before:
                     raise
-            except (OSError, KeyError, ValueError) as error:
+            except (OSError, ValueError) as error:
                 if manifests.identity(folder) == before:
                     raise manifests.damaged(folder, error) from error
 
@@ -96,10 +85,7 @@ class Snapshot:
             wanted, hash = id.encode(), hashed(id)
         except UnicodeEncodeError:
             return None
-        try:
-            return next((number for number in self.lookup.find(hash) if self._ids[number] == wanted), None)
-        except _GARBLED as error:
-            raise manifests.damaged(self._folder, error) from error
+        return next((number for number in self.lookup.find(hash) if self._ids[number] == wanted), None)
 
     def scan(self) -> Iterator[Passage]:
         """Live passages in the order of adding."""
@@ -112,11 +98,8 @@ class Snapshot:
         """Live passages that have no vector, in the order of adding."""
         done = np.zeros(self.manifest.numbers, bool)
         done[self.deleted] = True
-        try:
-            if self.vectors is not None:
-                done[self.vectors.passages()] = True
-        except _GARBLED as error:
-            raise manifests.damaged(self._folder, error) from error
+        if self.vectors is not None:
+            done[self.vectors.passages()] = True
         for number in np.flatnonzero(~done).tolist():
             yield self._passage(number)
 
@@ -125,50 +108,42 @@ class Snapshot:
         if self.vectors is None:
             return [None] * len(ids)
         numbers = [self.number(id) for id in ids]
-        try:
-            found = self.vectors.of(np.array([-1 if number is None else number for number in numbers], np.int64))
-        except _GARBLED as error:
-            raise manifests.damaged(self._folder, error) from error
-        return found
+        return self.vectors.of(np.array([-1 if number is None else number for number in numbers], np.int64))
 
-    def _passage(self, number: int, id: str | None = None) -> Passage:
-        """A passage; ``id``, where given, is what it must be."""
-        try:
-            passage = Passage.from_json(orjson.loads(self._passages[number]))
-        except _GARBLED as error:
-            raise manifests.damaged(self._folder, error) from error
-        if id is not None and passage.id != id:
-            raise manifests.damaged(self._folder, f"passages.data has {passage.id!r} where ids.data has {id!r}")
-        return passage
+    def _passage(self, number: int) -> Passage:
+        return Passage.from_json(orjson.loads(self._passages[number]))
 
-    def search(self, query: Query, k: int, params: SearchParams, texts: int, slots: NDArray[Any]) -> Ranking:
-        """Rank the best ``k`` passages. ``slots``: zeros, one for each term; zeros again when this returns.
+    def weights(self, query: Query, params: SearchParams) -> dict[str, float]:
+        """The weights of a query's tokens that the collection knows.
 
         :raises ValueError: for weights that are no finite numbers, or too large.
         """
         weights = weigh(query, self.analyzer, params.stopwords)
-        if not sum(map(abs, weights.values())) < _LARGEST_WEIGHT:
-            raise ValueError(f"the weights of a query's terms must be finite and below {_LARGEST_WEIGHT:g}: {query}")
-        known = {token: term for token in sorted(weights) if (term := self.vocabulary.term(token)) is not None}
-        if not known or k < 1:
+        if not sum(map(abs, weights.values())) < LARGEST:
+            raise ValueError(f"the weights of a query's terms must be finite and below {LARGEST:g}: {query}")
+        return {token: weights[token] for token in sorted(weights) if self.vocabulary.term(token) is not None}
+
+    def search(self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int) -> list[Ranking]:
+        """Rank the best ``k`` passages for each query, given by its :meth:`weights`."""
+        slots = np.zeros(len(self.vocabulary), np.uint16)
+        return [self._search(weights, k, params, texts, slots) for weights in weighed]
+
+    def _search(
+        self, weights: Mapping[str, float], k: int, params: SearchParams, texts: int, slots: NDArray[Any]
+    ) -> Ranking:
+        """``slots``: zeros, one for each term; zeros again when this returns."""
+        if not weights or k < 1:
             return Ranking()
-        terms = np.fromiter(known.values(), np.int64, len(known))
-        try:
-            numbers, scores = self._scored(terms, {token: weights[token] for token in known}, k, params, slots)
-            found = scores > 0
-            return self._ranking(numbers[found], scores[found], k, texts)
-        except _GARBLED as error:
-            raise manifests.damaged(self._folder, error) from error
+        numbers, scores = self._scored(weights, k, params, slots)
+        found = scores > 0
+        return self._ranking(numbers[found], scores[found], k, texts)
 
     def search_vectors(self, matrix: NDArray[np.float32], k: int, texts: int, filter: Filter) -> list[Ranking]:
         """Rank the best ``k`` of the passages that have vectors, for each row."""
         if self.vectors is None or k < 1:
             return [Ranking()] * len(matrix)
-        try:
-            found = self.vectors.best(matrix, k, self._accepted(self.vectors, filter) if filter else None)
-            return [self._ranking(numbers, scores, k, texts) for numbers, scores in found]
-        except _GARBLED as error:
-            raise manifests.damaged(self._folder, error) from error
+        found = self.vectors.best(matrix, k, self._accepted(self.vectors, filter) if filter else None)
+        return [self._ranking(numbers, scores, k, texts) for numbers, scores in found]
 
     def _accepted(self, vectors: Vectors, filter: Filter) -> NDArray[np.int64]:
         """The rows of the vectors of the passages that a filter lets through; remembered, as turns share filters."""
@@ -185,9 +160,10 @@ class Snapshot:
         return rows
 
     def _scored(
-        self, terms: NDArray[np.int64], weights: Mapping[str, float], k: int, params: SearchParams, slots: NDArray[Any]
+        self, weights: Mapping[str, float], k: int, params: SearchParams, slots: NDArray[Any]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Numbers and exact scores of candidates: as many as are needed to know all that tie with the k-th."""
+        terms = np.array([self.vocabulary.term(token) for token in weights], np.int64)
         query = self.candidates.query(weights, params.title_weight, params.filter)
         values = np.fromiter(weights.values(), float, len(weights))
         limit = max(FEWEST_CANDIDATES, 3 * k)
@@ -236,8 +212,6 @@ class Snapshot:
             return bm25(frequencies, weights, df, lengths, totals.passages, totals.average, k1, b)
 
         text, title = self._forward.frequencies(numbers, slots, len(terms))
-        if len(numbers) and not (text.any() or title.any()):
-            raise ValueError("by the forward file no passage that was found has a token of the query")
         if params.title_weight is None:
             return score("all", text + title, lengths.sum(axis=1))
         return score("text", text, lengths[:, 0]) + params.title_weight * score("title", title, lengths[:, 1])
@@ -254,7 +228,7 @@ class Snapshot:
         rows = list(zip(ranked[:end].tolist(), ids, best.tolist(), strict=True))
         if (ranked[1:end] == ranked[: end - 1]).any():
             rows.sort(key=_by_score_and_id, reverse=True)
-        shown = [Hit(id, score, self._passage(number, id)) for score, id, number in rows[: min(texts, cut)]]
+        shown = [Hit(id, score, self._passage(number)) for score, id, number in rows[: min(texts, cut)]]
         return Ranking((*shown, *[Hit(id, score) for score, id, _ in rows[len(shown) : cut]]))
 
 
@@ -293,8 +267,3 @@ def _analyzer(folder: Path, manifest: Manifest) -> Analyzer:
             "Index its passages again with --replace."
         )
     return found
-
-
-def search_all(snapshot: Snapshot, queries: Sequence[Query], k: int, params: SearchParams, texts: int) -> list[Ranking]:
-    slots = np.zeros(len(snapshot.vocabulary), np.uint16)
-    return [snapshot.search(query, k, params, texts, slots) for query in queries]

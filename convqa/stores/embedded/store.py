@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
 from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder, refuse_unknown
-from convqa.stores.embedded.snapshot import Snapshot, search_all
+from convqa.stores.embedded.manifest import damaged
+from convqa.stores.embedded.snapshot import Snapshot
 from convqa.stores.embedded.vectors import checked
 from convqa.stores.embedded.writer import Writer
 from convqa.stores.writing import Writing
@@ -39,9 +41,15 @@ class Embedded(Writing):
         return _info(self._state())
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68; passages that score 0 are no hits."""
+        """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68; passages that score 0 are no hits.
+
+        :raises ValueError: for weights of terms that are no finite numbers, or too large.
+        """
         self.check(params)
-        return search_all(self._state(), queries, k, params, texts)
+        state = self._state()
+        weighed = [state.weights(query, params) for query in queries]
+        with self._reading():
+            return state.search(weighed, k, params, texts)
 
     def check(self, params: SearchParams) -> None:
         refuse_unknown(params, self.info(), f"the embedded collection {self.folder}")
@@ -63,20 +71,26 @@ class Embedded(Writing):
         state = self._state()
         place = f"the embedded collection {self.folder}"
         refuse_encoder(encoder, _info(state), place)
-        return state.search_vectors(checked(matrix, None, encoder, f"queries of {place}"), k, texts, filter or {})
+        queries = checked(matrix, None, encoder, f"queries of {place}")
+        with self._reading():
+            return state.search_vectors(queries, k, texts, filter or {})
 
     def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
-        return self._state().vectors_of(ids)
+        with self._reading():
+            return self._state().vectors_of(ids)
 
     def without_vectors(self) -> Iterator[Passage]:
-        return self._state().without_vectors()
+        with self._reading():
+            yield from self._state().without_vectors()
 
     def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
         state = self._state()
-        return [state.fetch(id) for id in ids]
+        with self._reading():
+            return [state.fetch(id) for id in ids]
 
     def scan(self) -> Iterator[Passage]:
-        return self._state().scan()
+        with self._reading():
+            yield from self._state().scan()
 
     def commit(self) -> None:
         if self._writer is None:
@@ -102,6 +116,14 @@ class Embedded(Writing):
         if state is None:
             raise WorkError(f"collection {self.folder} is closed")
         return state
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Say which collection is damaged when its files are not as they were written."""
+        try:
+            yield
+        except (ValueError, IndexError, KeyError, TypeError, OverflowError) as error:
+            raise damaged(self.folder, error) from error
 
     def _begin(self) -> Writer:
         return Writer(self.folder)

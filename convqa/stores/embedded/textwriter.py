@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from convqa.domain import Passage
-from convqa.stores.content import content, digest, duplicate
-from convqa.stores.embedded.files import Appender, BlobAppender, write_array, writing
+from convqa.stores.content import checksum, content, digest, duplicate
+from convqa.stores.embedded.files import Appender, BlobAppender, array, write_array, writing
 from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, hashed
-from convqa.stores.embedded.manifest import Manifest
+from convqa.stores.embedded.manifest import FieldTotals, Manifest
 from convqa.stores.embedded.snapshot import Snapshot
-from convqa.stores.embedded.totals import Totals
 from convqa.stores.embedded.vocabulary import VocabularyWriter
 from convqa.text.analysis import analyzer
 
@@ -31,23 +31,22 @@ _BATCH = 2000
 class TextWriter:
     """Adds and deletes on top of ``base``. The folder's writer has the lock, and says when to commit."""
 
-    def __init__(self, folder: Path, base: Snapshot) -> None:
-        manifest = base.manifest
-        self._folder = folder
+    def __init__(self, base: Snapshot) -> None:
+        manifest, data = base.manifest, base.data
         self._base = base
         self._analyzer = analyzer(manifest.language)
         self._numbers = manifest.numbers
-        self._totals = Totals.of(manifest)
+        self._checksum = int(manifest.checksum, 16)
         self._repeated = 0
         self._deleted = set(base.deleted.tolist())
         self._lookup = GrowingLookup(base.lookup)
         self._vocabulary = VocabularyWriter(base.vocabulary)
-        sizes = manifest.files
-        self._passages = BlobAppender(folder, "passages", sizes)
-        self._ids = BlobAppender(folder, "ids", sizes)
-        self._forward = ForwardAppender(folder, sizes)
-        self._lengths = Appender(folder / "lengths", sizes.get("lengths", 0))
-        self._index = IndexWriter(folder)
+        self._passages = BlobAppender(data, "passages", manifest.files)
+        self._ids = BlobAppender(data, "ids", manifest.files)
+        self._forward = ForwardAppender(data, manifest.files)
+        self._lengths = Appender(data, "lengths", manifest.files)
+        self._files = (*self._passages.files, *self._ids.files, *self._forward.files, self._lengths)
+        self._index = IndexWriter(data)
         self._index.forget_from(self._numbers)
         self._index.forget(self._deleted)
 
@@ -60,7 +59,7 @@ class TextWriter:
         while batch := list(islice(stream, _BATCH)):
             fresh = self._fresh([_Entry.of(passage) for passage in batch])
             if fresh:
-                with writing(self._folder):
+                with writing(self._base.folder):
                     self._append(fresh)
 
     def _fresh(self, batch: Sequence[_Entry]) -> list[_Entry]:
@@ -105,14 +104,13 @@ class TextWriter:
         self._ids.extend([entry.id for entry in entries])
         last = self._numbers + len(entries)
         self._lookup.extend([entry.hash for entry in entries], range(self._numbers, last))
-        self._totals.add(lengths)
-        self._totals.checksum += sum(digest(entry.data) for entry in entries)
+        self._checksum += sum(digest(entry.data) for entry in entries)
         self._numbers = last
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete passages by id; ids that are not there are counted in one warning."""
         missing = 0
-        with writing(self._folder):
+        with writing(self._base.folder):
             for id in ids:
                 number = self.number(id)
                 if number is None:
@@ -120,34 +118,36 @@ class TextWriter:
                 else:
                     self._delete(number)
         if missing:
-            logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._folder)
+            logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._base.folder)
 
     def _delete(self, number: int) -> None:
         self._deleted.add(number)
         self._vocabulary.count(self._forward.terms(number), -1)
-        width = 2 * NUMBER.itemsize
-        lengths = np.frombuffer(self._lengths.read(number * width, (number + 1) * width), NUMBER).reshape(1, 2)
-        self._totals.add(lengths, -1)
-        self._totals.checksum -= digest(self._passages[number])
+        self._checksum -= digest(self._passages[number])
 
     def write(self) -> Manifest:
         """Make the files last; returns the manifest that names them."""
-        generation, folder = self._base.manifest.generation + 1, self._folder
-        files = self._passages.sync() | self._ids.sync() | self._forward.sync()
-        self._lengths.sync()
-        files["lengths"] = self._lengths.size
-        files |= self._vocabulary.write(folder, generation)
-        deleted = np.array(sorted(self._deleted), NUMBER)
-        lookup = self._lookup.whole().without(deleted)
-        for name, values in (("ids.hashes", lookup.hashes), ("ids.numbers", lookup.numbers), ("deleted", deleted)):
-            files[f"{name}.{generation}"] = write_array(folder / f"{name}.{generation}", values)
-        count = self._numbers - len(self._deleted)
-        return self._totals.manifest(self._base.manifest, generation, self._numbers, count, files)
+        generation, data, deleted = self._base.manifest.generation + 1, self._base.data, self.deleted
+        files: dict[str, int] = {}
+        for file in self._files:
+            files |= file.sync()
+        files |= self._vocabulary.write(data, generation)
+        files |= self._lookup.whole().without(deleted).write(data, "ids", generation)
+        files |= write_array(data, f"deleted.{generation}", deleted)
+        return replace(
+            self._base.manifest,
+            generation=generation,
+            numbers=self._numbers,
+            count=self._numbers - len(deleted),
+            checksum=checksum(self._checksum),
+            totals=_totals(np.delete(array(data, "lengths", NUMBER, files).reshape(-1, 2), deleted, axis=0)),
+            files=files,
+        )
 
     @property
-    def deleted(self) -> set[int]:
-        """The numbers of all deleted passages."""
-        return self._deleted
+    def deleted(self) -> NDArray[Any]:
+        """The numbers of all deleted passages, in rising order."""
+        return np.array(sorted(self._deleted), NUMBER)
 
     def commit_index(self) -> None:
         self._index.commit()
@@ -163,8 +163,15 @@ class TextWriter:
 
     def close(self) -> None:
         """End; what was not committed is dropped."""
-        for part in (self._passages, self._ids, self._forward, self._lengths, self._index):
-            part.close()
+        for file in self._files:
+            file.close()
+        self._index.close()
+
+
+def _totals(lengths: NDArray[Any]) -> dict[str, FieldTotals]:
+    """``lengths``: of shape (passages, 2), tokens of text and of title."""
+    columns = {"text": lengths[:, 0], "title": lengths[:, 1], "all": lengths.sum(axis=1)}
+    return {name: FieldTotals(int(np.count_nonzero(column)), int(column.sum())) for name, column in columns.items()}
 
 
 @dataclass(frozen=True, slots=True)

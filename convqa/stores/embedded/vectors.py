@@ -1,8 +1,8 @@
 """Vectors of passages: a matrix file in memory map, and beside it, for each row, whose vector it is.
 
-``vectors.matrix.E`` and ``vectors.rows.E`` grow at their ends (E: the epoch, a new one when they are written anew);
-``vectors.dead.G`` lists the rows that a commit left without meaning: those of deleted passages, and those that a later
-vector of the passage replaced. ``vectors.graph.G-D`` is derived: see :mod:`convqa.stores.embedded.graph`.
+``vectors.matrix`` and ``vectors.rows`` grow at their ends; ``vectors.dead.G`` lists the rows that have no meaning since
+generation G: those of deleted passages, and those that a later vector of the passage replaced. ``vectors.graph.G`` is
+derived: see :mod:`convqa.stores.embedded.graph`.
 
 Precisions: ``float32`` and ``float16`` as they are; ``int8`` is round(x / scale) with a scale for each row, its largest
 component / 127. A scale for each row needs no look at other rows, so that vectors may come in any order, and at 384
@@ -27,7 +27,7 @@ from convqa.stores.embedded import exact
 from convqa.stores.embedded.files import array
 from convqa.stores.embedded.graph import Graph
 from convqa.stores.embedded.lookup import NUMBER
-from convqa.stores.embedded.manifest import Manifest, VectorState
+from convqa.stores.embedded.manifest import VectorState
 
 PRECISIONS: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2"), "int8": np.dtype("i1")}
 ROW = np.dtype([("number", NUMBER), ("norm", "<f4"), ("scale", "<f4")])
@@ -36,7 +36,7 @@ ROW = np.dtype([("number", NUMBER), ("norm", "<f4"), ("scale", "<f4")])
 LARGEST = 1e18
 """Longest vector: an inner product of two is a 32-bit float."""
 
-_PREFIX = "vectors."
+MATRIX, ROWS = "vectors.matrix", "vectors.rows"
 _BLOCK = 8192
 _CACHED = 256
 _MANTISSA = 23 - 10
@@ -44,33 +44,12 @@ _WITHOUT_COPIES_OF_THE_SIGN = np.int32(-0x70000001)
 _BIAS = np.float32(2.0 ** (127 - 15))
 
 
-def names(state: VectorState) -> tuple[str, str, str]:
-    """The files of a state: matrix, rows, dead."""
-    return tuple(
-        f"{_PREFIX}{kind}.{number}"
-        for kind, number in (("matrix", state.epoch), ("rows", state.epoch), ("dead", state.generation))
-    )  # type: ignore[return-value]
+def dead_name(generation: int) -> str:
+    return f"vectors.dead.{generation}"
 
 
-def is_ours(name: str) -> bool:
-    return name.startswith(_PREFIX)
-
-
-def files_of(manifest: Manifest) -> dict[str, int]:
-    """The vectors' files that a manifest names, with their sizes."""
-    return {name: size for name, size in manifest.files.items() if is_ours(name)}
-
-
-def sweep(folder: Path, manifest: Manifest) -> None:
-    """Remove what killed writers left, and graphs of other states."""
-    graph = _graph_name(manifest.vectors) if manifest.vectors else ""
-    for path in folder.glob(f"{_PREFIX}*"):
-        if path.name not in manifest.files and path.name != graph:
-            path.unlink(missing_ok=True)
-
-
-def _graph_name(state: VectorState) -> str:
-    return f"{_PREFIX}graph.{state.generation}-{state.digest}"
+def graph_name(generation: int) -> str:
+    return f"vectors.graph.{generation}"
 
 
 def checked(matrix: NDArray[Any], rows: int | None, encoder: Encoder, place: str) -> NDArray[np.float32]:
@@ -103,17 +82,13 @@ def checked(matrix: NDArray[Any], rows: int | None, encoder: Encoder, place: str
 class Vectors:
     """The reading side of one state. Immutable, shared by threads."""
 
-    def __init__(self, folder: Path, manifest: Manifest, state: VectorState) -> None:
-        matrix, rows, dead = names(state)
-        sizes = manifest.files
-        self.state = state
-        self._matrix = array(folder / matrix, PRECISIONS[state.options.precision], sizes[matrix])
-        self._matrix = self._matrix.reshape(state.rows, state.encoder.dimension)
-        self._rows = array(folder / rows, ROW, sizes[rows])
-        self._dead = array(folder / dead, NUMBER, sizes[dead])
-        if len(self._rows) != state.rows:
-            raise ValueError(f"{rows} has {len(self._rows)} rows, the manifest says {state.rows}")
-        self._graph = Graph(folder / _graph_name(state)) if state.options.index == "hnsw" else None
+    def __init__(self, folder: Path, state: VectorState) -> None:
+        sizes = state.files
+        self._matrix = array(folder, MATRIX, PRECISIONS[state.options.precision], sizes)
+        self._matrix = self._matrix.reshape(-1, state.encoder.dimension)
+        self._rows = array(folder, ROWS, ROW, sizes)
+        self._dead = array(folder, dead_name(state.generation), NUMBER, sizes)
+        self._graph = Graph(folder / graph_name(state.generation)) if state.options.index == "hnsw" else None
 
     def passages(self) -> NDArray[Any]:
         """The numbers of the passages that have vectors."""
@@ -121,17 +96,11 @@ class Vectors:
         return numbers
 
     def of(self, numbers: NDArray[np.int64]) -> list[NDArray[np.float32] | None]:
-        """The vectors of passages by number, as they are stored; None where there is none.
-
-        :raises ValueError, IndexError: if a file is garbled.
-        """
+        """The vectors of passages by number, as they are stored; None where there is none."""
         known, rows = self._by_number
         places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
         found = known[places] == numbers
-        values = self.values(rows[places[found]])
-        if not np.isfinite(values).all():
-            raise ValueError("a vector has components that are no numbers")
-        each = iter(values)
+        each = iter(self.values(rows[places[found]]))
         return [next(each) if there else None for there in found]
 
     @cached_property
@@ -156,7 +125,6 @@ class Vectors:
         A score is the inner product in 64 bits, rounded to 32: what it is does not depend on what else is asked.
 
         :param among: rows; only these are looked at, all of them, even where there is a graph.
-        :raises ValueError, IndexError: if a file is garbled.
         """
         for start in range(0, len(queries), exact.QUERIES):
             block = queries[start : start + exact.QUERIES]
@@ -168,11 +136,9 @@ class Vectors:
     ) -> list[NDArray[np.int64]]:
         if self._graph is not None and among is None:
             return self._graph.candidates(queries, self, k)
-        found = exact.candidates(queries, self if among is None else _Some(self, among), k)
-        count = self.state.count if among is None else len(among)
-        if any(len(rows) < min(k, count) for rows in found):
-            raise ValueError("vectors have components that are no numbers")
-        return found if among is None else [among[places] for places in found]
+        if among is None:
+            return exact.candidates(queries, self, k)
+        return [among[places] for places in exact.candidates(queries, _Some(self, among), k)]
 
     def _scores(self, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         wide = query.astype(np.float64)
@@ -182,8 +148,6 @@ class Vectors:
             # Not a product of matrices: BLAS adds in an order that depends on a row's place.
             products = np.einsum("rd,d->r", self._matrix[some].astype(np.float64), wide)
             scores[start : start + _BLOCK] = products * self._rows["scale"][some]
-        if not np.isfinite(scores).all():
-            raise ValueError("a vector has components that are no numbers")
         return scores
 
     def __len__(self) -> int:
@@ -196,17 +160,14 @@ class Vectors:
 
     def block(self, start: int, end: int) -> exact.Block:
         """Rows ``[start, end)`` for the exact search."""
-        rows = self._rows[start:end]
         first, last = np.searchsorted(self._dead, (start, end))
-        scales = rows["scale"] if self._matrix.dtype == np.int8 else None
-        dead = self._dead[first:last].astype(np.int64) - start
-        return exact.Block(_widened(self._matrix[start:end]), scales, float(rows["norm"].max()), dead)
+        return self.some(slice(start, end), self._dead[first:last].astype(np.int64) - start)
 
-    def some(self, rows: NDArray[np.int64]) -> exact.Block:
-        """These rows for the exact search; none of them is dead."""
+    def some(self, rows: slice | NDArray[np.int64], dead: NDArray[np.int64]) -> exact.Block:
+        """These rows for the exact search; ``dead``: places in them."""
         found = self._rows[rows]
         scales = found["scale"] if self._matrix.dtype == np.int8 else None
-        return exact.Block(_widened(self._matrix[rows]), scales, float(found["norm"].max()), np.empty(0, np.int64))
+        return exact.Block(_widened(self._matrix[rows]), scales, float(found["norm"].max()), dead)
 
     def values(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Vectors as they are stored, as 32-bit floats."""
@@ -225,7 +186,7 @@ class _Some:
         return len(self._rows)
 
     def block(self, start: int, end: int) -> exact.Block:
-        return self._vectors.some(self._rows[start:end])
+        return self._vectors.some(self._rows[start:end], np.empty(0, np.int64))
 
 
 def _widened(matrix: NDArray[Any]) -> NDArray[np.float32]:

@@ -1,9 +1,8 @@
-"""The vectors' side of a transaction: rows go behind what is committed; too many dead ones are left out at a commit."""
+"""The vectors' side of a transaction: rows go behind what is committed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +14,28 @@ from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.embedded.files import Appender, array, write_array
 from convqa.stores.embedded.graph import faiss
 from convqa.stores.embedded.lookup import NUMBER
-from convqa.stores.embedded.manifest import Manifest, VectorState
-from convqa.stores.embedded.vectors import PRECISIONS, ROW, checked, names
+from convqa.stores.embedded.manifest import VectorState
+from convqa.stores.embedded.snapshot import Snapshot
+from convqa.stores.embedded.vectors import MATRIX, PRECISIONS, ROW, ROWS, checked, dead_name
 
 _BLOCK = 8192
-_MOST_DEAD = 0.5
 _LARGEST_INT8 = 127
 
 
 class VectorWriter:
-    """Adds on top of what ``base`` names. The folder's writer has the lock, and says when to commit."""
+    """Adds on top of ``base``. The folder's writer has the lock, and says when to commit."""
 
-    def __init__(self, folder: Path, base: Manifest) -> None:
-        self._folder = folder
+    def __init__(self, base: Snapshot) -> None:
+        self._folder = base.folder
+        self._data = base.data
         self._state: VectorState | None = None
-        self._fresh = blake2b(digest_size=8)
-        if base.vectors is not None:
-            self._begin(replace(base.vectors, generation=base.vectors.generation + 1), base.files)
+        if base.manifest.vectors is not None:
+            self._begin(base.manifest.vectors)
 
-    def _begin(self, state: VectorState, sizes: dict[str, int]) -> None:
-        matrix, rows, _ = names(state)
-        self._matrix = Appender(self._folder / matrix, sizes.get(matrix, 0))
-        self._rows = Appender(self._folder / rows, sizes.get(rows, 0))
+    def _begin(self, state: VectorState) -> None:
+        self._matrix = Appender(self._data, MATRIX, state.files)
+        self._rows = Appender(self._data, ROWS, state.files)
         self._state = state
-        self._fresh.update(state.digest.encode())
 
     def add(self, numbers: NDArray[Any], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None) -> None:
         """Append the vectors of passages, by number.
@@ -51,8 +48,8 @@ class VectorWriter:
         if state is None:
             first = options or VectorOptions()
             _check_options(first, self._folder)
-            state = VectorState(encoder, first, generation=1, epoch=1, rows=0, count=0, digest="")
-            self._begin(state, {})
+            state = VectorState(encoder, first)
+            self._begin(state)
         for start in range(0, len(numbers), _BLOCK):
             self._append(numbers[start : start + _BLOCK], values[start : start + _BLOCK], state.options.precision)
 
@@ -61,9 +58,8 @@ class VectorWriter:
         rows = np.empty(len(numbers), ROW)
         rows["number"], rows["scale"] = numbers, scales
         rows["norm"] = np.linalg.norm(stored.astype(np.float64), axis=1) * scales
-        for file, data in ((self._matrix, stored.tobytes()), (self._rows, rows.tobytes())):
-            self._fresh.update(data)
-            file.append(data)
+        self._matrix.append(stored.tobytes())
+        self._rows.append(rows.tobytes())
 
     def _refuse(self, encoder: Encoder, options: VectorOptions | None) -> None:
         state = self._state
@@ -76,46 +72,21 @@ class VectorWriter:
                     "vectors like those, or index the passages anew with --replace."
                 )
 
-    def write(self, deleted: NDArray[Any]) -> tuple[VectorState | None, dict[str, int]]:
-        """Make the files last; returns the state and its files with their sizes. No live row: no vectors.
+    def write(self, deleted: NDArray[Any]) -> VectorState | None:
+        """Make the files last; returns the state that names them. No live row: no vectors.
 
         :param deleted: the numbers of all deleted passages.
         """
         state = self._state
         if state is None:
-            return None, {}
-        self._matrix.sync()
-        self._rows.sync()
-        matrix, rows, _ = names(state)
-        kept = array(self._folder / rows, ROW, self._rows.size)
-        live = _live(kept["number"], deleted)
+            return None
+        files = self._matrix.sync() | self._rows.sync()
+        live = _live(array(self._data, ROWS, ROW, files)["number"], deleted)
         if not live.any():
-            return None, {}
-        sizes = {matrix: self._matrix.size, rows: self._rows.size}
-        dead = np.flatnonzero(~live).astype(NUMBER)
-        if len(dead) > _MOST_DEAD * len(kept):
-            state, sizes = self._compact(state, kept, np.flatnonzero(live))
-            dead = dead[:0]
-        count = int(np.count_nonzero(live))
-        self._fresh.update(dead.tobytes())
-        state = replace(state, rows=count + len(dead), count=count, digest=self._fresh.hexdigest())
-        name = names(state)[2]
-        return state, {**sizes, name: write_array(self._folder / name, dead)}
-
-    def _compact(
-        self, state: VectorState, kept: NDArray[Any], live: NDArray[np.int64]
-    ) -> tuple[VectorState, dict[str, int]]:
-        """The live rows as files of a new epoch."""
-        dtype = PRECISIONS[state.options.precision]
-        old = array(self._folder / names(state)[0], dtype, self._matrix.size).reshape(-1, state.encoder.dimension)
-        state = replace(state, epoch=state.generation)
-        matrix, rows, _ = names(state)
-        file = Appender(self._folder / matrix, 0)
-        for start in range(0, len(live), _BLOCK):
-            file.append(old[live[start : start + _BLOCK]].tobytes())
-        file.sync()
-        file.close()
-        return state, {matrix: file.size, rows: write_array(self._folder / rows, kept[live])}
+            return None
+        generation = state.generation + 1
+        files |= write_array(self._data, dead_name(generation), np.flatnonzero(~live).astype(NUMBER))
+        return replace(state, generation=generation, count=int(np.count_nonzero(live)), files=files)
 
     def close(self) -> None:
         """End; what was not committed is dropped."""

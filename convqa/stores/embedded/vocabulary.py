@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.stores.embedded.files import array, write_array
-from convqa.stores.embedded.lookup import HASH, NUMBER, Lookup, hashed
+from convqa.stores.embedded.lookup import Lookup, hashed
 
 FIELDS = ("text", "title", "all")
 """``all``: title and text as one."""
@@ -21,14 +22,10 @@ _DF = np.dtype("<u4")
 class Vocabulary:
     """The reading side: term numbers by token, and document frequencies by field and term."""
 
-    def __init__(self, folder: Path, generation: int, sizes: dict[str, int]) -> None:
-        names = _names(generation)
-        self.lookup = Lookup(
-            array(folder / names["hashes"], HASH, sizes[names["hashes"]]),
-            array(folder / names["numbers"], NUMBER, sizes[names["numbers"]]),
-        )
+    def __init__(self, folder: Path, generation: int, sizes: Mapping[str, int]) -> None:
+        self.lookup = Lookup.read(folder, "terms", generation, sizes)
         self._terms: dict[str, int | None] = {}
-        self.frequencies = array(folder / names["frequencies"], _DF, sizes[names["frequencies"]]).reshape(3, -1)
+        self.frequencies = array(folder, f"terms.frequencies.{generation}", _DF, sizes).reshape(3, -1)
 
     def __len__(self) -> int:
         return len(self.lookup.hashes)
@@ -83,14 +80,7 @@ class VocabularyWriter(dict[str, int]):
         """Write all as the files of a generation; returns them with their sizes."""
         fresh = Lookup.of(self._hashes, np.arange(len(self._base), len(self._base) + len(self._hashes)))
         whole = self._base.lookup.merged(fresh)
-        names = _names(generation)
         frequencies = self._frequencies[:, : len(whole.hashes)].astype(_DF)
-        return {
-            names["hashes"]: write_array(folder / names["hashes"], whole.hashes),
-            names["numbers"]: write_array(folder / names["numbers"], whole.numbers),
-            names["frequencies"]: write_array(folder / names["frequencies"], frequencies),
-        }
-
-
-def _names(generation: int) -> dict[str, str]:
-    return {kind: f"terms.{kind}.{generation}" for kind in ("hashes", "numbers", "frequencies")}
+        return whole.write(folder, "terms", generation) | write_array(
+            folder, f"terms.frequencies.{generation}", frequencies
+        )

@@ -1,7 +1,7 @@
 """One transaction on a collection's folder. Data goes behind what is committed; replacing the manifest commits it.
 
 Order of a commit: data files, files of the new generation, tantivy, manifest, then tantivy's deletions. Killed before
-the manifest: readers see the old state (they ignore numbers and rows that it does not know), and the next writer
+the manifest: readers see the old state (they ignore numbers and rows that it does not know), and the next commit
 removes the rest. Killed after it: readers leave out what is deleted, and the next writer deletes it again. Texts and
 vectors are written apart: files of a side that does not change stay as they are.
 """
@@ -20,15 +20,29 @@ from numpy.typing import NDArray
 from convqa.domain import Passage
 from convqa.errors import InputError, WorkError
 from convqa.stores.base import Encoder, VectorOptions
-from convqa.stores.embedded import vectors as layout
 from convqa.stores.embedded.files import writing
 from convqa.stores.embedded.lookup import NUMBER
-from convqa.stores.embedded.manifest import Manifest
+from convqa.stores.embedded.manifest import NAME, Manifest
 from convqa.stores.embedded.snapshot import Snapshot
 from convqa.stores.embedded.textwriter import TextWriter
+from convqa.stores.embedded.vectors import graph_name
 from convqa.stores.embedded.vectorwriter import VectorWriter
 
 LOCK = "writer.lock"
+
+
+def writer_lock(folder: Path) -> FileLock:
+    """The lock of a folder's one writer, taken.
+
+    :raises WorkError: if another writer is at work on the folder.
+    """
+    lock = FileLock(folder / LOCK)
+    with writing(folder):
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise WorkError(f"collection {folder} is being written by another process; try again later") from None
+    return lock
 
 
 class Writer:
@@ -39,18 +53,11 @@ class Writer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._lock = FileLock(folder / LOCK)
         self._text: TextWriter | None = None
         self._vectors: VectorWriter | None = None
-        with writing(folder):
-            try:
-                self._lock.acquire(timeout=0)
-            except Timeout:
-                raise WorkError(f"collection {folder} is being written by another process; try again later") from None
+        self._lock = writer_lock(folder)
         try:
-            with writing(folder):
-                self._base = Snapshot.open(folder)
-                layout.sweep(folder, self._base.manifest)
+            self._base = Snapshot.open(folder)
         except BaseException:
             self._lock.release()
             raise
@@ -84,12 +91,12 @@ class Writer:
     def _texts(self) -> TextWriter:
         if self._text is None:
             with writing(self._folder):
-                self._text = TextWriter(self._folder, self._base)
+                self._text = TextWriter(self._base)
         return self._text
 
     def _vector_side(self) -> VectorWriter:
         if self._vectors is None:
-            self._vectors = VectorWriter(self._folder, self._base.manifest)
+            self._vectors = VectorWriter(self._base)
         return self._vectors
 
     def commit(self) -> None:
@@ -102,22 +109,26 @@ class Writer:
             manifest.write(self._folder)
             if text is not None:
                 text.forget_deleted()
-            for name in self._base.manifest.files.keys() - manifest.files.keys():
-                (self._folder / name).unlink(missing_ok=True)
-            layout.sweep(self._folder, manifest)
+            self._remove_unused(manifest)
         self.close()
 
     def _write_files(self) -> Manifest:
         base = self._base.manifest
-        manifest = base if self._text is None else self._text.write()
-        deleted = self._base.deleted if self._text is None else np.array(sorted(self._text.deleted), NUMBER)
+        manifest, deleted = base, self._base.deleted
+        if self._text is not None:
+            manifest, deleted = self._text.write(), self._text.deleted
         if base.vectors is not None and len(deleted) > len(self._base.deleted):
             self._vector_side()
-        if self._vectors is None:
-            return replace(manifest, files={**manifest.files, **layout.files_of(base)})
-        state, files = self._vectors.write(deleted)
-        texts = {name: size for name, size in manifest.files.items() if not layout.is_ours(name)}
-        return replace(manifest, vectors=state, files={**texts, **files})
+        return manifest if self._vectors is None else replace(manifest, vectors=self._vectors.write(deleted))
+
+    def _remove_unused(self, manifest: Manifest) -> None:
+        """Remove files of earlier states, and what killed writers left."""
+        used = {NAME, LOCK, *manifest.files}
+        if manifest.vectors is not None:
+            used |= {*manifest.vectors.files, graph_name(manifest.vectors.generation)}
+        for path in self._base.data.iterdir():
+            if path.name not in used and path.is_file():
+                path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """End; what was not committed is dropped."""

@@ -10,10 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
@@ -42,6 +40,12 @@ def folder(tmp_path):
 
 def ids(folder, text="passage"):
     return sorted(hit.id for hit in open_collection(at(folder)).search([Query(text)], 50, SearchParams())[0].hits)
+
+
+def data(folder):
+    """The folder of a collection's files."""
+    (found,) = folder.glob("data-*")
+    return found
 
 
 def contents(folder):
@@ -139,18 +143,18 @@ def test_sigkill_in_a_loop_of_commits_loses_nothing_that_was_committed(folder, l
 @pytest.mark.parametrize("name", ["passages.data", "passages.offsets", "forward.data", "forward.counts", "lengths"])
 @pytest.mark.parametrize("damage", ["missing", "cut"])
 def test_a_missing_or_cut_file_is_named(folder, name, damage):
-    path = folder / name
+    path = data(folder) / name
     if damage == "missing":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(StoreDamaged, match=rf"{re.escape(name)} .*index its passages again with --replace"):
+    with pytest.raises(StoreDamaged, match=rf"{re.escape(name)}.*index its passages again with --replace"):
         open_store(str(folder))
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"format": "convqa-index", "version": 1}', '{"format": "convqa-index", "version": 1, "a": 1}'],
+    ["", "{", "[]", '{"format": "convqa-index", "version": 3}', '{"format": "convqa-index", "version": 3, "a": 1}'],
 )
 def test_a_bad_manifest_is_refused(folder, text):
     (folder / "manifest.json").write_text(text)
@@ -164,26 +168,29 @@ def test_a_manifest_of_other_types_is_damage(folder):
     path.write_text(json.dumps({**manifest, "totals": 3}))
     with pytest.raises(StoreDamaged):
         open_store(str(folder))
-    path.write_text(json.dumps({**manifest, "files": {"lengths": 160}}))
-    with pytest.raises(StoreDamaged):
-        open_store(str(folder))
 
 
 def test_a_damaged_tantivy_folder_is_refused(folder):
-    for path in (folder / "tantivy").glob("*.idx"):
+    for path in data(folder).glob("tantivy/*.idx"):
         path.unlink()
     with pytest.raises(StoreDamaged, match="index its passages again"):
         open_store(str(folder))
-    shutil.rmtree(folder / "tantivy")
+    shutil.rmtree(data(folder) / "tantivy")
     with pytest.raises(StoreDamaged):
         open_store(str(folder))
 
 
-def test_a_later_format_is_refused_with_what_to_do(folder):
+def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
     path = folder / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 3}))
-    with pytest.raises(InputError, match=r"format 3; this version of convqa reads up to 2. Use a newer convqa"):
-        open_store(str(folder))
+    (folder / "passages.data").write_text("of format 2")
+    for version in (2, 4):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "version": version}))
+        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 3. Index .* again with"):
+            open_store(str(folder))
+    with create(at(folder), "en", replace=True) as store:
+        store.add(PASSAGES[:1])
+    assert ids(folder) == ["p0"]
+    assert sorted(path.name for path in folder.iterdir()) == [data(folder).name, "manifest.json", "writer.lock"]
 
 
 def test_another_analyzer_is_refused(folder):
@@ -265,9 +272,7 @@ def test_an_open_store_is_shared_until_the_collection_changes(folder, monkeypatc
     assert open_store(str(folder)).info().count == 1
 
 
-def test_a_replacement_while_a_reader_opens_is_not_mixed_with_what_was_there(folder, monkeypatch):
-    with create(at(folder.with_name("other")), "en") as store:
-        store.add([Passage(f"other{n}", f"passage and others w{n} that are longer") for n in range(90)])
+def test_a_replacement_while_a_reader_opens_gives_it_the_new_collection(folder, monkeypatch):
     read = Manifest.read
     calls = []
 
@@ -275,28 +280,20 @@ def test_a_replacement_while_a_reader_opens_is_not_mixed_with_what_was_there(fol
         manifest = read(where)
         if not calls:
             calls.append(where)
-            folder.rename(folder.with_name("old"))
-            folder.with_name("other").rename(folder)
+            with create(at(folder), "en", replace=True) as store:
+                store.add([Passage("new", "passage of the new collection")])
         return manifest
 
     monkeypatch.setattr(Manifest, "read", slow)
-    store = open_collection(at(folder))
-    assert store.info().count == 90
-    assert store.search([Query("others")], 1, SearchParams())[0].hits[0].id == "other9"
+    assert ids(folder) == ["new"]
 
 
-def test_a_collection_that_is_away_for_a_moment_while_it_is_opened_is_opened(folder, monkeypatch):
-    read = Manifest.read
-    calls = []
-
-    def away(where):
-        if not calls:
-            calls.append(where)
-            folder.rename(folder.with_name("collection.tmp-old"))
-        return read(where)
-
-    monkeypatch.setattr(Manifest, "read", away)
-    assert open_collection(at(folder)).info().count == 20
+def test_a_reader_goes_on_with_what_it_opened_when_it_is_replaced(folder):
+    reader = open_collection(at(folder))
+    with create(at(folder), "en", replace=True) as store:
+        store.add([Passage("new", "passage of the new collection")])
+    assert len(reader.search([Query("passage")], 50, SearchParams(), texts=50)[0].hits) == 20
+    assert ids(folder) == ["new"]
 
 
 def test_a_reader_keeps_its_state_while_a_writer_commits(folder):
@@ -316,151 +313,93 @@ def test_a_read_only_folder_is_searched_and_not_written(folder, monkeypatch):
     assert contents(folder) == before
 
 
-def test_stale_builds_are_swept_and_those_at_work_are_not(tmp_path):
-    for name in ("c.tmp-stale", "c.tmp-busy", "c.tmp-young", "cc.tmp-other"):
-        (tmp_path / name).mkdir()
-        if name != "c.tmp-young":
-            os.utime(tmp_path / name, (0, 0))
-    with FileLock(tmp_path / "c.tmp-busy" / "building.lock"):
-        os.utime(tmp_path / "c.tmp-busy", (0, 0))
-        with create(at(tmp_path / "c"), "en"):
-            pass
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "c.tmp-busy", "c.tmp-young", "cc.tmp-other"]
-
-
-def replaced_and_killed(folder, step):
-    """Replace a collection in a process that is killed before its n-th rename of a folder; returns what is left."""
+def built_and_killed(folder, before):
+    """Replace a collection in a process that is killed just before the manifest is written, or just after."""
     code = f"""
 import os
 from pathlib import Path
 from convqa.domain import Passage
 from convqa.stores.address import Address
 from convqa.stores.embedded import create
-rename, renames = Path.rename, []
-def killed(self, target):
-    renames.append(self)
-    if len(renames) == {step}:
-        os.kill(os.getpid(), 9)
-    return rename(self, target)
-Path.rename = killed
+from convqa.stores.embedded.manifest import Manifest
+write = Manifest.write
+def killed(self, folder):
+    if folder != Path({str(folder)!r}):
+        return write(self, folder)
+    if not {before}:
+        write(self, folder)
+    os.kill(os.getpid(), 9)
+Manifest.write = killed
 with create(Address({str(folder)!r}), "en", replace=True) as store:
     store.add([Passage("new", "passage of the new collection")])
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
-    return sorted(path.name for path in folder.parent.iterdir())
 
 
-def test_killed_between_the_renames_of_a_replacement_the_new_collection_is_taken(folder, caplog):
-    assert len(replaced_and_killed(folder, 2)) == 2
-    assert not folder.exists()
-    assert open_store(str(folder)).info().count == 1
-    assert ids(folder) == ["new"]
-    assert "its newest whole copy" in caplog.text
-
-
-def test_killed_before_the_renames_of_a_replacement_the_old_collection_stays(folder):
-    assert len(replaced_and_killed(folder, 1)) == 2
+def test_a_replacement_that_is_killed_leaves_the_old_collection_or_the_new_one(folder):
+    built_and_killed(folder, before=True)
     assert len(ids(folder)) == 20
-    assert open_store(str(folder)).info().count == 20
-
-
-def test_what_was_killed_between_its_renames_is_there_for_a_build(folder):
-    replaced_and_killed(folder, 2)
-    with pytest.raises(InputError, match="exists"), create(at(folder), "en"):
-        pass
+    built_and_killed(folder, before=False)
     assert ids(folder) == ["new"]
-
-
-def test_whole_copies_are_not_swept_while_the_collection_is_missing(folder):
-    copy = folder.rename(folder.with_name("collection.tmp-whole"))
-    os.utime(copy, (0, 0))
-    place._sweep(folder)
-    assert place.identity(at(folder)) is not None
-    assert len(ids(folder)) == 20
-    shutil.copytree(folder, copy)
-    os.utime(copy, (0, 0))
-    place._sweep(folder)
-    assert not copy.exists()
-
-
-def test_what_is_not_whole_is_not_taken(folder):
-    """A build that commits before it ends, and a copy of which a part was removed."""
-    shutil.copytree(folder, folder.with_name("other.tmp-building"))
-    (folder.with_name("other.tmp-building") / "building.lock").touch()
-    shutil.copytree(folder, folder.with_name("other.tmp-removed"))
-    shutil.rmtree(folder.with_name("other.tmp-removed") / "tantivy")
-    with pytest.raises(InputError, match="does not exist"):
-        open_store(str(folder.with_name("other")))
-
-
-def test_a_copy_that_cannot_be_renamed_is_named(folder, monkeypatch):
-    folder.rename(folder.with_name("collection.tmp-whole"))
-
-    def forbidden(self, target):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "rename", forbidden)
-    with pytest.raises(StoreDamaged, match=r"collection\.tmp-whole .*Permission denied.*Rename it to collection"):
-        open_store(str(folder))
-
-
-@pytest.mark.parametrize("taken", ["the new one", "the old one", "the new one before"])
-def test_another_process_may_take_a_copy_back_between_the_renames(folder, monkeypatch, taken):
-    """The replacing process is not killed, only slow."""
-    rename = Path.rename
-    done = []
-
-    def raced(self, target):
-        if taken == "the new one before" and self == folder and not done:
-            done.append(True)
-            rename(folder, folder.with_name("gone"))
-            assert place._take_back(folder)
-        if self != folder and target == folder and not done:
-            done.append(True)
-            if taken == "the new one":
-                assert place._take_back(folder)
-            else:
-                (old,) = (copy for copy in place._copies(folder) if copy != self)
-                rename(old, folder)
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", raced)
     with create(at(folder), "en", replace=True) as store:
-        store.add([Passage("new", "passage of the new collection")])
-    assert done
-    assert ids(folder) == ["new"]
-    assert place._copies(folder) == []
+        store.add(PASSAGES)
+    assert len(ids(folder)) == 20
+    assert sorted(path.name for path in folder.iterdir()) == [data(folder).name, "manifest.json", "writer.lock"]
 
 
-@pytest.mark.parametrize("name", ["passages.data", "passages.offsets", "forward.data", "forward.offsets", "ids.data"])
-@pytest.mark.parametrize("byte", [b"\x00", b"\xff", b"7"])
-def test_a_file_of_the_right_size_with_other_bytes_is_named_as_damage(folder, name, byte):
-    path = folder / name
-    path.write_bytes(byte * path.stat().st_size)
+def test_a_first_build_that_is_killed_leaves_no_collection_and_is_given_again(tmp_path):
+    built_and_killed(tmp_path / "c", before=True)
+    assert place.find(at(tmp_path)) == place.find(at(tmp_path / "c")) == []
+    with pytest.raises(InputError, match=r"is not a convqa collection.*If one was being made here, give the command"):
+        open_store(str(tmp_path / "c"))
+    with create(at(tmp_path / "c"), "en") as store:
+        store.add(PASSAGES)
+        assert place.find(at(tmp_path / "c")) == []
+    assert len(ids(tmp_path / "c")) == 20
+    assert len(list((tmp_path / "c").glob("data-*"))) == 1
+
+
+def test_one_build_at_a_time_and_none_beside_a_writer(folder):
+    with create(at(folder), "en", replace=True) as store:
+        store.add([Passage("first", "passage that is first")])
+        with pytest.raises(WorkError, match="being written by another process"), create(at(folder), "en", replace=True):
+            pass
+    writer = open_collection(at(folder))
+    writer.delete(["first"])
+    with pytest.raises(WorkError, match="being written"), create(at(folder), "en", replace=True):
+        pass
+    with pytest.raises(WorkError, match="being written"):
+        place.delete(at(folder))
+    writer.close()
+    assert ids(folder) == ["first"]
+    place.delete(at(folder))
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "damaged"),
+    [("passages.data", ["search", "fetch", "scan"]), ("forward.data", ["search"]), ("ids.data", ["search"])],
+)
+def test_a_file_that_cannot_be_read_as_it_was_written_is_damage(folder, name, damaged):
+    path = data(folder) / name
+    path.write_bytes(b"\xff" * path.stat().st_size)
     store = open_collection(at(folder))
     reads = {
         "search": lambda: store.search([Query("number w3")], 5, SearchParams()),
         "fetch": lambda: store.fetch(["p3"]),
         "scan": lambda: list(store.scan()),
     }
-    message = rf"{re.escape(str(folder))}: .*index its passages again with --replace"
-    damaged = set()
-    for how, read in reads.items():
-        try:
-            read()
-        except StoreDamaged as error:
-            assert re.search(message, str(error))
-            damaged.add(how)
-    wanted = {"passages": {"search", "fetch", "scan"}, "forward": {"search"}, "ids": {"search"}}[name.split(".")[0]]
-    assert damaged == wanted
+    for how in damaged:
+        with pytest.raises(StoreDamaged, match=rf"{re.escape(str(folder))}: .*index its passages again with --replace"):
+            reads[how]()
 
 
 def test_garbled_postings_are_damage(tmp_path):
     with create(at(tmp_path / "c"), "en") as store:
         store.add([Passage(f"p{n}", f"passage number w{n} of many") for n in range(2000)])
-    for path in (tmp_path / "c" / "tantivy").glob("*.idx"):
-        data, third = path.read_bytes(), path.stat().st_size // 3
-        path.write_bytes(data[:third] + b"\xff" * third + data[2 * third :])
+    for path in data(tmp_path / "c").glob("tantivy/*.idx"):
+        whole, third = path.read_bytes(), path.stat().st_size // 3
+        path.write_bytes(whole[:third] + b"\xff" * third + whole[2 * third :])
     with pytest.raises(StoreDamaged, match="index its passages again"):
         open_collection(at(tmp_path / "c")).search([Query(f"number w{n}") for n in range(50)], 5, SearchParams())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -78,8 +77,14 @@ def found(store, k, queries=QUERIES, encoder=ENCODER):
     return [[(hit.score, hit.id) for hit in ranking.hits] for ranking in store.search_vectors(queries, k, encoder)]
 
 
+def data(folder):
+    """The folder of a collection's files."""
+    (found,) = folder.glob("data-*")
+    return found
+
+
 def files(folder, name="*"):
-    return {path.name: path.read_bytes() for path in folder.glob(name) if path.is_file()}
+    return {path.name: path.read_bytes() for path in data(folder).glob(name) if path.is_file()}
 
 
 def test_the_search_is_exact(folder, monkeypatch):
@@ -99,11 +104,11 @@ def test_a_ranking_does_not_depend_on_its_batch(folder):
 
 
 def test_the_text_side_is_not_rewritten_when_vectors_come(bare):
-    before = files(bare, "[!mvw]*") | files(bare / "tantivy")
+    before = files(bare, "[!v]*") | files(bare, "tantivy/*")
     store = opened(bare)
     store.add_vectors(IDS, MATRIX, ENCODER)
     store.commit()
-    assert files(bare, "[!mvw]*") | files(bare / "tantivy") == before
+    assert files(bare, "[!v]*") | files(bare, "tantivy/*") == before
     info = store.info()
     assert (info.encoder, info.vectors, info.count) == (ENCODER, 300, 300)
     assert info.checksum == opened(bare).info().checksum
@@ -141,23 +146,6 @@ def test_a_vector_may_come_with_its_passage_and_go_again_in_one_transaction(fold
     assert found(store, 1, vectors(3, seed=8)[2:])[0][0][1] == "a"
 
 
-def test_the_dead_are_left_out_when_they_are_more_than_the_living(folder):
-    size = (folder / "vectors.matrix.1").stat().st_size
-    reader = opened(folder)
-    store = opened(folder)
-    for seed in (2, 3):
-        store.add_vectors(IDS, vectors(300, seed=seed), ENCODER)
-        store.commit()
-    assert {name: len(data) for name, data in files(folder, "vectors.*").items()} == {
-        "vectors.matrix.3": size, "vectors.rows.3": 300 * 12, "vectors.dead.3": 0,
-    }  # fmt: skip
-    assert found(store, 10) == expected(10, vectors(300, seed=3))
-    assert found(reader, 10) == expected(10)
-    store.add_vectors(IDS[:1], MATRIX[:1], ENCODER)
-    store.commit()
-    assert len(files(folder, "vectors.dead.4")["vectors.dead.4"]) == 4
-
-
 def test_a_collection_whose_vectors_are_all_gone_may_have_another_encoder(folder):
     store = opened(folder)
     store.delete(IDS[1:])
@@ -187,7 +175,9 @@ def test_precisions(bare, precision, monkeypatch):
         stored = np.round(matrix / np.where(scale > 0, scale, 1)) * scale
         assert np.abs(stored - matrix).max() <= scale.max() / 2 * 1.01
     assert found(store, 50) == expected(50, stored)
-    assert (bare / "vectors.matrix.1").stat().st_size == 300 * 16 * {"float32": 4, "float16": 2, "int8": 1}[precision]
+    assert (data(bare) / "vectors.matrix").stat().st_size == 300 * 16 * {"float32": 4, "float16": 2, "int8": 1}[
+        precision
+    ]
 
 
 def test_ties_go_to_the_highest_ids_at_the_cut_too(bare, monkeypatch):
@@ -203,23 +193,6 @@ def test_ties_go_to_the_highest_ids_at_the_cut_too(bare, monkeypatch):
         assert hits == sorted(hits, reverse=True)
         assert len({score for score, _ in hits}) == 2
         assert {id for _, id in hits[100:]} == {f"p{int(hits[100][1][1]) * 100 + 50 + n:03}" for n in range(50)}
-
-
-def test_a_crowd_of_ties_is_searched_in_smaller_batches(bare, monkeypatch):
-    sizes = []
-    search = exact.candidates
-
-    def counted(queries, rows, k):
-        sizes.append(len(queries))
-        return search(queries, rows, k)
-
-    monkeypatch.setattr(exact, "_CROWD", 1000)
-    monkeypatch.setattr(exact, "candidates", counted)
-    store = opened(bare)
-    store.add_vectors(IDS, np.repeat(MATRIX[:1], 300, axis=0), ENCODER)
-    store.commit()
-    assert [[id for _, id in hits] for hits in found(store, 2)] == [["p299", "p298"]] * 70
-    assert {64, 32, 16, 8, 4, 2} <= set(sizes)
 
 
 class Matrix:
@@ -265,14 +238,10 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("owner", [Manifest, VectorWriter])
-@pytest.mark.parametrize("seeds", [[2], [2, 3]], ids=["appended", "written anew"])
-def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_cleans_up(
-    folder, monkeypatch, owner, seeds
-):
+def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_cleans_up(folder, monkeypatch, owner):
     before = opened(folder).info()
     store = opened(folder)
-    for seed in seeds:
-        store.add_vectors(IDS, vectors(300, seed=seed), ENCODER)
+    store.add_vectors(IDS, vectors(300, seed=2), ENCODER)
     with monkeypatch.context() as patch:
         patch.setattr(owner, "write", lambda *_: (_ for _ in ()).throw(Killed))
         with pytest.raises(Killed):
@@ -287,13 +256,13 @@ def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_clea
     again.add_vectors(IDS[:1], MATRIX[:1], ENCODER)
     again.commit()
     assert {name: len(data) for name, data in files(folder, "vectors.*").items()} == {
-        "vectors.matrix.1": 301 * 64, "vectors.rows.1": 301 * 12, "vectors.dead.2": 4,
+        "vectors.matrix": 301 * 64, "vectors.rows": 301 * 12, "vectors.dead.2": 4,
     }  # fmt: skip
 
 
 def test_what_readers_may_still_have_open_is_never_cut(bare):
     """A file that a killed commit did not remove: its name comes again, the file does not."""
-    left = bare / "vectors.matrix.1"
+    left = data(bare) / "vectors.matrix"
     left.write_bytes(b"still read")
     with left.open("rb") as reader:
         store = opened(bare)
@@ -382,13 +351,13 @@ def bad(row, value):
 )
 def test_what_cannot_be_a_vector_here_is_refused_and_nothing_stays(folder, ids, matrix, encoder, options, message):
     store = opened(folder)
-    before = files(folder)
+    before = (folder / "manifest.json").read_bytes()
     store.add_vectors(IDS[:1], MATRIX[1:2], ENCODER)
     with pytest.raises(InputError, match=message):
         store.add_vectors(ids, matrix, encoder, options)
     store.commit()
     assert found(opened(folder), 10) == expected(10)
-    assert files(folder, "manifest.json")["manifest.json"] == before["manifest.json"]
+    assert (folder / "manifest.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -427,11 +396,6 @@ def test_no_vectors_at_all_are_no_vectors(bare):
     store.commit()
     assert store.info().encoder is None
     assert files(bare, "vectors.*") == {}
-    assert json.loads((bare / "manifest.json").read_text())["version"] == 1
-
-
-def test_collections_with_vectors_are_of_a_format_that_earlier_versions_refuse(folder):
-    assert json.loads((folder / "manifest.json").read_text())["version"] == 2
 
 
 def test_a_full_disk_is_a_storage_error_and_the_old_state_stays(folder, monkeypatch):
@@ -444,27 +408,19 @@ def test_a_full_disk_is_a_storage_error_and_the_old_state_stays(folder, monkeypa
     assert found(opened(folder), 10) == expected(10)
 
 
-@pytest.mark.parametrize("name", ["vectors.matrix.1", "vectors.rows.1"])
+@pytest.mark.parametrize("name", ["vectors.matrix", "vectors.rows"])
 def test_damage_is_named(folder, name):
-    path = folder / name
-    whole = path.read_bytes()
-    path.write_bytes(b"\xff" * len(whole))
-    message = rf"{re.escape(str(folder))}: .*index its passages again with --replace"
-    with pytest.raises(StoreDamaged, match=message):
-        opened(folder).search_vectors(QUERIES, 5, ENCODER)
-    if name == "vectors.rows.1":
-        with pytest.raises(StoreDamaged, match=message):
-            list(opened(folder).without_vectors())
-    path.write_bytes(whole[:-1])
+    path = data(folder) / name
+    path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(StoreDamaged, match=name):
         opened(folder)
     path.unlink()
-    with pytest.raises(StoreDamaged, match=f"{name} is missing"):
+    with pytest.raises(StoreDamaged, match=rf"{name}.*index its passages again with --replace"):
         opened(folder)
 
 
 @pytest.mark.parametrize(
-    "change", [{"encoder": {}}, {"options": {"x": 1}}, {"rows": "x"}, {"digest": None, "rows": 7}, {"epoch": 9}]
+    "change", [{"encoder": {}}, {"options": 1}, {"count": "x"}, {"files": {"vectors.matrix": 10**9}}]
 )
 def test_a_garbled_manifest_is_damage(folder, change):
     path = folder / "manifest.json"
@@ -515,16 +471,16 @@ def graph(bare):
 
 
 def graphs(folder):
-    return [path.name for path in folder.glob("vectors.graph.*")]
+    return [path.name for path in data(folder).glob("vectors.graph.*")]
 
 
 def test_a_graph_finds_what_is_near_with_exact_scores(graph):
     assert graphs(graph) == []
     assert found(opened(graph), 10) == expected(10)
     (name,) = graphs(graph)
-    written = (graph / name).stat().st_mtime_ns
+    written = (data(graph) / name).stat().st_mtime_ns
     assert found(opened(graph), 10) == expected(10)
-    assert (graph / name).stat().st_mtime_ns == written
+    assert (data(graph) / name).stat().st_mtime_ns == written
 
 
 def test_with_a_filter_every_vector_that_it_lets_through_is_compared(bare, monkeypatch):
@@ -546,7 +502,7 @@ def test_with_a_filter_every_vector_that_it_lets_through_is_compared(bare, monke
     for number in range(20):
         (few,) = store.search_vectors(QUERIES[:1], 300, ENCODER, 0, {"last": (number,)})
         assert len(few.hits) == (29 if number == 1 else 30 if number < 10 else 0)
-    assert list(bare.glob("vectors.graph*")) == []
+    assert list(data(bare).glob("vectors.graph*")) == []
 
 
 def test_a_graph_is_made_anew_when_the_vectors_change(graph):
@@ -569,10 +525,10 @@ def test_a_graph_is_made_anew_when_the_vectors_change(graph):
 def test_a_graph_that_cannot_be_read_is_made_anew(graph, caplog, damage):
     found(opened(graph), 10)
     (name,) = graphs(graph)
-    (graph / name).write_bytes(damage)
+    (data(graph) / name).write_bytes(damage)
     assert found(opened(graph), 10) == expected(10)
     assert "is made anew" in caplog.text
-    assert (graph / name).stat().st_size > 10_000
+    assert (data(graph) / name).stat().st_size > 10_000
 
 
 def test_a_graph_that_cannot_be_saved_is_made_in_every_process(graph, caplog, monkeypatch):
@@ -584,11 +540,11 @@ def test_a_graph_that_cannot_be_saved_is_made_in_every_process(graph, caplog, mo
 
 def test_graphs_of_the_same_vectors_are_the_same(graph):
     first = found(opened(graph), 10)
-    (path,) = graph.glob("vectors.graph.*")
-    data = path.read_bytes()
+    (path,) = data(graph).glob("vectors.graph.*")
+    made = path.read_bytes()
     path.unlink()
     assert found(opened(graph), 10) == first
-    assert path.read_bytes() == data
+    assert path.read_bytes() == made
 
 
 def test_without_faiss_a_graph_is_refused_with_the_command(graph, bare, monkeypatch):
