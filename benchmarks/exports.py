@@ -19,6 +19,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from export_readers import READERS
+
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
 from convqa.exports import FORMATS, CitedAnswer, Submission, export
 
@@ -95,7 +97,7 @@ def line(name: str, responses: list[Response], folder: Path) -> str:
     begun = time.process_time()
     with path.open("wb") as file:
         export(responses, format, Submission("random"), file.write)
-    read = list(format.read(path, "en"))
+    read = list(READERS[name](path, "en"))
     spent = 1e6 * (time.process_time() - begun) / len(responses)
     places = name in ("text", "evidence")
     befores = [held(CitedAnswer.of(response), places) for response in responses]

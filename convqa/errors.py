@@ -68,10 +68,6 @@ class StorageFull(RunError):
     """A file cannot be written: no space, no permission, a read-only disk."""
 
 
-class ModelMissing(RunError):
-    """A model that a station needs cannot be loaded."""
-
-
 def reason_of(error: BaseException) -> str:
     """The first line of what an exception says; its kind where it says nothing.
 

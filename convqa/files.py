@@ -22,6 +22,8 @@ log = logging.getLogger("convqa")
 _NOT_A_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.EEXIST}
 """Errors of a place that the user chose, where those of a disk have other numbers."""
 
+MENDED = "%s: replaced %d lone surrogates (half characters) by U+FFFD"
+
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -48,15 +50,16 @@ def read_json(path: Path, wanted: str) -> Any:
 
     :raises InputError: naming line and column of what is no JSON.
     """
-    data = read_bytes(path, wanted)
+    return parse_json(path, read_bytes(path, wanted), wanted)
+
+
+def parse_json(path: Path, data: bytes, wanted: str) -> Any:
+    """The JSON value in the bytes of a file, as :func:`read_json` gives it."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        return _read_json_leniently(path, data, wanted)
-
-
-def _read_json_leniently(path: Path, data: bytes, wanted: str) -> Any:
-    """orjson is fast and strict; this says where the error is, and accepts what the standard library accepts."""
+        pass
+    # orjson is fast and strict; this says where the error is, and accepts what the standard library accepts.
     try:
         text = data.decode("utf-8-sig")
         value = json.loads(text)
@@ -71,8 +74,29 @@ def _read_json_leniently(path: Path, data: bytes, wanted: str) -> Any:
         raise InputError(f"{path}: this JSON cannot be read ({error}); wanted {wanted}.") from None
     mended, count = mend(value)
     if count:
-        log.warning("%s: replaced %d lone surrogates (half characters) by U+FFFD", path, count)
+        log.warning(MENDED, path, count)
     return mended
+
+
+def parse_line(line: bytes, where: str, advice: str, first: bool = False) -> tuple[Any, int]:
+    """The JSON value in a line, and how many lone surrogates in it were replaced by U+FFFD.
+
+    :param where: the line, as messages name it. :param advice: what they end with. :param first: a BOM is skipped.
+    :raises InputError: naming the column of what is no JSON.
+    """
+    try:
+        return orjson.loads(line), 0
+    except orjson.JSONDecodeError:
+        pass
+    # orjson is fast and strict; this says what is wrong, and accepts what the standard library accepts.
+    try:
+        return mend(json.loads(line.decode("utf-8-sig" if first else "utf-8").rstrip()))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: byte {error.start + 1} is not UTF-8. {advice}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}, column {error.colno}: this is no JSON ({error.msg}). {advice}") from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"{where}: this JSON cannot be read ({error}). {advice}") from None
 
 
 def read_yaml(path: Path, what: str) -> Any:

@@ -1,4 +1,4 @@
-"""Answers in the formats of others, and back: one module a format, none of which loses or shifts a citation."""
+"""Answers in the formats of others: one module a format, none of which loses or shifts a citation."""
 
 from __future__ import annotations
 

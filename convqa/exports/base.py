@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from convqa.exports.cited import CitedAnswer
 
@@ -19,17 +18,14 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to write cited answers down, one after the other, and to read them back.
+    """A way to write cited answers down, one after the other.
 
     :param write: one answer; a file is ``opening``, the answers with ``between`` them, ``closing``.
-    :param read: a file's answers, sentences joined as in this language (formats that hold the answer's own text do not
-        need it). :raises InputError: naming file, place and field of what is not in this format.
     """
 
     name: str
     what: str
     write: Callable[[CitedAnswer, Submission], bytes]
-    read: Callable[[Path, str], Iterator[CitedAnswer]]
     opening: bytes = b""
     between: bytes = b""
     closing: bytes = b""

@@ -1,4 +1,4 @@
-"""One turn's answer with its quotes and sources: what every export writes, and what its reader gives back."""
+"""One turn's answer with its quotes and sources: what every export writes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
     """An answer, and whatever its citations need to be read without the collection.
-
-    A reader gives what its format holds: a mapping that the format has no place for is empty.
 
     :param question: the self-contained question, "" where the run has none.
     :param scores: the ranking, best first: passage ids with their scores.

@@ -7,35 +7,13 @@ at most 1,000 ids with their scores, which becomes a TREC run; the ``citations``
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-from convqa.domain import Answer, Citation, Sentence
-from convqa.errors import InputError
+from convqa.domain import Sentence
 from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer
-from convqa.exports.lines import Record, read_records, turn_named
 from convqa.files import to_json_bytes
 
 REFERENCES = 1000
 """More the track's check cuts off, and then refuses."""
-
-WANTED = "a JSON object {metadata: {turn_id}, references: {id: score}, responses: [{text, citations: {id: score}}]}"
-
-
-class _Metadata(Record):
-    turn_id: str
-
-
-class _Response(Record):
-    text: str
-    citations: dict[str, float]
-
-
-class _Answer(Record):
-    metadata: _Metadata
-    references: dict[str, float]
-    responses: list[_Response]
 
 
 def write(cited: CitedAnswer, submission: Submission) -> bytes:
@@ -75,16 +53,4 @@ def _references(cited: CitedAnswer, said: tuple[Sentence, ...]) -> dict[str, flo
     return ranked | dict.fromkeys(sorted(needed - ranked.keys()), 0.0)
 
 
-def read(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
-    """The answers of a file. Citations have no offsets; an answer without sentences is a no-answer."""
-    for where, record in read_records(path, _Answer, WANTED):
-        sentences = []
-        for place, response in enumerate(record.responses):
-            if unknown := [id for id in response.citations if id not in record.references]:
-                raise InputError(f"{where}: responses[{place}].citations: {unknown[0]!r} is not among the references.")
-            sentences.append(Sentence(response.text, tuple(Citation(id) for id in response.citations)))
-        answer = Answer.of(sentences, language) if sentences else Answer("none", "")
-        yield CitedAnswer(turn_named(record.metadata.turn_id), answer, scores=record.references)
-
-
-FORMAT = Format("ikat", "TREC iKAT 2025's answers, a JSON line each", write, read)
+FORMAT = Format("ikat", "TREC iKAT 2025's answers, a JSON line each", write)

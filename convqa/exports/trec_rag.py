@@ -8,38 +8,13 @@ narrative_id, narrative), so that one file serves both.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
-from pathlib import Path
 
-from convqa.domain import Answer, Citation, Sentence
-from convqa.errors import InputError
 from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer
-from convqa.exports.lines import Record, read_records, turn_named
 from convqa.files import log, to_json_bytes
 
 REFERENCES = 100
 """More the track's check cuts off, with their citations."""
-
-WANTED = "a JSON object {topic_id, references: [id], answer: [{text, citations: [place in references]}]}"
-
-
-class _Sentence(Record):
-    text: str
-    citations: list[int]
-
-
-class _Metadata(Record):
-    narrative_id: str | int
-    narrative: str = ""
-
-
-class _Answer(Record):
-    topic_id: str | int | None = None
-    topic: str = ""
-    metadata: _Metadata | None = None
-    references: list[str | int]
-    answer: list[_Sentence]
 
 
 def write(cited: CitedAnswer, submission: Submission) -> bytes:
@@ -88,27 +63,4 @@ def words(text: str) -> int:
     return len(unicodedata.normalize("NFKC", text).split())
 
 
-def read(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
-    """The answers of a file of 2024 or 2025. Citations have no offsets; an answer without sentences is a no-answer."""
-    for where, record in read_records(path, _Answer, WANTED):
-        ids = [str(id) for id in record.references]
-        sentences = []
-        for place, sentence in enumerate(record.answer):
-            if wrong := [citation for citation in sentence.citations if not 0 <= citation < len(ids)]:
-                raise InputError(
-                    f"{where}: answer[{place}].citations: found {wrong[0]}; wanted places among the {len(ids)} "
-                    "references, from 0."
-                )
-            sentences.append(Sentence(sentence.text, tuple(Citation(ids[citation]) for citation in sentence.citations)))
-        yield _cited(where, record, Answer.of(sentences, language) if sentences else Answer("none", ""))
-
-
-def _cited(where: str, record: _Answer, answer: Answer) -> CitedAnswer:
-    if record.topic_id is not None:
-        return CitedAnswer(turn_named(record.topic_id), answer, record.topic)
-    if record.metadata is not None:
-        return CitedAnswer(turn_named(record.metadata.narrative_id), answer, record.metadata.narrative)
-    raise InputError(f"{where}: topic_id (or metadata.narrative_id) is missing. Wanted is {WANTED}.")
-
-
-FORMAT = Format("trec-rag", "TREC RAG's answers, a JSON line each", write, read)
+FORMAT = Format("trec-rag", "TREC RAG's answers, a JSON line each", write)

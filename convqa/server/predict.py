@@ -10,7 +10,6 @@ The standard library's server does: one route, one caller on the same machine, n
 
 from __future__ import annotations
 
-import json
 import logging
 import socket
 import socketserver
@@ -21,16 +20,15 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-import orjson
-
 from convqa.errors import ConvqaError, InputError
-from convqa.files import mend, to_json_bytes
+from convqa.files import parse_line, to_json_bytes
 from convqa.qa import QA
 from convqa.server.mrqa import answer_context
 from convqa.validation import shorten
 
 MOST_BYTES = 64 * 2**20
 """Of a request. The task's contexts have at most 800 tokens, some 50 kB with all that comes with them."""
+_WANTED = "Wanted: an object with context and qas."
 _PIECE = 2**20
 _MOST_DIGITS = 19
 
@@ -124,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answered(self, body: bytes) -> tuple[HTTPStatus, dict[str, str]]:
         try:
-            return HTTPStatus.OK, self.server.answer(_parsed(body))
+            return HTTPStatus.OK, self.server.answer(parse_line(body, "the body", _WANTED, first=True)[0])
         except InputError as error:
             return HTTPStatus.BAD_REQUEST, {"error": str(error)}
         except ConvqaError as error:
@@ -180,15 +178,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         log.debug("%s: %s", self.client_address[0], format % args)
-
-
-def _parsed(body: bytes) -> object:
-    """The body's JSON; lone surrogates, which files have too, become U+FFFD."""
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        pass
-    try:
-        return mend(json.loads(body.decode("utf-8-sig")))[0]
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the body: this is no JSON ({error}); wanted an object with context and qas.") from None

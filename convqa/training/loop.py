@@ -14,8 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from convqa.errors import InputError, reason_of
-from convqa.training.signals import Held
+from convqa.errors import InputError
 
 log = logging.getLogger("convqa")
 
@@ -24,10 +23,6 @@ Progress = Callable[[int, int, float], None]
 
 _POOL = 50
 """Batches that are filled from examples of like length together: little padding, and still another order each time."""
-
-
-_KEYS = {"model", "optimizer", "step", "of", "loss", "chance", "cuda"}
-"""What a checkpoint holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +65,11 @@ def fit(
     """Train until the plan is done; goes on from the checkpoint in ``folder`` if there is one.
 
     An interrupted training that goes on ends in the same parameters as one that was not (on the same machine; tested
-    with one thread). Ctrl-C and SIGTERM wait for the step to end and a checkpoint to be written.
+    with one thread).
 
     :param lengths: tokens of each example; :param loss: of the examples with these numbers, to be lowered.
     :param groups: parameter groups with a ``factor`` of the learning rate; None: all alike.
-    :raises InputError: if the checkpoint is damaged or of another training, or if the plan has too few steps.
+    :raises InputError: if the checkpoint is of another training, or if the plan has too few steps.
     """
     batches = _batches(lengths, plan)
     chosen = groups or [{"params": [p for p in model.parameters() if p.requires_grad], "factor": 1.0}]
@@ -85,23 +80,21 @@ def fit(
     model.train()
     saved = told = time.monotonic()
     seen, mean = 0, checkpoint.loss
-    with Held() as held:
-        for step in range(done, len(batches)):
-            for group in optimizer.param_groups:
-                group["lr"] = plan.rate * group.get("factor", 1.0) * _slope(step / len(batches), plan.warmup)
-            value = _learn(model, optimizer, loss(batches[step]), plan.clip)
-            seen += len(batches[step])
-            mean = value if not mean else 0.98 * mean + 0.02 * value
-            now, last = time.monotonic(), step + 1 == len(batches)
-            if now - told > 15 or last:
-                log.info("step %d of %d, loss %.3f, %.1f examples/s", step + 1, len(batches), mean, seen / (now - told))
-                told, seen = now, 0
-            if now - saved > plan.checkpoint or last or held.waiting:
-                checkpoint.save(step + 1, mean)
-                saved = now
-            if progress:
-                progress(step + 1, len(batches), mean)
-            held.deliver()
+    for step in range(done, len(batches)):
+        for group in optimizer.param_groups:
+            group["lr"] = plan.rate * group.get("factor", 1.0) * _slope(step / len(batches), plan.warmup)
+        value = _learn(model, optimizer, loss(batches[step]), plan.clip)
+        seen += len(batches[step])
+        mean = value if not mean else 0.98 * mean + 0.02 * value
+        now, last = time.monotonic(), step + 1 == len(batches)
+        if now - told > 15 or last:
+            log.info("step %d of %d, loss %.3f, %.1f examples/s", step + 1, len(batches), mean, seen / (now - told))
+            told, seen = now, 0
+        if now - saved > plan.checkpoint or last:
+            checkpoint.save(step + 1, mean)
+            saved = now
+        if progress:
+            progress(step + 1, len(batches), mean)
     model.eval()
 
 
@@ -159,39 +152,18 @@ class _Checkpoint:
         """Go back to the checkpoint; the number of steps that are done, 0 without one."""
         if not self._path.exists():
             return 0
-        state = self._read()
+        # On the CPU first: a training may go on on another device.
+        state = torch.load(self._path, map_location="cpu", weights_only=True)
         if state["of"] != self._steps:
             raise InputError(
                 f"{self._path} is of a training of {state['of']} steps; this one has {self._steps}: the data or the "
                 "settings are others. Choose another output folder, or remove the checkpoint."
             )
-        try:
-            self._model.load_state_dict(state["model"])
-            self._optimizer.load_state_dict(state["optimizer"])
-        except (RuntimeError, ValueError) as error:
-            raise InputError(
-                f"{self._path} is of another model ({reason_of(error)}). Choose another output folder, or "
-                "remove the checkpoint."
-            ) from error
+        self._model.load_state_dict(state["model"])
+        self._optimizer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["chance"])
         if len(state["cuda"]) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all(state["cuda"])
         self.loss = state["loss"]
         log.info("going on at step %d of %d", state["step"], state["of"])
         return int(state["step"])
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            # On the CPU first: a training may go on on another device.
-            state = torch.load(self._path, map_location="cpu", weights_only=True)
-            missing = _KEYS - set(state)
-        except Exception as error:  # whatever a damaged archive raises: torch names no common type
-            raise InputError(
-                f"{self._path}: this checkpoint cannot be read ({reason_of(error)}). Remove it to begin anew."
-            ) from error
-        if missing:
-            raise InputError(
-                f"{self._path}: this is no checkpoint of ours: it lacks {', '.join(sorted(missing))}. Choose another "
-                "output folder, or remove it."
-            )
-        return dict(state)

@@ -14,13 +14,15 @@ from convqa.validation import Shape, read_as
 def named_folder(data: Path | None) -> Path:
     """The data folder.
 
-    :raises InputError: if none was named.
+    :raises InputError: if none was named, or there is none of that name.
     """
     if data is None:
         raise InputError(
             "no data folder is named: the examples are not part of convqa. Name it with --data FOLDER, with "
             "CONVQA_DATA in the environment, or as data in the training file. docs/training.md says what it must hold."
         )
+    if not data.is_dir():
+        raise InputError(f"{data}: no such folder; wanted the data folder that docs/training.md describes.")
     return data
 
 

@@ -92,8 +92,6 @@ def gather(settings: RewriteSettings, data: Path | None) -> Split:
     :raises InputError: if no folder was named, or if it lacks files.
     """
     data = named_folder(data)
-    if not data.is_dir():
-        raise InputError(f"{data}: no such folder; wanted the data folder that docs/training.md describes.")
     given = split(data) if settings.sets() - {OWN} else None
     return with_own(given, read_own(data / name for name in settings.own)) if settings.own else _needed(given)
 

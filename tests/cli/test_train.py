@@ -91,7 +91,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
     _wait(lambda: (output / "checkpoint.pt").exists() or started.poll() is not None)
     started.send_signal(signal.SIGINT)
     _, error = started.communicate(timeout=600)
-    assert started.returncode == 130 and "interrupted. What was learnt is kept" in error
+    assert started.returncode == 130 and "interrupted. The last checkpoint is kept" in error
     assert not (output / "model").exists()
     again = process(*asked, "--set", "epochs=15", "--set", "checkpoint=60")
     printed, error = again.communicate(timeout=600)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
 from convqa.exports import FORMATS, CitedAnswer, Submission, export
-from convqa.exports.text import escape, unescape
+from convqa.exports.text import escape
 
 SUBMISSION = Submission("a run", "a team")
 
@@ -51,13 +51,13 @@ def random_responses(draw, surrogates=False):
 
 
 @pytest.fixture(scope="module")
-def round_trip(tmp_path_factory):
+def round_trip(tmp_path_factory, readers):
     path = tmp_path_factory.mktemp("exports") / "file"
 
     def there_and_back(format, responses, language="en"):
         with path.open("wb") as file:
             export(responses, FORMATS[format], SUBMISSION, file.write)
-        return list(FORMATS[format].read(path, language))
+        return list(readers.READERS[format](path, language))
 
     return there_and_back
 
@@ -116,8 +116,8 @@ def test_ikat_holds_sentences_their_passages_and_the_ranking(round_trip, respons
 
 
 @given(texts(surrogates=True))
-def test_escaped_text_is_one_harmless_line(text):
-    assert unescape(escape(text)) == text
+def test_escaped_text_is_one_harmless_line(readers, text):
+    assert readers.unescape(escape(text)) == text
     assert len(escape(text).splitlines()) <= 1
     assert "\x1b" not in escape(text)
     escape(text).encode()

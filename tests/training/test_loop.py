@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -133,45 +130,10 @@ def test_a_training_that_is_done_learns_nothing_more(torch, make, tmp_path):
     assert all(torch.equal(again.state_dict()[name], value) for name, value in learnt(model).items())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_waits_for_the_step_and_leaves_a_checkpoint(torch, make, tmp_path, number):
-    from convqa.training.loop import fit
-
-    def stop(signum, frame):
-        raise Cut
-
-    before = signal.signal(number, stop)
-    try:
-        model, loss = make()
-        steps = iter(range(1000))
-
-        def interrupted(places):
-            if next(steps) == 4:
-                os.kill(os.getpid(), number)
-            return loss(places)
-
-        with pytest.raises(Cut):
-            fit(model, LENGTHS, interrupted, plan(checkpoint=3600), tmp_path)
-        assert signal.getsignal(number) is stop
-    finally:
-        signal.signal(number, before)
-    assert torch.load(tmp_path / "checkpoint.pt", weights_only=True)["step"] == 5
-
-
 def test_a_checkpoint_that_does_not_fit_is_refused(torch, make, tmp_path):
     from convqa.training.loop import fit
 
     model, loss = make()
-    place = tmp_path / "checkpoint.pt"
     fit(model, LENGTHS, loss, plan(epochs=1), tmp_path)
     with pytest.raises(InputError, match="of a training of 10 steps; this one has 20"):
         fit(model, LENGTHS, loss, plan(epochs=2), tmp_path)
-    other = torch.nn.Linear(4, 1)
-    with pytest.raises(InputError, match="of another model"):
-        fit(other, LENGTHS, lambda places: other(torch.ones(1, 4)).sum(), plan(epochs=1), tmp_path)
-    torch.save(model.state_dict(), place)
-    with pytest.raises(InputError, match="no checkpoint of ours"):
-        fit(model, LENGTHS, loss, plan(), tmp_path)
-    place.write_bytes(b"PK\x03\x04 damaged")
-    with pytest.raises(InputError, match="cannot be read"):
-        fit(model, LENGTHS, loss, plan(), tmp_path)

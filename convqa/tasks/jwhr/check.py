@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,8 @@ from convqa.tasks.jwhr.entries import read_entries
 from convqa.tasks.jwhr.files import named, read_values
 from convqa.tasks.jwhr.rules import wrong_in_run
 from convqa.tasks.jwhr.schema import RunEntry
+from convqa.tasks.missing import some
 from convqa.validation import explain, shorten
-
-_SHOWN = 10
 
 
 def check(run_path: Path, input_path: Path) -> list[Problem]:
@@ -39,9 +38,9 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
     ]
     ids = Counter(value["id"] for _, value in values if isinstance(value, dict) and type(value.get("id")) is int)
     whole = [
-        *_some("entries of the input are missing", [id for id in asked if id not in ids], len(asked)),
-        *_some("entries are not in the input", [id for id in ids if id not in asked], len(ids)),
-        *_some("ids occur more than once", [id for id, count in ids.items() if count > 1], len(ids)),
+        *some("entries of the input are missing", [id for id in asked if id not in ids], len(asked)),
+        *some("entries are not in the input", [id for id in ids if id not in asked], len(ids)),
+        *some("ids occur more than once", [id for id, count in ids.items() if count > 1], len(ids)),
     ]
     return problems + [Problem(str(file), "", message) for message in whole]
 
@@ -57,9 +56,3 @@ def _entry_errors(value: Any, asked: Mapping[int, str]) -> Iterator[str]:
     wanted = asked.get(entry.id, entry.question)
     if entry.question != wanted:
         yield f"question: found {shorten(entry.question)}; wanted that of the input, {shorten(wanted)}"
-
-
-def _some(what: str, ids: Sequence[int], total: int) -> Iterator[str]:
-    if ids:
-        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-        yield f"{len(ids)} of {total} {what}: {', '.join(map(str, ids[:_SHOWN]))}{more}"

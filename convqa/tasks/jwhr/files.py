@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from convqa.errors import InputError
-from convqa.files import log, mend
+from convqa.files import MENDED, log, parse_json, parse_line
 from convqa.tasks.jwhr.schema import ADVICE, WANTED
 from convqa.tasks.lines import read_lines, read_start
 from convqa.validation import shorten
@@ -53,12 +51,15 @@ def read_values(path: Path) -> Iterator[tuple[str, Any]]:
     if not data.strip():
         raise InputError(f"{path}: there is no entry in it; wanted {WANTED}.")
     if data.lstrip()[:1] == b"[":
-        for index, value in enumerate(_parsed(data, path)):
+        for index, value in enumerate(parse_json(path, data, WANTED)):
             yield f"record {index}", value
         return
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
-            yield f"line {number}", _parsed(line, path, number)
+            value, mended = parse_line(line, f"{path}: line {number}", ADVICE)
+            if mended:
+                log.warning(MENDED, path, mended)
+            yield f"line {number}", value
 
 
 def named(place: str, value: Any) -> str:
@@ -87,24 +88,3 @@ def _begins_with_entry(path: Path) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(first, dict) and {"id", "question", "references"} <= first.keys()
-
-
-def _parsed(data: bytes, path: Path, line: int | None = None) -> Any:
-    where = f"{path}: line {line}" if line else str(path)
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        pass
-    # orjson is fast and strict; this says what is wrong, and accepts what the standard library accepts.
-    try:
-        mended, count = mend(json.loads(data.decode("utf-8").rstrip()))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: byte {error.start} is not UTF-8. {ADVICE}") from None
-    except json.JSONDecodeError as error:
-        place = f"line {line or error.lineno}, column {error.colno}"
-        raise InputError(f"{path}: {place}: this is no JSON ({error.msg}). {ADVICE}") from None
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"{where}: this JSON cannot be read ({error}). {ADVICE}") from None
-    if count:
-        log.warning("%s: replaced %d lone surrogates (half characters) by U+FFFD", path, count)
-    return mended

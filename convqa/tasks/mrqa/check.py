@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from convqa.errors import InputError
 from convqa.files import read_json
 from convqa.tasks.base import Problem
+from convqa.tasks.missing import some
 from convqa.tasks.mrqa import run
 from convqa.tasks.mrqa.files import read_contexts
 from convqa.tasks.mrqa.sets import data_sets
-
-_SHOWN = 10
 
 
 def check(run_path: Path, input_path: Path) -> list[Problem]:
@@ -33,12 +31,6 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
         return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
     messages = list(run.problems(found))
     if isinstance(found, dict):
-        messages += _some("questions of the input are missing", [id for id in wanted if id not in found], len(wanted))
-        messages += _some("questions are not in the input", [id for id in found if id not in wanted], len(found))
+        messages += some("questions of the input are missing", [id for id in wanted if id not in found], len(wanted))
+        messages += some("questions are not in the input", [id for id in found if id not in wanted], len(found))
     return [Problem(str(file), "", message) for message in messages]
-
-
-def _some(what: str, ids: Sequence[str], total: int) -> Iterator[str]:
-    if ids:
-        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-        yield f"{len(ids)} of {total} {what}: {', '.join(ids[:_SHOWN])}{more}"

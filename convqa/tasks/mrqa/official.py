@@ -5,17 +5,15 @@ The form: https://github.com/mrqa/MRQA-Shared-Task-2019#mrqa-format.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
-from convqa.files import mend
+from convqa.files import parse_line
 from convqa.metrics.squad import normalise
 from convqa.tasks.lines import read_lines
 from convqa.tasks.mrqa.contexts import Context, Question
@@ -83,25 +81,13 @@ def _json(line: bytes, where: str, first: bool, mistakes: Mistakes) -> Any | Non
         mistakes.found("blank lines", InputError(f"{where}: is blank. {_ADVICE}"))
         return None
     try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError:
-        pass
-    # orjson is fast and strict; this says what is wrong, and accepts what the standard library accepts.
-    try:
-        value = json.loads(line.decode("utf-8-sig" if first else "utf-8").rstrip())
-        mended, count = mend(value)
-    except UnicodeDecodeError as error:
-        problem = f"{where}: byte {error.start + 1} of the line is not UTF-8"
-    except json.JSONDecodeError as error:
-        problem = f"{where}, column {error.colno}: this is no JSON ({error.msg})"
-    except (RecursionError, ValueError) as error:
-        problem = f"{where}: this JSON cannot be read ({error})"
-    else:
-        if count:
-            mistakes.found("lines with half surrogates", InputError(f"{where}: has {count} half surrogates. {_ADVICE}"))
-        return mended
-    mistakes.found("lines that are no JSON", InputError(f"{problem}. {_ADVICE}"))
-    return None
+        value, mended = parse_line(line, where, _ADVICE, first)
+    except InputError as error:
+        mistakes.found("lines that are no JSON", error)
+        return None
+    if mended:
+        mistakes.found("lines with half surrogates", InputError(f"{where}: has {mended} half surrogates. {_ADVICE}"))
+    return value
 
 
 def _context(found: Any, where: str, seen: set[str], mistakes: Mistakes, aligned: bool) -> Context | None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from convqa.errors import InputError
 from convqa.files import read_json
 from convqa.tasks.base import Problem
+from convqa.tasks.missing import some
 from convqa.tasks.sharc import run
 from convqa.tasks.sharc.files import source
 from convqa.tasks.sharc.records import read_records
-
-_SHOWN = 10
 
 
 def check(run_path: Path, input_path: Path) -> list[Problem]:
@@ -30,14 +28,8 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
     if isinstance(records, list):
         ids = dict.fromkeys(str(record.get("utterance_id")) for record in records if isinstance(record, dict))
         messages = [
-            *_some("utterances of the input are missing", [id for id in asked if id not in ids], len(asked)),
-            *_some("utterances are not in the input", [id for id in ids if id not in asked], len(ids)),
+            *some("utterances of the input are missing", [id for id in asked if id not in ids], len(asked)),
+            *some("utterances are not in the input", [id for id in ids if id not in asked], len(ids)),
         ]
         found += [Problem(str(file), "", message) for message in messages]
     return found
-
-
-def _some(what: str, ids: Sequence[str], total: int) -> Iterator[str]:
-    if ids:
-        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-        yield f"{len(ids)} of {total} {what}: {', '.join(ids[:_SHOWN])}{more}"

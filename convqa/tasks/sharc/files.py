@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.files import log, mend, read_bytes, read_json
+from convqa.files import MENDED, log, parse_line, read_bytes, read_json
 from convqa.tasks.lines import read_lines, read_start
 from convqa.tasks.sharc.schema import ADVICE, WANTED, Form
 from convqa.validation import shorten
@@ -73,7 +71,10 @@ def values(found: Source) -> Iterator[tuple[str, Any]]:
     if found.form == "open":
         for number, line in read_lines(found.file, WANTED):
             if line.strip():
-                yield f"line {number}", _parsed(line, f"{found.file}: line {number}", number == 1)
+                value, mended = parse_line(line, f"{found.file}: line {number}", ADVICE, number == 1)
+                if mended:
+                    log.warning(MENDED, f"{found.file}: line {number}", mended)
+                yield f"line {number}", value
         return
     records = read_json(found.file, WANTED)
     if not isinstance(records, list):
@@ -136,22 +137,3 @@ def _first_object(start: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return first if isinstance(first, dict) else None
-
-
-def _parsed(line: bytes, where: str, first: bool) -> Any:
-    try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError:
-        pass
-    # orjson is fast and strict; this says what is wrong, and accepts what the standard library accepts.
-    try:
-        mended, count = mend(json.loads(line.decode("utf-8-sig" if first else "utf-8").rstrip()))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: byte {error.start} of the line is not UTF-8. {ADVICE}") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}, column {error.colno}: this is no JSON ({error.msg}). {ADVICE}") from None
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"{where}: this JSON cannot be read ({error}). {ADVICE}") from None
-    if count:
-        log.warning("%s: replaced %d lone surrogates (half characters) by U+FFFD", where, count)
-    return mended

@@ -202,7 +202,7 @@ def test_ids_are_one_answer_each(write, entry, tmp_path):
         (b"{", "line 1, column 2: this is no JSON"),
         (b'\n{"id": }', "line 2, column 8: this is no JSON"),
         (b'[{"id": 1},\n {"id": }]', "line 2, column 9: this is no JSON"),
-        (b'{"id": "\xff"}', "line 1: byte 8 is not UTF-8"),
+        (b'{"id": "\xff"}', "line 1: byte 9 is not UTF-8"),
         (b"[3]", "record 0: the record: found 3"),
         (b"3", "line 1: the record: found 3"),
         (b"\x1f\x8b\x08nothing", "the gzip is damaged"),

@@ -1,0 +1,176 @@
+"""Reads the exports of ``convqa.exports`` back, to see that none of them loses or shifts a citation.
+
+``READERS[name](path, language)`` gives the answers of a file as ``CitedAnswer``: what the format holds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from convqa.domain import Answer, Citation, Sentence, TurnId
+from convqa.domain.answer import UNSPACED
+from convqa.exports import CitedAnswer, Source
+from convqa.exports.text import FIELD, WHOLE
+
+_LONG = {"n": "\n", "r": "\r", "&": ""}
+_ESCAPE = re.compile(r"\\(?:u([0-9a-f]{4})|(.))")
+_MARKS = re.compile(r" ((?:\[[0-9]+\])+)\Z")
+_TURN = re.compile(r'Conversation (?:(-?[0-9]+)|"(.*)"), turn (-?[0-9]+)')
+_SOURCE = re.compile(r"\[([0-9]+)\](?: (.*))?")
+_PLACE = re.compile(r"characters ([0-9]+)-([0-9]+): (.*)")
+
+
+def read_trec_rag(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
+    """Citations have no offsets; an answer without sentences is a no-answer."""
+    for record in _records(path):
+        ids = record["references"]
+        sentences = [
+            Sentence(one["text"], tuple(Citation(ids[citation]) for citation in one["citations"]))
+            for one in record["answer"]
+        ]
+        yield CitedAnswer(turn_named(record["topic_id"]), _said(sentences, language), record["topic"])
+
+
+def read_ikat(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
+    """Citations have no offsets; an answer without sentences is a no-answer."""
+    for record in _records(path):
+        sentences = [Sentence(one["text"], tuple(map(Citation, one["citations"]))) for one in record["responses"]]
+        turn = turn_named(record["metadata"]["turn_id"])
+        yield CitedAnswer(turn, _said(sentences, language), scores=record["references"])
+
+
+def read_evidence(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
+    """What stands between cited sentences is a sentence without citations."""
+    for record in json.loads(path.read_bytes()):
+        text, items = record["Model_answer"], record["Model_citations"]
+        citations = [(item["sentence"], Citation(item["passage_id"], item["start"], item["end"])) for item in items]
+        sentences = _cut(text, citations, "" if language in UNSPACED else " ")
+        kind = "answer" if text or sentences else "none"
+        answer = Answer(kind, text, sentences, score=record.get("Model_answer_score"))  # type: ignore[arg-type]
+        quoted = {citation: item["text"] for (_, citation), item in zip(citations, items, strict=True)}
+        yield CitedAnswer(TurnId(record["Conversation_no"], record["Turn_no"]), answer, quotes=quoted)
+
+
+def read_text(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
+    """A citation without offsets comes back without its quote."""
+    lines: list[str] = []
+    for line in path.read_bytes().decode().split("\n"):
+        if lines and _TURN.fullmatch(line):
+            yield _cited(lines, language)
+            lines = []
+        if line:
+            lines.append(line)
+    if lines:
+        yield _cited(lines, language)
+
+
+READERS = {"trec-rag": read_trec_rag, "ikat": read_ikat, "evidence": read_evidence, "text": read_text}
+
+
+def turn_named(name: str) -> TurnId:
+    """The turn of this name, as ``str(TurnId)`` makes it; the conversation "12" comes back as 12."""
+    conversation, _, number = name.rpartition("_")
+    return TurnId(int(conversation) if _is_whole(conversation) else conversation, int(number))
+
+
+def unescape(text: str) -> str:
+    """What ``convqa.exports.text.escape`` was given."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _LONG.get(found[2], found[2]), text)
+
+
+def _records(path: Path) -> Iterator[Any]:
+    return (json.loads(line) for line in path.read_bytes().split(b"\n") if line)
+
+
+def _said(sentences: list[Sentence], language: str) -> Answer:
+    return Answer.of(sentences, language) if sentences else Answer("none", "")
+
+
+def _is_whole(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 20 and str(int(text)) == text
+
+
+def _cut(text: str, citations: Sequence[tuple[str, Citation]], joint: str) -> tuple[Sentence, ...]:
+    """The text cut at its cited sentences, which follow one another in it; each is taken where it can first be."""
+    sentences: list[Sentence] = []
+    end = 0
+    for sentence, group in groupby(citations, key=lambda citation: citation[0]):
+        next_to = end + len(joint) if end else 0
+        start = next_to if text.startswith(sentence, next_to) else text.index(sentence, end)
+        sentences += _uncited(text[end:start].removesuffix(joint), joint if sentences else "")
+        sentences.append(Sentence(sentence, tuple(citation for _, citation in group)))
+        end = start + len(sentence)
+    return (*sentences, *_uncited(text[end:], joint if sentences else ""))
+
+
+def _uncited(gap: str, joint: str) -> list[Sentence]:
+    return [Sentence(gap.removeprefix(joint))] if gap.strip() else []
+
+
+def _cited(lines: list[str], language: str) -> CitedAnswer:
+    """A turn from its lines."""
+    turn = _TURN.fullmatch(lines[0])
+    assert turn is not None, lines[0]
+    fields: dict[str, list[str]] = {}
+    said: list[tuple[str, list[int]]] = []
+    places: dict[int, _Place] = {}
+    for line in lines[1:]:
+        if line.startswith("    "):
+            list(places.values())[-1].take(line[4:])
+        elif found := _SOURCE.fullmatch(line):
+            places[int(found[1])] = _Place(unescape(found[2] or ""))
+        elif found := FIELD.fullmatch(line):
+            fields.setdefault(found[1], []).append(unescape(found[2] or ""))
+        else:
+            marks = _MARKS.search(line)
+            text = line[: marks.start()] if marks else line
+            said.append((unescape(text), [int(n) for n in re.findall("[0-9]+", marks[1])] if marks else []))
+    citations = {number: place.citation() for number, place in places.items()}
+    sentences = [Sentence(text, tuple(citations[number] for number in numbers)) for text, numbers in said]
+    conversation = unescape(turn[2]) if turn[1] is None else int(turn[1])
+    return CitedAnswer(
+        TurnId(conversation, int(turn[3])),
+        _answer(fields, sentences, language),
+        fields.get("Question", [""])[0],
+        sources={place.id: Source(place.title, place.url) for place in places.values()},
+        quotes={citations[n]: place.quote for n, place in places.items() if place.quote is not None},
+    )
+
+
+@dataclass(slots=True)
+class _Place:
+    """A numbered source, as its lines are read."""
+
+    title: str
+    id: str = ""
+    url: str = ""
+    start: int | None = None
+    end: int | None = None
+    quote: str | None = None
+
+    def take(self, line: str) -> None:
+        name, _, value = line.partition(": ")
+        if name in ("url", "id"):
+            setattr(self, name, unescape(value))
+        elif found := _PLACE.fullmatch(line):
+            self.start, self.end, self.quote = int(found[1]), int(found[2]), unescape(found[3])
+        else:
+            assert line == WHOLE, line
+
+    def citation(self) -> Citation:
+        return Citation(self.id, self.start, self.end)
+
+
+def _answer(fields: dict[str, list[str]], sentences: list[Sentence], language: str) -> Answer:
+    label, score = fields.get("Label", [""])[0], fields.get("Score")
+    answer = replace(Answer.of(sentences, language, float(score[0]) if score else None), label=label)
+    if "No answer" in fields:
+        return replace(answer, kind="none", reason=fields["No answer"][0], nearest=tuple(fields.get("Nearest", ())))
+    return replace(answer, kind="question", text=fields["Asks back"][0]) if "Asks back" in fields else answer
