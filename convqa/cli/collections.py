@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import K1, B, Json, Replicas, given
+from convqa.cli.options import K1, B, Json, Replicas, given, print_json
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def list_collections(
     """List the collections of a place; without one, those of this folder, of the cache, and the shipped files."""
     groups = _everywhere() if place is None else {_shown(place): _found(place)}
     if json:
-        _print_json([{"place": title, **entry.to_json()} for title, entries in groups.items() for entry in entries])
+        print_json([{"place": title, **entry.to_json()} for title, entries in groups.items() for entry in entries])
         return
     for title, entries in groups.items():
         typer.echo(f"{title}:")
@@ -68,7 +68,7 @@ def show_collection(collection: Collection, json: Json = False) -> None:
 
     info = open_store(collection).info()
     if json:
-        _print_json({"url": _shown(collection), **_json(info)})
+        print_json({"url": _shown(collection), **_json(info)})
         return
     typer.echo(f"{'collection':<12}{_shown(collection)}")
     for name, value in _lines(info).items():
@@ -96,7 +96,7 @@ def set_collection(
         raise InputError(f"this would set {named} of {_shown(collection)} ({about}). Give --yes to do it.")
     change_store(collection, settings)
     if json:
-        _print_json({"url": _shown(collection), "set": settings})
+        print_json({"url": _shown(collection), "set": settings})
     else:
         typer.echo(f"{_shown(collection)}: {named}")
 
@@ -112,7 +112,7 @@ def delete_collection(collection: Collection, yes: Yes = False, json: Json = Fal
         )
     delete_store(collection)
     if json:
-        _print_json({"url": _shown(collection), "deleted": True})
+        print_json({"url": _shown(collection), "deleted": True})
     else:
         typer.echo(f"{_shown(collection)}: deleted")
 
@@ -198,9 +198,3 @@ def _vectors(info: Info) -> str:
 
 def _json(info: Info) -> dict[str, Any]:
     return {**asdict(info), "capabilities": sorted(info.capabilities)}
-
-
-def _print_json(data: object) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import Json, needed, one_of
+from convqa.cli.options import Json, needed, one_of, print_json
 
 if TYPE_CHECKING:
     from convqa.evaluation import AnswerScorer, Evaluation
@@ -131,9 +131,7 @@ def _scorers(sas: str | None, posscore: Path | None) -> list[AnswerScorer]:
 
 def _print(evaluation: Evaluation, as_json: bool) -> None:
     if as_json:
-        import orjson
-
-        typer.echo(orjson.dumps(evaluation.to_json(), option=orjson.OPT_INDENT_2).decode())
+        print_json(evaluation.to_json())
         return
     from rich.console import Console
 

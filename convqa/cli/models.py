@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import AllowDownload, Json
+from convqa.cli.options import AllowDownload, Json, print_json
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="A shipped model, a folder, or a Hugging Face model (OWNER/NAME).")
@@ -34,7 +34,7 @@ def list_models(json: Json = False) -> None:
              "licence": manifest.licence, "base": manifest.base}
         )  # fmt: skip
     if json:
-        _print_json(found)
+        print_json(found)
         return
     for row in found:
         typer.echo(
@@ -50,7 +50,7 @@ def check_model(name: Name, json: Json = False, allow_download: AllowDownload = 
 
     found = check(name)
     if json:
-        _print_json(found)
+        print_json(found)
         return
     for key, value in found.items():
         typer.echo(f"{key:<16}{value}")
@@ -83,9 +83,3 @@ def quantize_model(
 
 def _megabytes(folder: Path) -> str:
     return f"{sum(file.stat().st_size for file in folder.iterdir()) / 1e6:.1f} MB"
-
-
-def _print_json(data: object) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())

@@ -88,3 +88,10 @@ def needed(path: Path | None, name: str) -> Path:
     if path is None:
         raise InputError(f"{name} is missing. See --help.")
     return path
+
+
+def print_json(data: object) -> None:
+    """Print a value as indented JSON."""
+    import orjson
+
+    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())

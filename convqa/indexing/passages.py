@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import logging
 import math
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +16,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
 from convqa.files import mend
+from convqa.tasks.lines import read_lines
 from convqa.validation import explain, shorten
 
 logger = logging.getLogger(__name__)
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
-_GZIP = b"\x1f\x8b"
+_LINES = "JSON lines of passages, plain or gzip"
 _NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -51,7 +50,7 @@ def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:
     notes = _Notes()
     for path in _files(sources):
         empty = True
-        for number, line in enumerate(_lines(path), 1):
+        for number, line in read_lines(path, _LINES):
             if line.strip():
                 empty = False
                 yield _passage(line, f"{path}:{number}", notes)
@@ -65,7 +64,7 @@ def places_of(sources: Sequence[Path], id: str) -> list[str]:
     return [
         f"{path}:{number}"
         for path in _files(sources)
-        for number, line in enumerate(_lines(path), 1)
+        for number, line in read_lines(path, _LINES)
         if line.strip() and _passage(line, f"{path}:{number}", notes).id == id
     ]
 
@@ -93,23 +92,6 @@ def _files(sources: Sequence[Path]) -> Iterator[Path]:
             yield source
         else:
             raise InputError(f"passages {source} do not exist. Wanted: a JSONL file, plain or gzip, or a folder.")
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    number = 0
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == _GZIP
-            file.seek(0)
-            with gzip.GzipFile(fileobj=file) if packed else file as lines:
-                for number, line in enumerate(lines, 1):  # noqa: B007
-                    yield line
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(
-            f"{path}: the gzip data breaks off after line {number} ({error}). Get the file anew."
-        ) from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _passage(line: bytes, place: str, notes: _Notes) -> Passage:

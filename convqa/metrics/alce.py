@@ -4,30 +4,20 @@ A sentence is recalled if what it cites, taken together, entails it. A citation 
 and it is needed there: it entails the sentence alone, or the others fail to without it. The script's entailment model
 (T5-XXL, 11 billion parameters) is a parameter here: a function that says whether a premise entails a claim.
 
-All else is the script's, its traps too, but for one thing. The script splits text into sentences by NLTK's Punkt, and
-here it is ``convqa.text.sentences``: rules instead of a trained model, and a mark behind a full stop ("It is old. [1]")
-stays with the sentence before it, where Punkt begins the next one with it. Give ``split`` another function, such as
-``nltk.sent_tokenize``, for the very same sentences.
-
-Tasks know sentences and citations, and call ``of_sentences``; ``of_text`` and ``means`` are for outputs of the script.
+All else is the script's, its traps too, but that the sentences and their citations are given: the script finds them in
+a text, by NLTK's Punkt and by marks such as [1].
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
-
-from convqa.text.sentences import sentences as boundaries
 
 AT_MOST = 3
 """Citations of a sentence that count: its first ones."""
 
 Entails = Callable[[str, str], bool]
 """Whether a premise entails a claim."""
-
-_MARK = re.compile(r"\[(\d+)")
-_MARK_WITH_BLANK = re.compile(r" ?\[\d+")
 
 
 class CitationScores(NamedTuple):
@@ -44,27 +34,8 @@ class CitedSentence(NamedTuple):
     cited: Sequence[str] | None
 
 
-def of_text(
-    output: str,
-    documents: Sequence[str],
-    entails: Entails,
-    split: Callable[[str], Sequence[str]] | None = None,
-    at_most: int = AT_MOST,
-) -> CitationScores | None:
-    """Scores of a text whose sentences cite documents as [1], counted from 1. None for a text without sentences.
-
-    Only its first line counts. Of a mark only the digits right after the bracket are read, so "[2, 1]" is one of
-    document 2, and ", 1" stays in the claim. [0] is the last document.
-
-    :param documents: their texts, as ``document`` writes them.
-    """
-    line = output.strip().split("\n")[0].replace("<|im_end|>", "")
-    said = (split or _sentences)(line)
-    return of_sentences([CitedSentence(without_marks(one), _cited(one, documents)) for one in said], entails, at_most)
-
-
 def of_sentences(sentences: Sequence[CitedSentence], entails: Entails, at_most: int = AT_MOST) -> CitationScores | None:
-    """The same for sentences whose citations are known. None without sentences: such an answer is left out of means.
+    """Scores of an answer's sentences. None without sentences: such an answer is left out of means.
 
     A sentence that cites nothing, or something that is not there, is not recalled; its citations are not counted.
 
@@ -83,19 +54,6 @@ def of_sentences(sentences: Sequence[CitedSentence], entails: Entails, at_most: 
     return CitationScores(len(recalled) / len(sentences), precise / citations if citations else 0.0)
 
 
-def means(answers: Iterable[CitationScores | None]) -> CitationScores | None:
-    """What the script prints: the means over answers with sentences, times 100; None if there is no such answer.
-
-    >>> means([CitationScores(1.0, 0.5), None])
-    CitationScores(recall=100.0, precision=50.0)
-    """
-    found = [answer for answer in answers if answer is not None]
-    if not found:
-        return None
-    recall, precision = (100 * sum(column) / len(found) for column in zip(*found, strict=True))
-    return CitationScores(recall, precision)
-
-
 def document(title: str, text: str) -> str:
     """A document as the entailment model sees it.
 
@@ -103,23 +61,6 @@ def document(title: str, text: str) -> str:
     'Title: Rome\\nA city.'
     """
     return f"Title: {title}\n{text}"
-
-
-def without_marks(sentence: str) -> str:
-    """A sentence without its citations, and without any "]" and " |", which go as well.
-
-    >>> without_marks("Rome [1][2] is big [3, 1]. |")
-    'Rome is big, 1.'
-    """
-    return _MARK_WITH_BLANK.sub("", sentence).replace(" |", "").replace("]", "").strip()
-
-
-def _cited(sentence: str, documents: Sequence[str]) -> list[str] | None:
-    """The documents that the marks of a sentence name; [0], number -1 to the script, is the last one."""
-    numbers = [int(number) - 1 for number in _MARK.findall(sentence)]
-    if numbers and (not documents or max(numbers) >= len(documents)):
-        return None
-    return [documents[number] for number in numbers]
 
 
 def _needed(claim: str, cited: Sequence[str], entails: Entails) -> int:
@@ -132,7 +73,3 @@ def _needed(claim: str, cited: Sequence[str], entails: Entails) -> int:
         others.remove(text)
         needed += entails(text, claim) or not entails("\n".join(others), claim)
     return needed
-
-
-def _sentences(line: str) -> list[str]:
-    return [line[start:end] for start, end in boundaries(line)]

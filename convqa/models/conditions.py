@@ -10,15 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError, WorkError
 from convqa.models.condition_features import FEATURES, Pair, compared, features, opposed, plain
-from convqa.models.encoder import TextEncoder, load_encoder
-from convqa.models.folder import CONDITIONS, MANIFEST, ModelFolder
+from convqa.models.encoder import TextEncoder
+from convqa.models.folder import CONDITIONS, ModelFolder
+from convqa.models.heads import HeadSettings, head_encoder, read_head
 from convqa.models.once import once
-from convqa.models.options import Options
+from convqa.models.options import Identified, Options
 from convqa.models.source import find_model
 from convqa.models.support import probabilities
 from convqa.text.sentences import sentences
 from convqa.text.support import CAP, overlap
-from convqa.validation import read_as
 
 KIND = CONDITIONS
 LEXICAL = "lexical"
@@ -50,23 +50,15 @@ class Line(BaseModel):
         return probabilities(rows, np.array([self.weights[name] for name in FEATURES]), self.offset)
 
 
-class Settings(BaseModel):
-    """What of a condition check's manifest only it has.
+class Settings(HeadSettings):
+    """Two lines over the features. ``threshold``: of ``known``, from which on a question counts as answered."""
 
-    ``encoder``: a model's name, and ``checksum``: which one of that name, since the weights mean no other's vectors.
-    ``threshold``: of ``known``, from which on a question counts as answered.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    encoder: str = Field(min_length=1)
-    checksum: str
     known: Line
     yes: Line
     threshold: float = Field(ge=0, le=1)
 
 
-class Conditions:
+class Conditions(Identified):
     """Says what somebody's words settle. Safe to call from several threads.
 
     ``threshold``: of ``Told.known``, from which on a question counts as answered.
@@ -78,11 +70,6 @@ class Conditions:
         self.runs = runs
         self.threshold = threshold
         self._scores = scores
-
-    @property
-    def identity(self) -> str:
-        """What of this scorer a run's fingerprint holds."""
-        return f"{self.checksum} ({self.runs})"
 
     def judge(self, pairs: Sequence[Pair]) -> list[Told]:
         """One for each pair (what is told, question), in order; nothing is known where either is blank.
@@ -149,21 +136,8 @@ def head(encoder: TextEncoder, known: Line, yes: Line) -> Scores:
 
 
 def _head(folder: ModelFolder, options: Options) -> Conditions:
-    assert folder.manifest is not None
-    where = f"{folder.path / MANIFEST}: settings"
-    again = "Make the model again with convqa train conditions."
-    settings = read_as(Settings, folder.manifest.settings, where, again)
-    for line in (settings.known, settings.yes):
-        if set(line.weights) != set(FEATURES):
-            raise InputError(
-                f"{where}: weights: found {', '.join(line.weights)}; wanted {', '.join(FEATURES)}: the model is of "
-                f"another version of convqa. {again}"
-            )
-    encoder = load_encoder(settings.encoder, options)
-    if encoder.checksum != settings.checksum:
-        raise InputError(
-            f"{where}: made for the encoder {settings.encoder} with the checksum {settings.checksum}; the one here has "
-            f"{encoder.checksum}, whose vectors the weights do not mean. {again}"
-        )
+    settings = read_head(folder, Settings)
+    lines = [settings.known.weights, settings.yes.weights]
+    encoder = head_encoder(folder, settings, lines, FEATURES, options)
     scores = head(encoder, settings.known, settings.yes)
     return Conditions(folder.name, folder.checksum(), str(encoder.runs), settings.threshold, scores)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from convqa.errors import InputError, WorkError
 from convqa.models.folder import MANIFEST, Manifest, ModelFolder
 from convqa.models.once import once
-from convqa.models.options import Choice, Options, choose
+from convqa.models.options import Choice, Identified, Options, choose
 from convqa.models.source import find_model
 from convqa.models.tokens import Tokenizer, Tokens, load_tokenizer
 from convqa.validation import read_as
@@ -28,7 +28,7 @@ class Settings(BaseModel):
     prefixes: dict[Role, str] = {}
 
 
-class TextEncoder:
+class TextEncoder(Identified):
     """Texts as vectors of length 1, so that the inner product is the cosine. Safe to call from several threads.
 
     ``checksum`` names weights and tokenizer: vectors of two checksums cannot be compared. ``runs`` says how it runs.
@@ -46,11 +46,6 @@ class TextEncoder:
         self._prefixes = dict(prefixes)
         self._tokenizer = tokenizer
         self._vectors = vectors
-
-    @property
-    def identity(self) -> str:
-        """What of this encoder a run's fingerprint holds: its checksum and how it runs."""
-        return f"{self.checksum} ({self.runs})"
 
     def encode(self, texts: Sequence[str], role: Role = "passage") -> NDArray[np.float32]:
         """The vectors of texts: an array (n, dimension) in float32. Texts beyond ``max_tokens`` are cut.
@@ -98,5 +93,4 @@ def _onnx(folder: ModelFolder, manifest: Manifest, choice: Choice) -> TextEncode
         return np.concatenate([outputs[0] for outputs in model.run_tokens(sequences)]).astype(np.float32, copy=False)
 
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-    model.expect(tokenizer, (1, manifest.dimension))
     return TextEncoder(folder, choice, manifest.dimension, settings.prefixes, tokenizer, vectors)

@@ -11,9 +11,9 @@ import hashlib
 import re
 import shutil
 import tempfile
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -176,10 +176,6 @@ def licence_of(folder: Path) -> str:
     return spdx(found[1]) if found else ""
 
 
-_HASHES: dict[tuple[str, int, int], str] = {}
-_LOCK = threading.Lock()
-
-
 def file_hash(path: Path) -> str:
     """SHA-256 of a file in hex, kept for the process as long as the file's time and size stay.
 
@@ -187,19 +183,17 @@ def file_hash(path: Path) -> str:
     """
     try:
         state = path.stat()
-        key = (str(path.resolve()), state.st_mtime_ns, state.st_size)
-        with _LOCK:
-            known = _HASHES.get(key)
-        if known is None:
-            with path.open("rb") as stream:
-                known = hashlib.file_digest(stream, "sha256").hexdigest()
-            with _LOCK:
-                _HASHES[key] = known
+        return _hash(path.resolve(), state.st_mtime_ns, state.st_size)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file: the model is not whole. Copy or make it again.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
-    return known
+
+
+@cache
+def _hash(path: Path, time: int, size: int) -> str:  # noqa: ARG001 - they tell two versions of a file apart
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _verified(path: Path) -> Manifest:

@@ -13,7 +13,7 @@ from convqa.errors import InputError
 from convqa.files import mend
 from convqa.models.folder import TOKENIZER, ModelFolder
 from convqa.models.once import once
-from convqa.models.options import Choice, Options, choose
+from convqa.models.options import Choice, Identified, Options, choose
 from convqa.models.source import find_model
 
 LONGEST = 1024
@@ -31,7 +31,7 @@ class Written(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Generator:
+class Generator(Identified):
     """A model and its tokenizer. Always takes the likeliest token or beam, so that equal prompts give equal texts.
 
     Safe to share between threads. ``settings`` is what a model that convqa trained says of itself: the mapping
@@ -45,11 +45,6 @@ class Generator:
     runs: Choice
     _model: Any
     _tokenizer: Any
-
-    @property
-    def identity(self) -> str:
-        """What of this model a run's fingerprint holds: its checksum and how it runs."""
-        return f"{self.checksum} ({self.runs})"
 
     @property
     def has_chat_template(self) -> bool:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.errors import InputError, reason_of
-from convqa.models.folder import MANIFEST, ONNX, TOKENIZER
+from convqa.models.folder import ONNX
 from convqa.models.once import threads, workers
-from convqa.models.tokens import Tokenizer, Tokens
+from convqa.models.tokens import Tokens
 
 Inputs = Mapping[str, NDArray[Any]]
 
@@ -40,12 +40,8 @@ class OnnxModel:
             raise InputError(
                 f"{folder / ONNX}: cannot be run ({reason_of(error)}). Copy or make the model again."
             ) from error
-        self._folder = folder
         self.inputs = [value.name for value in self._session.get_inputs()]
         self.outputs = [value.name for value in self._session.get_outputs()]
-        foreign = sorted(set(self.inputs) - {"input_ids", "attention_mask", "token_type_ids"})
-        if foreign:
-            raise InputError(f"{folder / ONNX}: its graph wants {', '.join(foreign)}: it is none that convqa made.")
 
     def run(self, items: Sequence[Inputs]) -> list[list[NDArray[Any]]]:
         """The outputs for each item, in order; an item maps the graph's inputs to arrays."""
@@ -57,42 +53,9 @@ class OnnxModel:
             return [one(item) for item in items]
         return list(workers().map(one, items))
 
-    def try_out(self, tokenizer: Tokenizer) -> list[NDArray[Any]]:
-        """The outputs for the longest sequence, made of the tokenizer's last token.
-
-        Only a run shows whether graph, manifest and tokenizer are of one model.
-
-        :raises InputError: if they are not.
-        """
-        most, last = tokenizer.max_tokens, tokenizer.inner.get_vocab_size() - 1
-        try:
-            return self._one_token(last, most)
-        except Exception as error:  # the library has no base class of its own
-            try:
-                self._one_token(0, most)
-                where = f"{self._folder / TOKENIZER}: it has {last + 1} tokens"
-            except Exception:  # the same
-                where = f"{self._folder / MANIFEST}: max_tokens: found {most}"
-            raise InputError(
-                f"{where}; the graph in {ONNX} cannot run such a sequence ({reason_of(error)}). Copy or make the model "
-                "again."
-            ) from error
-
-    def expect(self, tokenizer: Tokenizer, shape: tuple[int, ...]) -> None:
-        """Refuse a graph whose first output for one sequence is of another shape, or that :meth:`try_out` refuses."""
-        made = self.try_out(tokenizer)[0].shape
-        if made != shape:
-            raise InputError(
-                f"{self._folder / ONNX}: its graph makes an array {made} of one sequence; the manifest wants {shape}. "
-                "Copy or make the model again."
-            )
-
     def run_tokens(self, sequences: Sequence[Tokens]) -> list[list[NDArray[Any]]]:
         """The outputs for each sequence of tokens, each output with a first axis of length 1."""
         return self.run([self._feed(sequence) for sequence in sequences])
-
-    def _one_token(self, number: int, times: int) -> list[NDArray[Any]]:
-        return self.run_tokens([Tokens([number] * times, [0] * times)])[0]
 
     def _feed(self, sequence: Tokens) -> Inputs:
         ids = np.array([sequence.ids], dtype=np.int64)

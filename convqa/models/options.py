@@ -40,6 +40,18 @@ class Choice:
         return f"{self.engine} {self.precision} on {self.device}"
 
 
+class Identified:
+    """A model that is loaded: ``checksum`` names what shapes its results, ``runs`` says how it runs."""
+
+    checksum: str
+    runs: Choice | str
+
+    @property
+    def identity(self) -> str:
+        """What of this model a run's fingerprint holds: two that have the same give the same results."""
+        return f"{self.checksum} ({self.runs})"
+
+
 def choose(folder: ModelFolder, options: Options) -> Choice:
     """Engine, device and precision for a model.
 

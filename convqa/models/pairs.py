@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from convqa.errors import InputError, WorkError
 from convqa.models.folder import Manifest, ModelFolder
 from convqa.models.once import once
-from convqa.models.options import Choice, Options, choose
+from convqa.models.options import Choice, Identified, Options, choose
 from convqa.models.source import find_model
 from convqa.models.tokens import Tokenizer, Tokens, load_tokenizer
 
@@ -18,7 +18,7 @@ Scores = Callable[[Sequence[Tokens]], NDArray[np.float32]]
 """Sequences of tokens, each a pair -> one number each, in order."""
 
 
-class PairScorer:
+class PairScorer(Identified):
     """How well the second text of a pair answers the first: higher is better. Safe to call from several threads."""
 
     def __init__(self, folder: ModelFolder, choice: Choice, tokenizer: Tokenizer, scores: Scores) -> None:
@@ -28,11 +28,6 @@ class PairScorer:
         self.runs = choice
         self._tokenizer = tokenizer
         self._scores = scores
-
-    @property
-    def identity(self) -> str:
-        """What of this model a run's fingerprint holds: its checksum and how it runs."""
-        return f"{self.checksum} ({self.runs})"
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         """One score for each pair (query, passage): an array (n,) in float32. The longer text is cut where needed.
@@ -76,5 +71,4 @@ def _onnx(folder: ModelFolder, manifest: Manifest, choice: Choice) -> PairScorer
         return np.concatenate([outputs[0] for outputs in model.run_tokens(sequences)]).astype(np.float32, copy=False)
 
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-    model.expect(tokenizer, (1,))
     return PairScorer(folder, choice, tokenizer, scores)

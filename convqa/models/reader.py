@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from convqa.errors import InputError, WorkError, reason_of
 from convqa.models.folder import MANIFEST, Manifest, ModelFolder
 from convqa.models.once import once
-from convqa.models.options import Choice, Options, choose
+from convqa.models.options import Choice, Identified, Options, choose
 from convqa.models.reader_input import LEAST_TOKENS, PassageTokens, ReaderInput, Window
 from convqa.models.source import find_model
 from convqa.models.spans import Band, Found
@@ -74,7 +74,7 @@ class _Part(NamedTuple):
     window: Window
 
 
-class SpanReader:
+class SpanReader(Identified):
     """Finds the spans of passages that answer questions. Safe to call from several threads.
 
     A span's margin = logit(start) + logit(end) - those of the sequence's first token, ``[CLS]``, which stand for
@@ -101,11 +101,6 @@ class SpanReader:
             raise InputError(
                 f"{folder.path}: its tokenizer cannot read every text ({reason_of(error)}). Copy the model again."
             ) from error
-
-    @property
-    def identity(self) -> str:
-        """What of this reader a run's fingerprint holds: its checksum and how it runs."""
-        return f"{self.checksum} ({self.runs})"
 
     def read(self, pairs: Sequence[Pair], most: int, longest: int = 30) -> list[PairReading]:
         """What is found for each pair (question, passage), in order; a pair that comes several times is read once.
@@ -186,7 +181,6 @@ def _onnx(folder: ModelFolder, manifest: Manifest, choice: Choice) -> SpanReader
     if model.outputs != OUTPUTS:
         raise InputError(f"{folder.path}: its graph gives {model.outputs}; wanted {OUTPUTS}. Copy the model again.")
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-    model.expect(tokenizer, (1, tokenizer.max_tokens))
 
     def logits(sequences: Sequence[Tokens]) -> list[NDArray[np.float32]]:
         return [np.concatenate(outputs) for outputs in model.run_tokens(sequences)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from convqa.errors import InputError, WorkError
 from convqa.models.folder import MANIFEST, Manifest, ModelFolder
 from convqa.models.once import once
-from convqa.models.options import Choice, Options, choose
+from convqa.models.options import Choice, Identified, Options, choose
 from convqa.models.resolver_input import Layout, Said, lay_out
 from convqa.models.resolver_output import Scores, edited, term_probabilities
 from convqa.models.source import find_model
@@ -49,7 +49,7 @@ class Resolution:
         return text if edits else self._layout.utterances[0]
 
 
-class Resolver:
+class Resolver(Identified):
     """Reads a question with its history, one sequence at a time. Safe to call from several threads.
 
     ``checksum`` names weights, tokenizer and patterns.
@@ -66,12 +66,6 @@ class Resolver:
         self._tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
         self._tokenizer.inner.no_truncation()
         self._model = OnnxModel(folder.path)
-        self._try_out(folder)
-
-    @property
-    def identity(self) -> str:
-        """What of this model a run's fingerprint holds."""
-        return f"{self.checksum} ({self.runs})"
 
     def resolve(self, turns: Sequence[tuple[str, Sequence[Said]]]) -> list[Resolution]:
         """What each question needs of its history (oldest first), in order.
@@ -81,17 +75,6 @@ class Resolver:
         layouts = [lay_out(question, said, self._tokenizer.inner, self.max_tokens) for question, said in turns]
         made = self._model.run_tokens([Tokens(layout.ids, layout.types) for layout in layouts])
         return [self._resolution(layout, outputs) for layout, outputs in zip(layouts, made, strict=True)]
-
-    def _try_out(self, folder: ModelFolder) -> None:
-        """See whether graph, manifest and tokenizer are of one model."""
-        if self._model.outputs != list(Scores._fields):
-            raise InputError(f"{folder.path}: its graph gives {self._model.outputs}; wanted {list(Scores._fields)}.")
-        number = Scores(*self._model.try_out(self._tokenizer)).patterns.shape[-1] - 1
-        if len(self._patterns) != number:
-            raise InputError(
-                f"{folder.path / MANIFEST}: settings: found {len(self._patterns)} {PATTERNS}; its graph scores "
-                f"{number}. Copy or make the model again."
-            )
 
     def _resolution(self, layout: Layout, outputs: Sequence[object]) -> Resolution:
         scores = Scores(*(output[0] for output in outputs))  # type: ignore[index]

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from convqa.errors import InputError, WorkError
-from convqa.models.encoder import TextEncoder, load_encoder
-from convqa.models.folder import MANIFEST, SUPPORT, ModelFolder
+from convqa.models.encoder import TextEncoder
+from convqa.models.folder import SUPPORT, ModelFolder
+from convqa.models.heads import HeadSettings, head_encoder, read_head
 from convqa.models.once import once
-from convqa.models.options import Options, choose
+from convqa.models.options import Identified, Options, choose
 from convqa.models.source import find_model
 from convqa.models.support_features import FEATURES, SHARE, Pair, features
 from convqa.text.support import CAP, IDENTITY, lexical_support
-from convqa.validation import read_as
 
 KIND = SUPPORT
 LEXICAL = "lexical"
@@ -27,22 +27,14 @@ Scores = Callable[[Sequence[Pair], str], Sequence[float]]
 """Pairs of evidence and sentence, both with something in them, and their language -> a number each, in order."""
 
 
-class Settings(BaseModel):
-    """What of a support check's manifest only it has: a logistic regression over an encoder's vectors and words.
+class Settings(HeadSettings):
+    """A logistic regression over an encoder's vectors and words. ``weights``: feature -> weight."""
 
-    ``encoder``: a model's name, and ``checksum``: which one of that name, since the weights mean no other's vectors.
-    ``weights``: feature -> weight.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    encoder: str = Field(min_length=1)
-    checksum: str
     weights: dict[str, Number]
     offset: Number
 
 
-class Support:
+class Support(Identified):
     """How likely evidence supports a sentence, 0 to 1: from .5 on it is taken to. Safe to call from several threads.
 
     ``identity``: what of it a run's fingerprint holds; two that have the same give the same scores.
@@ -53,11 +45,6 @@ class Support:
         self.checksum = checksum
         self.runs = runs
         self._scores = scores
-
-    @property
-    def identity(self) -> str:
-        """What of this scorer a run's fingerprint holds."""
-        return f"{self.checksum} ({self.runs})"
 
     def score(self, pairs: Sequence[Pair], language: str = "en") -> list[float]:
         """One score for each pair (evidence text, sentence), in order; 0 where either is blank.
@@ -124,20 +111,8 @@ def _lexical(pairs: Sequence[Pair], language: str) -> Sequence[float]:
 
 
 def _head(folder: ModelFolder, options: Options) -> Support:
-    assert folder.manifest is not None
-    where = f"{folder.path / MANIFEST}: settings"
-    settings = read_as(Settings, folder.manifest.settings, where, "Make the model again with convqa train support.")
-    if set(settings.weights) != set(FEATURES):
-        raise InputError(
-            f"{where}: weights: found {', '.join(settings.weights)}; wanted {', '.join(FEATURES)}: the model is of "
-            "another version of convqa. Make it again with convqa train support."
-        )
-    encoder = load_encoder(settings.encoder, options)
-    if encoder.checksum != settings.checksum:
-        raise InputError(
-            f"{where}: made for the encoder {settings.encoder} with the checksum {settings.checksum}; the one here has "
-            f"{encoder.checksum}, whose vectors the weights do not mean. Make it again with convqa train support."
-        )
+    settings = read_head(folder, Settings)
+    encoder = head_encoder(folder, settings, [settings.weights], FEATURES, options)
     return Support(folder.name, folder.checksum(), str(encoder.runs), head(encoder, settings))
 
 

@@ -70,7 +70,6 @@ def load_pooled(folder: ModelFolder, choice: Choice) -> tuple[Pooled, Tokenizer,
     heads = config.architectures or []
     if config.is_encoder_decoder or any(name.endswith(("CausalLM", "LMHeadModel")) for name in heads):
         raise InputError(f"{folder.path}: {', '.join(heads) or config.model_type} writes texts; wanted an encoder.")
-    torch_runtime.check_family(folder, config)
     made = recipe(folder, config)
     trunk = torch_runtime.load_module(folder, "AutoModel", choice.device, choice.precision)
     return Pooled(trunk, made.pooling), tokenizer_of(folder, config, made.max_tokens), made

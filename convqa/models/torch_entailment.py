@@ -44,7 +44,6 @@ def load(folder: ModelFolder, choice: Choice) -> Scores:
     """
     config = torch_runtime.load_config(folder)
     label = _label(folder, config)
-    torch_runtime.check_family(folder, config)
     classifier = torch_runtime.load_module(
         folder, "AutoModelForSequenceClassification", choice.device, choice.precision
     )

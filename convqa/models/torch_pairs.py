@@ -74,7 +74,6 @@ def load_scored(folder: ModelFolder, choice: Choice) -> tuple[Scored, Tokenizer]
             f"{folder.path}: {', '.join(heads) or config.model_type} with {config.num_labels} labels scores no pairs; "
             "wanted a model for sequence classification with one label or two."
         )
-    torch_runtime.check_family(folder, config)
     classifier = torch_runtime.load_module(
         folder, "AutoModelForSequenceClassification", choice.device, choice.precision
     )

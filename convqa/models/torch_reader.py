@@ -75,6 +75,5 @@ def load_spanned(folder: ModelFolder, choice: Choice) -> tuple[Spanned, Tokenize
             f"{folder.path}: {', '.join(heads) or config.model_type} with {labels} labels finds no spans; "
             "wanted a model for extractive question answering, whose two are start and end."
         )
-    torch_runtime.check_family(folder, config)
     answering = torch_runtime.load_module(folder, "AutoModelForQuestionAnswering", choice.device, choice.precision)
     return Spanned(answering), tokenizer_of(folder, config, min(max_tokens(folder.path, config), MOST_TOKENS))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -21,9 +20,6 @@ BUDGET = {"cpu": 2048, "cuda": 65536, "mps": 16384}
 
 Forward = Callable[[Any, Any, Any], Any]
 """Tensors of ids, mask and types, each (n, tokens) -> a tensor with one row for each sequence."""
-
-_ONE_FAMILY = {"roberta", "xlm-roberta", "camembert"}
-"""Names of one architecture: a model of one kind computes the same as any other of them."""
 
 
 def import_torch() -> Any:
@@ -97,32 +93,11 @@ def load_config(folder: ModelFolder) -> Any:
         raise _unloadable(folder, "config.json", error) from error
 
 
-def check_family(folder: ModelFolder, config: Any) -> None:
-    """Refuse a configuration whose ``model_type`` is not that of the classes that it names as ``architectures``.
-
-    Weights would not show it: those of BERT fill RoBERTa, which counts positions in another way. Classes that
-    transformers does not have, as those of models with code of their own, say nothing.
-
-    :raises InputError: if none of the classes is of that type.
-    """
-    import transformers
-
-    named = [getattr(transformers, name, None) for name in config.architectures or []]
-    heads: list[Any] = [one for one in named if isinstance(one, type) and issubclass(one, transformers.PreTrainedModel)]
-    made_for = {head.config_class.model_type for head in heads if head.config_class}
-    wanted = _ONE_FAMILY if config.model_type in _ONE_FAMILY else {config.model_type}
-    if made_for and not made_for & wanted:
-        raise InputError(
-            f"{folder.path / 'config.json'}: model_type: found {config.model_type!r}, but architectures names "
-            f"{', '.join(config.architectures)}: the model is damaged or of another architecture. Copy the model again."
-        )
-
-
 def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> Any:
     """A model of transformers, ready to run.
 
     :param auto: the class of transformers that loads it, such as ``AutoModel``.
-    :raises InputError: if the folder's weights do not fill the model, have more layers than it, or cannot be read.
+    :raises InputError: if the folder's weights do not fill the model, or cannot be read.
     """
     torch = import_torch()
     import transformers
@@ -137,37 +112,13 @@ def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> 
     # BERT's class makes a pooler over the first token, which a bare model has no use for; a classifier stands on it.
     unused = "pooler" if auto == "AutoModel" else None
     missing = sorted(name for name in info["missing_keys"] if unused is None or unused not in name)
-    surplus = _of_further_layers(module, info["unexpected_keys"])
-    if missing or surplus or info["mismatched_keys"]:
+    if missing or info["mismatched_keys"]:
         if missing:
             about = f"lack {len(missing)} tensors, such as {missing[0]}, of what {type(module).__name__} needs"
-        elif surplus:
-            about = f"have layers that config.json does not count, such as that of {surplus[0]}"
         else:
             about = f"have other shapes than {type(module).__name__} needs"
         raise InputError(f"{folder.path}: the weights {about}: the model is damaged or of another architecture.")
     return module.to(device).eval()
-
-
-def _of_further_layers(module: Any, unused: Iterable[str]) -> list[str]:
-    """Which unused tensors are of layers beyond those that a stack of the model has.
-
-    Any others are what folders usually have too much of: heads of another task, poolers, buffers of older versions.
-    """
-    torch = import_torch()
-    # Files of a bare model and of one with a head differ in this prefix.
-    prefix = f"{module.base_model_prefix}."
-    stacks = {
-        name.removeprefix(prefix): len(part)
-        for name, part in module.named_modules()
-        if isinstance(part, torch.nn.ModuleList)
-    }
-
-    def further(name: str) -> bool:
-        places = [(name[: place.start()], int(place[1])) for place in re.finditer(r"\.(\d+)(?=\.)", name)]
-        return any(stack in stacks and number >= stacks[stack] for stack, number in places)
-
-    return sorted(name for name in unused if further(name.removeprefix(prefix)))
 
 
 def padding(config: Any) -> int:

@@ -6,7 +6,6 @@ import importlib
 import threading
 from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -25,24 +24,9 @@ _ENGINES = {
 """Scheme -> module, loaded when the scheme is first used. A folder has no scheme."""
 
 
-@dataclass(slots=True)
-class _Place:
-    """A collection that this process has opened or is opening: (identity, store)."""
-
-    opened: tuple[Hashable, Store] | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def store(self, identity: Hashable | None) -> Store | None:
-        """The open store, while it is what the collection is now."""
-        opened = self.opened
-        return opened[1] if opened is not None and opened[0] == identity and not opened[1].closed else None
-
-    def close(self) -> None:
-        if self.opened is not None:
-            self.opened[1].close()
-
-
-_places: dict[str, _Place] = {}
+_opened: dict[str, tuple[Hashable, Store]] = {}
+"""The collections that this process has opened: (identity, store) by the engine's key."""
+_lock = threading.Lock()
 
 
 def open_store(url: str | None) -> Store:
@@ -54,24 +38,22 @@ def open_store(url: str | None) -> Store:
     :raises StoreDamaged: if it cannot be read as its manifest says.
     """
     engine, found = _engine(url)
-    place = _places.setdefault(engine.key(found), _Place())
-    identity = engine.identity(found)
-    if store := place.store(identity):
-        return store
-    with place.lock:
+    key = engine.key(found)
+    with _lock:
         identity = engine.identity(found)
-        if store := place.store(identity):
+        before, store = _opened.get(key, (None, None))
+        if store is not None and before == identity and not store.closed:
             return store
         try:
-            store = engine.open_collection(found)
+            opened = engine.open_collection(found)
         except InputError as error:
-            if place.opened is None or engine.identity(found) is not None:
+            if store is None or engine.identity(found) is not None:
                 raise
             raise StoreUnavailable(
                 f"collection {redact(found.url)} was there and is gone. Put it back, or index its passages again."
             ) from error
-        place.opened = identity, store
-        return store
+        _opened[key] = identity, opened
+        return opened
 
 
 def create_store(
@@ -96,8 +78,8 @@ def delete_store(url: str) -> None:
     """
     engine, found = _engine(url)
     engine.delete(found)
-    if place := _places.pop(engine.key(found), None):
-        place.close()
+    if opened := _opened.pop(engine.key(found), None):
+        opened[1].close()
 
 
 def change_store(url: str, settings: Mapping[str, object]) -> None:

@@ -1,17 +1,46 @@
-"""The lines of a file that may be gzip, one after another, so that memory does not grow with the file."""
+"""Files of a folder, and the lines of a file that may be gzip, one after another: memory does not grow with it."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from convqa.errors import InputError
 
 _GZIP = b"\x1f\x8b"
 _DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError)
+
+
+def files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:
+    """The files of a folder that end so, by name, but for hidden ones.
+
+    :raises InputError: if the folder cannot be read.
+    """
+    try:
+        return sorted(
+            path
+            for path in folder.iterdir()
+            if path.name.endswith(endings) and not path.name.startswith(".") and path.is_file()
+        )
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror}); wanted a folder that can.") from None
+
+
+def first_object(start: str) -> dict[str, Any]:
+    """The JSON object that a text begins with, or that an array in it begins with; empty where there is none.
+
+    >>> first_object('[{"id": 1}, {"id'), first_object("[1]"), first_object('{"id')
+    ({'id': 1}, {}, {})
+    """
+    try:
+        first, _ = json.JSONDecoder().raw_decode(start.lstrip().removeprefix("[").lstrip())
+    except (ValueError, RecursionError):
+        return {}
+    return first if isinstance(first, dict) else {}
 
 
 def read_lines(path: Path, wanted: str) -> Iterator[tuple[int, bytes]]:

@@ -14,7 +14,7 @@ from convqa.files import read_yaml
 from convqa.models.reader_input import MOST_TOKENS
 from convqa.places import shipped
 from convqa.training.claims import INSCIT
-from convqa.training.data import CANARD, OWN, QRECC_4K, QRECC_DEV
+from convqa.training.data import OWN
 from convqa.training.scenarios import SHARC_SEEN
 from convqa.validation import explain
 
@@ -24,8 +24,6 @@ Positive = Annotated[float, Field(strict=False, gt=0, allow_inf_nan=False)]
 SetName = Literal["qrecc-dev", "qrecc-4k", "canard", "own"]
 ReadingName = Literal["squad2", "new-wiki", "reddit", "own"]
 Precision = Literal["auto", "float32", "bfloat16"]
-
-ALL_SETS: Sequence[SetName] = (QRECC_DEV, QRECC_4K, CANARD, OWN)  # type: ignore[assignment]
 
 
 class Part(BaseModel):

@@ -306,8 +306,6 @@ def test_a_manifest_carries_the_calibration(copied):
         ({"settings": {"calibration": {"null": [1.0, 0.0]}}}, r"settings: calibration\.null.*found 1\.0"),
         ({"settings": {"calibration": {"null": [-1.0]}}}, r"settings: calibration\.null"),
         ({"settings": {"calibration": {"answer": ["much", 0]}}}, "found 'much'"),
-        ({"max_tokens": 600}, "max_tokens: found 600; the graph in model.onnx cannot run such a sequence"),
-        ({"max_tokens": 10**15}, "max_tokens: found 1000000000000000; the graph in model.onnx cannot run such"),
         ({"max_tokens": 9}, "takes 9 tokens at a time; a reader wants 16 or more"),
     ],
 )
@@ -343,8 +341,6 @@ def load_folder(name):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model_type": "roberta"}, "model_type: found 'roberta', but architectures names BertForQuestionAnswering"),
-        ({"num_hidden_layers": 1}, "have layers that config.json does not count"),
         ({"vocab_size": 100}, "other shapes|cannot be loaded"),
         ({"num_labels": 3}, "with 3 labels finds no spans"),
     ],

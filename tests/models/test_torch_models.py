@@ -246,42 +246,9 @@ def reconfigure(folder, **changes):
     return str(folder)
 
 
-@pytest.mark.parametrize(
-    ("model", "layers"),
-    [("BertModel", 0), ("BertModel", 1), ("BertForMaskedLM", 1), ("BertForSequenceClassification", 1)],
-)
-def test_weights_of_more_layers_are_refused(make, model, layers):
-    folder = reconfigure(make(model, num_labels=1), num_hidden_layers=layers)
-    load = load_pair_scorer if model == "BertForSequenceClassification" else load_encoder
-    with pytest.raises(
-        InputError, match=rf"have layers that config\.json does not count, .*encoder\.layer\.{layers}\."
-    ):
-        load(folder)
-
-
-def test_a_type_that_is_not_the_architectures_is_refused(make):
-    message = r"config\.json: model_type: found 'roberta', but architectures names Bert.*Copy the model again"
-    with pytest.raises(InputError, match=message):
-        load_encoder(reconfigure(make("BertModel"), model_type="roberta"))
-    with pytest.raises(InputError, match=message):
-        load_pair_scorer(reconfigure(make("BertForSequenceClassification", num_labels=1), model_type="roberta"))
-
-
 @pytest.mark.parametrize("heads", [None, [], ["Contriever"], ["pipeline"]])
 def test_architectures_that_say_nothing_are_no_reason_to_refuse(make, heads):
     assert load_encoder(reconfigure(make("BertModel"), architectures=heads)).dimension == 16
-
-
-def test_one_architecture_has_several_names(transformers, tmp_path):
-    config = transformers.XLMRobertaConfig(
-        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=32,
-    )  # fmt: skip
-    transformers.XLMRobertaModel(config).save_pretrained(tmp_path)
-    tokenizer(transformers, WORDS).save_pretrained(tmp_path)
-    before = load_encoder(str(tmp_path)).encode(TEXTS)
-    reconfigure(tmp_path, model_type="roberta")
-    assert np.array_equal(load_encoder(str(tmp_path)).encode(TEXTS), before)
 
 
 def test_damaged_weights_are_refused(make):

@@ -6,9 +6,10 @@ The bound is that of any order of summation: |computed - exact| <= n u |q| |x|, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,20 +35,17 @@ class Block:
     dead: NDArray[np.int64]
 
 
-class Rows(Protocol):
-    """A matrix that is read in blocks."""
+def candidates(
+    queries: NDArray[np.float32], count: int, block_of: Callable[[int, int], Block], k: int
+) -> list[NDArray[np.int64]]:
+    """For each query the rows that may be among its best ``k``, or tie with the k-th: those, and a few more.
 
-    def __len__(self) -> int: ...
-
-    def block(self, start: int, end: int) -> Block: ...
-
-
-def candidates(queries: NDArray[np.float32], rows: Rows, k: int) -> list[NDArray[np.int64]]:
-    """For each query the rows that may be among its best ``k``, or tie with the k-th: those, and a few more."""
+    :param count: of rows; ``block_of(start, end)`` gives the rows ``[start, end)``.
+    """
     pool = _Pool(queries, k)
     size = max(1, _NUMBERS // queries.shape[1])
-    for start in range(0, len(rows), size):
-        block = rows.block(start, min(start + size, len(rows)))
+    for start in range(0, count, size):
+        block = block_of(start, min(start + size, count))
         products = block.values @ queries.T
         if block.scales is not None:
             products *= block.scales[:, None]

@@ -137,8 +137,12 @@ class Vectors:
         if self._graph is not None and among is None:
             return self._graph.candidates(queries, self, k)
         if among is None:
-            return exact.candidates(queries, self, k)
-        return [among[places] for places in exact.candidates(queries, _Some(self, among), k)]
+            return exact.candidates(queries, len(self._rows), self._block, k)
+
+        def block(start: int, end: int) -> exact.Block:
+            return self._some(among[start:end], np.empty(0, np.int64))
+
+        return [among[places] for places in exact.candidates(queries, len(among), block, k)]
 
     def _scores(self, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         wide = query.astype(np.float64)
@@ -150,20 +154,17 @@ class Vectors:
             scores[start : start + _BLOCK] = products * self._rows["scale"][some]
         return scores
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     @property
     def live(self) -> NDArray[np.int64]:
         """Rows that mean something."""
-        return np.delete(np.arange(len(self)), self._dead)
+        return np.delete(np.arange(len(self._rows)), self._dead)
 
-    def block(self, start: int, end: int) -> exact.Block:
+    def _block(self, start: int, end: int) -> exact.Block:
         """Rows ``[start, end)`` for the exact search."""
         first, last = np.searchsorted(self._dead, (start, end))
-        return self.some(slice(start, end), self._dead[first:last].astype(np.int64) - start)
+        return self._some(slice(start, end), self._dead[first:last].astype(np.int64) - start)
 
-    def some(self, rows: slice | NDArray[np.int64], dead: NDArray[np.int64]) -> exact.Block:
+    def _some(self, rows: slice | NDArray[np.int64], dead: NDArray[np.int64]) -> exact.Block:
         """These rows for the exact search; ``dead``: places in them."""
         found = self._rows[rows]
         scales = found["scale"] if self._matrix.dtype == np.int8 else None
@@ -173,20 +174,6 @@ class Vectors:
         """Vectors as they are stored, as 32-bit floats."""
         values: NDArray[np.float32] = _widened(self._matrix[rows]) * self._rows["scale"][rows, None]
         return values
-
-
-class _Some:
-    """Some rows of the vectors, as a matrix of their own."""
-
-    def __init__(self, vectors: Vectors, rows: NDArray[np.int64]) -> None:
-        self._vectors = vectors
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def block(self, start: int, end: int) -> exact.Block:
-        return self._vectors.some(self._rows[start:end], np.empty(0, np.int64))
 
 
 def _widened(matrix: NDArray[Any]) -> NDArray[np.float32]:

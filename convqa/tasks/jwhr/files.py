@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from convqa.errors import InputError
 from convqa.files import MENDED, log, parse_json, parse_line
 from convqa.tasks.jwhr.schema import ADVICE, WANTED
-from convqa.tasks.lines import read_lines, read_start
+from convqa.tasks.lines import files_in, first_object, read_lines, read_start
 from convqa.validation import shorten
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
@@ -28,7 +27,7 @@ def files_of(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    found = list(_candidates(path))
+    found = _candidates(path)
     if not found:
         raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; wanted files with {WANTED}.")
     return found
@@ -71,20 +70,10 @@ def named(place: str, value: Any) -> str:
     return f"{place} (entry {shorten(value['id'])})" if isinstance(value, dict) and "id" in value else place
 
 
-def _candidates(folder: Path) -> Iterator[Path]:
-    try:
-        found = sorted(folder.iterdir())
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror}); wanted a folder that can.") from None
-    for path in found:
-        if path.name.endswith(SUFFIXES) and path.name not in OTHERS and path.name[0] != "." and path.is_file():
-            yield path
+def _candidates(folder: Path) -> list[Path]:
+    return [path for path in files_in(folder, SUFFIXES) if path.name not in OTHERS]
 
 
 def _begins_with_entry(path: Path) -> bool:
-    start = read_start(path, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()
-    try:
-        first, _ = json.JSONDecoder().raw_decode(start.removeprefix("[").lstrip())
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(first, dict) and {"id", "question", "references"} <= first.keys()
+    start = read_start(path, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace")
+    return {"id", "question", "references"} <= first_object(start).keys()

@@ -8,11 +8,12 @@ from typing import Any
 
 from convqa.domain import Conversation, Response, TurnId
 from convqa.tasks.base import Problem, Task
+from convqa.tasks.lines import files_in
 from convqa.tasks.mrqa import check, run, score, truth
 from convqa.tasks.mrqa.files import read_contexts
 from convqa.tasks.mrqa.run import Run
 from convqa.tasks.mrqa.score import Options
-from convqa.tasks.mrqa.sets import Owners, data_sets, files_in, is_data_set
+from convqa.tasks.mrqa.sets import SUFFIXES, Owners, data_sets, is_data_set
 from convqa.tasks.mrqa.truth import Gold, GoldTurn
 from convqa.tasks.mrqa.turns import conversations
 from convqa.tasks.scores import Scores
@@ -31,7 +32,7 @@ class MRQA(Task):
     options = Options
 
     def matches(self, path: Path) -> bool:
-        return any(is_data_set(file) for file in (files_in(path) if path.is_dir() else [path]))
+        return any(is_data_set(file) for file in (files_in(path, SUFFIXES) if path.is_dir() else [path]))
 
     has_truth = matches
 

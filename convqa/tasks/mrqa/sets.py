@@ -13,7 +13,7 @@ import orjson
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.tasks.lines import read_start
+from convqa.tasks.lines import files_in, read_start
 from convqa.tasks.mrqa.files import WANTED, form_of, read_contexts
 from convqa.text.analysis import analyzer
 
@@ -54,7 +54,7 @@ def data_sets(path: Path) -> list[DataSet]:
     """
     if not path.is_dir():
         return [_data_set(path)]
-    found = [_data_set(file) for file in files_in(path)]
+    found = [_data_set(file) for file in files_in(path, SUFFIXES)]
     if not found:
         raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; wanted files with {WANTED}.")
     named: dict[str, Path] = {}
@@ -76,21 +76,6 @@ def _check_beginning(file: Path) -> None:
         next(read_contexts(file, aligned=False), None)
     except InputError as error:
         raise InputError(f"{error} Take the file out of {file.parent}, or give the others one by one.") from None
-
-
-def files_in(folder: Path) -> list[Path]:
-    """The files of a folder that may be data sets, by name.
-
-    :raises InputError: if the folder cannot be read.
-    """
-    try:
-        return sorted(
-            path
-            for path in folder.iterdir()
-            if path.is_file() and path.name.endswith(SUFFIXES) and not path.name.startswith(".")
-        )
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror}); wanted a folder that can.") from None
 
 
 def is_data_set(path: Path) -> bool:

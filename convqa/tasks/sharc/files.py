@@ -11,7 +11,7 @@ from typing import Any
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.files import MENDED, log, parse_line, read_bytes, read_json
-from convqa.tasks.lines import read_lines, read_start
+from convqa.tasks.lines import files_in, first_object, read_lines, read_start
 from convqa.tasks.sharc.schema import ADVICE, WANTED, Form
 from convqa.validation import shorten
 
@@ -40,14 +40,14 @@ def source(path: Path) -> Source:
     """
     file = path
     if path.is_dir():
-        files = [file for file in _candidates(path) if _begins_with_utterance(file)]
+        files = [file for file in files_in(path, (".json",)) if _begins_with_utterance(file)]
         if len(files) != 1:
             what = f"has {' and '.join(file.name for file in files)}" if files else "has no file of utterances"
             raise InputError(f"{path}: {what}; wanted one file with {WANTED}. Give the path of a file.")
         (file,) = files
-    start = read_start(file, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()
+    start = _start(file)
     found = Source(file, "open" if start.startswith("{") else "official")
-    if found.form == "open" and "snippet" in (_first_object(start) or ()) and not found.rules.is_file():
+    if found.form == "open" and "snippet" in first_object(start) and not found.rules.is_file():
         raise InputError(
             f"{file}: begins with an utterance that has snippet, as in the official form, but is in no array; wanted a "
             f"JSON array of utterances, or JSON lines without snippet and {RULES} beside them. {ADVICE}"
@@ -58,7 +58,7 @@ def source(path: Path) -> Source:
 def looks_like_input(path: Path) -> bool:
     """Whether a file, or a file of a folder, begins with an utterance."""
     try:
-        return any(_begins_with_utterance(file) for file in (_candidates(path) if path.is_dir() else [path]))
+        return any(_begins_with_utterance(file) for file in (files_in(path, (".json",)) if path.is_dir() else [path]))
     except InputError:
         return False
 
@@ -115,25 +115,9 @@ def _refuse_repeats(file: Path) -> None:
         seen.add(id)
 
 
-def _candidates(folder: Path) -> list[Path]:
-    try:
-        return sorted(
-            path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != "." and path.is_file()
-        )
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror}); wanted a folder that can.") from None
-
-
 def _begins_with_utterance(file: Path) -> bool:
-    start = read_start(file, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()
-    first = _first_object(start.removeprefix("[").lstrip())
-    return first is not None and {"utterance_id", "question"} <= first.keys()
+    return {"utterance_id", "question"} <= first_object(_start(file)).keys()
 
 
-def _first_object(start: str) -> dict[str, Any] | None:
-    """The object that a text begins with, or None."""
-    try:
-        first, _ = json.JSONDecoder().raw_decode(start)
-    except (ValueError, RecursionError):
-        return None
-    return first if isinstance(first, dict) else None
+def _start(file: Path) -> str:
+    return read_start(file, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()

@@ -195,21 +195,6 @@ def test_ties_go_to_the_highest_ids_at_the_cut_too(bare, monkeypatch):
         assert {id for _, id in hits[100:]} == {f"p{int(hits[100][1][1]) * 100 + 50 + n:03}" for n in range(50)}
 
 
-class Matrix:
-    """Rows for the exact search."""
-
-    def __init__(self, values, dead, size):
-        self.values, self.dead = values, dead
-
-    def __len__(self):
-        return len(self.values)
-
-    def block(self, start, end):
-        dead = np.array([row - start for row in self.dead if start <= row < end], np.int64)
-        values = self.values[start:end]
-        return exact.Block(values, None, float(np.linalg.norm(values.astype(float), axis=1).max()), dead)
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 90), st.integers(1, 6), st.integers(1, 40), st.integers(1, 30), st.integers(0, 2**32 - 1),
@@ -221,9 +206,15 @@ def test_candidates_hold_the_best_of_any_matrix(count, dimension, k, size, seed,
     values = (chance.integers(-2, 3, (count, dimension)) * lengths).astype(np.float32)
     dead = sorted(chance.choice(count, count // 3, replace=False).tolist())
     queries = chance.standard_normal((3, dimension)).astype(np.float32)
+
+    def block(start, end):
+        gone = np.array([row - start for row in dead if start <= row < end], np.int64)
+        longest = float(np.linalg.norm(values[start:end].astype(float), axis=1).max())
+        return exact.Block(values[start:end], None, longest, gone)
+
     before, exact._NUMBERS = exact._NUMBERS, size * dimension
     try:
-        rows = exact.candidates(queries, Matrix(values, dead, size), k)
+        rows = exact.candidates(queries, count, block, k)
     finally:
         exact._NUMBERS = before
     living = np.setdiff1d(np.arange(count), dead)
