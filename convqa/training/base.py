@@ -1,4 +1,4 @@
-"""The model that a training starts from."""
+"""The model that a training starts from, and the folder of a head over it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 
 from convqa.errors import InputError, reason_of
 from convqa.models import torch_runtime
-from convqa.models.folder import ModelFolder
+from convqa.models.folder import CARD, ModelFolder, licence_of, write_folder
+from convqa.models.heads import HeadSettings
 from convqa.models.source import find_model
+from convqa.training.card import card, name_of
+from convqa.training.config import Settings
+from convqa.training.train import Scores, summary
 
 
 def trainable(base: str) -> ModelFolder:
@@ -44,6 +48,20 @@ def language_model(base: str, gguf: str | None, device: str) -> tuple[Any, Any]:
         raise InputError(f"{folder.path}: the model cannot be loaded ({reason_of(error)}). Copy it again.") from error
     auto = "AutoModelForSeq2SeqLM" if config.is_encoder_decoder else "AutoModelForCausalLM"
     return torch_runtime.load_module(folder, auto, device, "float32"), tokenizer
+
+
+def write_head(
+    target: Path, kind: str, title: str, use: str, settings: Settings, made: HeadSettings, max_tokens: int,
+    scores: Scores,
+) -> None:  # fmt: skip
+    """Write the folder of a head over the encoder ``settings.base``: what it learnt stands in its manifest."""
+    base = find_model(settings.base)
+    licence = base.manifest.licence if base.manifest else licence_of(base.path)
+    about = {
+        "kind": kind, "name": kind, "max_tokens": max_tokens, "licence": licence, "base": name_of(settings.base),
+        "settings": made.model_dump(mode="json"),
+    }  # fmt: skip
+    write_folder(target, about, {CARD: card(title, settings, summary(scores), use, licence).encode()})
 
 
 def _from_gguf(folder: Path, gguf: str, device: str) -> tuple[Any, Any]:

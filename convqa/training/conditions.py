@@ -17,14 +17,12 @@ from convqa.metrics.answerability import auc
 from convqa.models.condition_features import FEATURES, features
 from convqa.models.conditions import KIND, Line, Settings
 from convqa.models.encoder import TextEncoder, load_encoder
-from convqa.models.folder import CARD, licence_of, write_folder
-from convqa.models.source import find_model
-from convqa.training.card import card, name_of
+from convqa.training.base import write_head
 from convqa.training.config import ConditionsSettings
 from convqa.training.records import named_folder
 from convqa.training.scenarios import Example, split
 from convqa.training.support import logistic
-from convqa.training.train import Bench, Scores, summary
+from convqa.training.train import Bench, Scores
 
 _FOLDS = 5
 _USE = "Says whether what somebody tells answers a yes/no question, and how (`convqa.models.load_conditions`). English."
@@ -80,19 +78,12 @@ def validate(work: Work) -> Scores:
 def export(work: Work, scores: Scores, target: Path) -> None:
     """Write the folder that ``load_conditions`` reads: the weights stand in its manifest."""
     assert work.lines is not None
-    base = find_model(work.settings.base)
-    licence = base.manifest.licence if base.manifest else licence_of(base.path)
     known, yes = work.lines
     made = Settings(
         encoder=work.settings.base, checksum=work.encoder.checksum, known=known, yes=yes,
         threshold=work.settings.threshold,
     )  # fmt: skip
-    about = {
-        "kind": KIND, "name": KIND, "max_tokens": work.encoder.max_tokens, "licence": licence,
-        "base": name_of(work.settings.base), "settings": made.model_dump(mode="json"),
-    }  # fmt: skip
-    text = card("A condition check", work.settings, summary(scores), _USE, licence)
-    write_folder(target, about, {CARD: text.encode()})
+    write_head(target, KIND, "A condition check", _USE, work.settings, made, work.encoder.max_tokens, scores)
 
 
 def rows_of(encoder: TextEncoder, examples: Sequence[Example]) -> Rows:

@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from convqa.errors import InputError
 from convqa.metrics.answerability import auc
 from convqa.models.encoder import TextEncoder, load_encoder
-from convqa.models.folder import CARD, licence_of, write_folder
-from convqa.models.source import find_model
 from convqa.models.support import KIND, Settings, judged, probabilities
 from convqa.models.support_features import FEATURES, features
-from convqa.training.card import card, name_of
+from convqa.training.base import write_head
 from convqa.training.claims import SUPPORTED, Claim, split
 from convqa.training.config import SupportSettings
 from convqa.training.records import named_folder
-from convqa.training.train import Bench, Scores, summary
+from convqa.training.train import Bench, Scores
 
 _FOLDS = 5
 _USE = "Says whether a text supports a sentence (`convqa.models.load_support`). English."
@@ -76,18 +74,11 @@ def validate(work: Work) -> Scores:
 
 def export(work: Work, scores: Scores, target: Path) -> None:
     """Write the folder that ``load_support`` reads: the weights stand in its manifest."""
-    base = find_model(work.settings.base)
-    licence = base.manifest.licence if base.manifest else licence_of(base.path)
     weights = {name: round(float(weight), 6) for name, weight in zip(FEATURES, work.weights, strict=True)}
     made = Settings(
         encoder=work.settings.base, checksum=work.encoder.checksum, weights=weights, offset=round(work.offset, 6)
     )
-    about = {
-        "kind": KIND, "name": KIND, "max_tokens": work.encoder.max_tokens, "licence": licence,
-        "base": name_of(work.settings.base), "settings": made.model_dump(mode="json"),
-    }  # fmt: skip
-    text = card("A support check", work.settings, summary(scores), _USE, licence)
-    write_folder(target, about, {CARD: text.encode()})
+    write_head(target, KIND, "A support check", _USE, work.settings, made, work.encoder.max_tokens, scores)
 
 
 def gather(data: Path | None) -> tuple[list[Claim], Mapping[str, list[Claim]]]:

@@ -170,10 +170,8 @@ class Snapshot:
         while True:
             found = self._candidates(query, limit)
             slots[terms] = np.arange(1, len(terms) + 1)
-            try:
-                scores = self._scores(found.numbers, slots, terms, values, params).astype(np.float32)
-            finally:
-                slots[terms] = 0
+            scores = self._scores(found.numbers, slots, terms, values, params).astype(np.float32)
+            slots[terms] = 0
             if found.settle(scores, k):
                 return found.numbers, scores
             limit = 2 * found.asked

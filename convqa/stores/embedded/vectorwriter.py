@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.base import Encoder, VectorOptions, told
 from convqa.stores.embedded.files import Appender, array, write_array
 from convqa.stores.embedded.graph import faiss
 from convqa.stores.embedded.lookup import NUMBER
@@ -65,12 +65,16 @@ class VectorWriter:
         state = self._state
         if state is None:
             return
-        for found, kept in ((encoder, state.encoder), (options, state.options)):
-            if found is not None and found != kept:
-                raise InputError(
-                    f"collection {self._folder} has vectors of {_told(kept)}; found some of {_told(found)}. Add "
-                    "vectors like those, or index the passages anew with --replace."
-                )
+        if encoder != state.encoder:
+            kept, found = told(state.encoder), told(encoder)
+        elif options not in {None, state.options}:
+            kept, found = str(state.options), str(options)
+        else:
+            return
+        raise InputError(
+            f"collection {self._folder} has vectors of {kept}; found some of {found}. Add vectors like those, or index "
+            "the passages anew with --replace."
+        )
 
     def write(self, deleted: NDArray[Any]) -> VectorState | None:
         """Make the files last; returns the state that names them. No live row: no vectors.
@@ -114,12 +118,6 @@ def _stored(values: NDArray[np.float32], precision: str, folder: Path) -> tuple[
     if np.abs(values).max(initial=0) > np.finfo(PRECISIONS[precision]).max:
         raise InputError(f"collection {folder}: a component is too large for {precision}; use float32 or int8.")
     return values.astype(PRECISIONS[precision]), ones
-
-
-def _told(value: object) -> str:
-    if isinstance(value, Encoder):
-        return f"{value.name} ({value.dimension} dimensions, checksum {value.checksum[:12]})"
-    return str(value).removeprefix("VectorOptions")
 
 
 def _check_options(options: VectorOptions, folder: Path) -> None:

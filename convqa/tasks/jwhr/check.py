@@ -16,7 +16,7 @@ from convqa.tasks.jwhr.entries import read_entries
 from convqa.tasks.jwhr.files import named, read_values
 from convqa.tasks.jwhr.rules import wrong_in_run
 from convqa.tasks.jwhr.schema import RunEntry
-from convqa.tasks.missing import some
+from convqa.tasks.problems import id_problems
 from convqa.validation import explain, shorten
 
 
@@ -38,9 +38,9 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
     ]
     ids = Counter(value["id"] for _, value in values if isinstance(value, dict) and type(value.get("id")) is int)
     whole = [
-        *some("entries of the input are missing", [id for id in asked if id not in ids], len(asked)),
-        *some("entries are not in the input", [id for id in ids if id not in asked], len(ids)),
-        *some("ids occur more than once", [id for id, count in ids.items() if count > 1], len(ids)),
+        *id_problems("entries of the input are missing", [id for id in asked if id not in ids], len(asked)),
+        *id_problems("entries are not in the input", [id for id in ids if id not in asked], len(ids)),
+        *id_problems("ids occur more than once", [id for id, count in ids.items() if count > 1], len(ids)),
     ]
     return problems + [Problem(str(file), "", message) for message in whole]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from convqa.errors import InputError
 from convqa.files import read_json
 from convqa.tasks.base import Problem
-from convqa.tasks.missing import some
 from convqa.tasks.mrqa import run
 from convqa.tasks.mrqa.files import read_contexts
 from convqa.tasks.mrqa.sets import data_sets
+from convqa.tasks.problems import id_problems
 
 
 def check(run_path: Path, input_path: Path) -> list[Problem]:
@@ -31,6 +31,8 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
         return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
     messages = list(run.problems(found))
     if isinstance(found, dict):
-        messages += some("questions of the input are missing", [id for id in wanted if id not in found], len(wanted))
-        messages += some("questions are not in the input", [id for id in found if id not in wanted], len(found))
+        messages += id_problems(
+            "questions of the input are missing", [id for id in wanted if id not in found], len(wanted)
+        )
+        messages += id_problems("questions are not in the input", [id for id in found if id not in wanted], len(found))
     return [Problem(str(file), "", message) for message in messages]

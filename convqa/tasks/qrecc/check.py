@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from convqa.errors import InputError
 from convqa.tasks.base import Problem
-from convqa.tasks.missing import some
+from convqa.tasks.problems import id_problems
 from convqa.tasks.qrecc import questions, run
 from convqa.tasks.qrecc.records import (
     AnswerScore,
@@ -118,16 +118,16 @@ def _turn_errors(records: Sequence[Mapping[str, Any]], wanted: Sequence[list[Any
     """Missing, extra and repeated turns. Numbers are compared as text first, so that a wrong type is said once."""
     found = Counter(_key(record.get("Conversation_no"), record.get("Turn_no")) for record in records)
     asked = {_key(*turn): turn for turn in wanted}
-    yield from some("turns of the input are missing", [key for key in asked if key not in found], len(asked))
-    yield from some("turns are not in the input", [key for key in found if key not in asked], len(found))
-    yield from some("turns occur more than once", [key for key, count in found.items() if count > 1], len(found))
+    yield from id_problems("turns of the input are missing", [key for key in asked if key not in found], len(asked))
+    yield from id_problems("turns are not in the input", [key for key in found if key not in asked], len(found))
+    yield from id_problems("turns occur more than once", [key for key, count in found.items() if count > 1], len(found))
     retyped = [
         key
         for record in records
         if (key := _key(record.get("Conversation_no"), record.get("Turn_no"))) in asked
         and type(record["Conversation_no"]) is not type(asked[key][0])
     ]
-    yield from some("turns have a Conversation_no of another type than the input", retyped, len(records))
+    yield from id_problems("turns have a Conversation_no of another type than the input", retyped, len(records))
 
 
 def _key(conversation: Any, number: Any) -> str:
@@ -139,4 +139,4 @@ def _field_errors(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for name in _FIELDS:
         lacking = [_key(r.get("Conversation_no"), r.get("Turn_no")) for r in records if name not in r]
         if len(lacking) < len(records):
-            yield from some(f"turns lack {name}, which others have", lacking, len(records))
+            yield from id_problems(f"turns lack {name}, which others have", lacking, len(records))

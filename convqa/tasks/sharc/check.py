@@ -7,7 +7,7 @@ from pathlib import Path
 from convqa.errors import InputError
 from convqa.files import read_json
 from convqa.tasks.base import Problem
-from convqa.tasks.missing import some
+from convqa.tasks.problems import id_problems
 from convqa.tasks.sharc import run
 from convqa.tasks.sharc.files import source
 from convqa.tasks.sharc.records import read_records
@@ -28,8 +28,8 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
     if isinstance(records, list):
         ids = dict.fromkeys(str(record.get("utterance_id")) for record in records if isinstance(record, dict))
         messages = [
-            *some("utterances of the input are missing", [id for id in asked if id not in ids], len(asked)),
-            *some("utterances are not in the input", [id for id in ids if id not in asked], len(ids)),
+            *id_problems("utterances of the input are missing", [id for id in asked if id not in ids], len(asked)),
+            *id_problems("utterances are not in the input", [id for id in ids if id not in asked], len(ids)),
         ]
         found += [Problem(str(file), "", message) for message in messages]
     return found

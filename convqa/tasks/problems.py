@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 _SHOWN = 10
 
 
-def some(what: str, ids: Sequence[object], total: int) -> Iterator[str]:
+def id_problems(what: str, ids: Sequence[object], total: int) -> Iterator[str]:
     """One message about ids, or none where there are none.
 
-    >>> list(some("turns are missing", [3, 7], 9)), list(some("turns are missing", [], 9))
+    >>> list(id_problems("turns are missing", [3, 7], 9)), list(id_problems("turns are missing", [], 9))
     (['2 of 9 turns are missing: 3, 7'], [])
     """
     if ids:
