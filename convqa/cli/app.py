@@ -48,7 +48,7 @@ _AFTERWARDS = {
         " Its passages are in the collection all, or not at all. Given again, the same command goes on with what a "
         "server has; --vectors without SOURCES goes on with vectors."
     ),
-    "download": " The files that came whole are kept: the same command fetches the others.",
+    "download": " What has come is kept: the same command goes on from there.",
     "train": " The last checkpoint is kept: the same command goes on from there.",
 }
 """What an interrupted command leaves."""

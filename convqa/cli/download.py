@@ -28,8 +28,8 @@ def download(
 ) -> int:
     """Download a benchmark's files from their own addresses, and check their MD5 sums.
 
-    A file that is there is checked and kept, so that the same command goes on after an interruption. Files with another
-    sum than the benchmark tells are never put in place. Exit code 1 if any file is missing at the end.
+    A download that was cut off goes on with the same command; a file that is there is checked and kept. Files with
+    another sum than the benchmark tells are never put in place. Exit code 1 if any file is missing at the end.
     """
     from convqa.tasks.downloads import downloads
     from convqa.tasks.fetch import fetch, http_client

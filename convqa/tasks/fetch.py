@@ -1,4 +1,4 @@
-"""Fetches a file over HTTP, and puts it in place only if it came whole, with the MD5 sum that it should have."""
+"""Fetches a file over HTTP: goes on where it was cut off, and puts it in place only if its MD5 sum is as wanted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import IO, Literal
 import httpx
 
 from convqa.errors import InputError, WorkError, reason_of
-from convqa.files import whole_file
+from convqa.files import unwritable
 from convqa.tasks.downloads import Download
 
 Progress = Callable[[int, int], None]
@@ -36,11 +36,13 @@ def fetch(
 ) -> Literal["fetched", "kept"]:
     """Fetch a file into a folder; one that is there with the right sum is kept, another one refused.
 
+    What has come stays in ``FILE.part`` when the transfer breaks off, and the next call goes on from there.
+
     :raises InputError: if the folder is no place to write to.
     :raises WorkError: if the server does not give the file, or gives another.
     :raises StorageFull: if it cannot be written.
     """
-    target = folder / wanted.file
+    target, part = folder / wanted.file, folder / f"{wanted.file}.part"
     if target.is_dir():
         raise WorkError(f"{target}: is a folder; wanted the file {wanted.url}. Choose another folder, or remove it.")
     if target.exists():
@@ -50,16 +52,24 @@ def fetch(
                 "Choose another folder, or remove it."
             )
         return "kept"
-    with whole_file(target) as stream:
-        try:
-            size, found = _transfer(client, wanted.url, stream, progress)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise WorkError(f"{wanted.url}: cannot be fetched ({reason_of(error)}). Is there a network?") from error
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with part.open("ab") as stream:
+            _transfer(client, wanted.url, stream, progress)
+        found, size = md5(part), part.stat().st_size
         if found != wanted.md5:
+            part.unlink()
             raise WorkError(
                 f"{wanted.url}: what came is not the file: found {size} bytes with MD5 {found}, wanted MD5 "
-                f"{wanted.md5}. The server may have another version, or answer with a page."
+                f"{wanted.md5}. Nothing of it is kept. Give the command again; if it says the same, the server has "
+                "another version, or answers with a page."
             )
+        part.replace(target)
+    except OSError as error:
+        raise unwritable(str(target), error) from error
+    finally:
+        if part.is_file() and not part.stat().st_size:
+            part.unlink()
     return "fetched"
 
 
@@ -69,18 +79,28 @@ def md5(path: Path) -> str:
         return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def _transfer(client: httpx.Client, url: str, stream: IO[bytes], progress: Progress | None) -> tuple[int, str]:
-    """Write what the server sends to a stream; returns how many bytes it is and its MD5 sum."""
-    sum, done = hashlib.md5(usedforsecurity=False), 0
-    # The file as it is, not compressed once more for the way.
-    with client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response:
-        if not response.is_success:
-            raise WorkError(f"{url}: the server answers {response.status_code} {response.reason_phrase}.")
-        length = response.headers.get("Content-Length", "")
-        for piece in response.iter_raw():
-            stream.write(piece)
-            sum.update(piece)
-            done += len(piece)
-            if progress is not None:
-                progress(done, int(length) if length.isdigit() else 0)
-    return done, sum.hexdigest()
+def _transfer(client: httpx.Client, url: str, stream: IO[bytes], progress: Progress | None) -> None:
+    """Add what the server sends to a stream that holds the file's beginning, or nothing."""
+    done = stream.tell()
+    # The file as it is, not compressed once more for the way: a range is one of its own bytes.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={done}-"} if done else {})
+    try:
+        with client.stream("GET", url, headers=headers) as response:
+            if done and response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
+                return  # nothing is missing; the sum says whether it is the file
+            if not response.is_success:
+                raise WorkError(f"{url}: the server answers {response.status_code} {response.reason_phrase}.")
+            if response.status_code != httpx.codes.PARTIAL_CONTENT:
+                done = 0  # a server without ranges sends all of it
+                stream.truncate(0)
+            length = response.headers.get("Content-Length", "")
+            total = done + int(length) if length.isdigit() else 0
+            for piece in response.iter_raw():
+                stream.write(piece)
+                done += len(piece)
+                if progress is not None:
+                    progress(done, total)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise WorkError(
+            f"{url}: cannot be fetched ({reason_of(error)}). Is there a network? The same command goes on from here."
+        ) from error
