@@ -40,7 +40,8 @@ def test_the_answer_is_found_far_behind_in_a_long_text():
     assert answer("Who wrote the opinion?", text)[0].endswith("John Marshall")
 
 
-def test_check_runs_it():
+def test_check_runs_it(monkeypatch):
+    monkeypatch.setattr("convqa.models.check._PASSAGES", 4)
     found = check("reader")
     assert (found["kind"], found["max_tokens"], found["runs"]) == ("reader", 384, "onnx int8 on cpu")
 
