@@ -7,7 +7,7 @@ export XDG_CACHE_HOME ?= $(CURDIR)/.cache
 # A test file runs in one worker, so that it shares what its fixtures make.
 PYTEST := $(BIN)/pytest --durations=10 -n 2 --dist loadfile
 # One server for all tests of the command that follows, handed to them in CONVQA_TEST_ELASTICSEARCH.
-WITH_SERVER := $(BIN)/python tests/services/elasticsearch_server.py run --
+WITH_SERVER := $(BIN)/python tests/services/elasticsearch_server.py run --brief --
 
 .PHONY: help run test test-services test-models test-all check fix bench clean
 .DEFAULT_GOAL := help

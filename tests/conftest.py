@@ -100,7 +100,7 @@ def _services() -> ModuleType:
 def _server(**options: Any) -> Iterator[Any]:
     """A server of this test run; where none can be had its tests are skipped."""
     services = _services()
-    server = services.Server(**options)
+    server = services.Server(brief=True, **options)
     try:
         server.start()
     except services.Unavailable as error:
@@ -145,8 +145,10 @@ def anserini_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pa
     Where Java or Anserini's jar is missing its tests are skipped.
     """
     from convqa.errors import InputError
-    from convqa.stores.anserini.java import java_class
+    from convqa.stores.anserini.java import OPTIONS, java_class
 
+    # Tests end before Java's second compiler would pay.
+    os.environ.setdefault(OPTIONS, "-XX:TieredStopAtLevel=1")
     try:
         indexer = java_class("io.anserini.index.IndexCollection")
     except InputError as error:

@@ -130,12 +130,14 @@ class Node:
 class Server:
     """A cluster of one or more nodes. A context manager, or ``start`` and ``stop``.
 
-    ``secure``: TLS and a password (``USER``, ``PASSWORD``); ``ca`` is the authority's file.
+    ``secure``: TLS and a password (``USER``, ``PASSWORD``); ``ca`` is the authority's file. ``brief``: up in half the
+    time and slower later, because Java's second compiler stays off: for tests, not for benchmarks.
     """
 
     nodes: int = 1
     secure: bool = False
     heap: str = "1g"
+    brief: bool = False
     folder: Path = field(default_factory=Path)
     members: list[Node] = field(default_factory=list)
     login: tuple[str, str] = (USER, PASSWORD)
@@ -148,6 +150,10 @@ class Server:
 
     def url_of(self, node: Node) -> str:
         return f"elasticsearch://127.0.0.1:{node.http}"
+
+    @property
+    def java_options(self) -> list[str]:
+        return [f"-Xms{self.heap}", f"-Xmx{self.heap}", *(["-XX:TieredStopAtLevel=1"] if self.brief else [])]
 
     @property
     def ca(self) -> Path:
@@ -271,7 +277,7 @@ class Server:
             "".join(f"{key}: {json.dumps(value)}\n" for key, value in lines.items())
         )
         (conf / "jvm.options").write_text(
-            f"-Xms{self.heap}\n-Xmx{self.heap}\n-XX:+UseG1GC\n-Djava.io.tmpdir=${{ES_TMPDIR}}\n"
+            "\n".join([*self.java_options, "-XX:+UseG1GC", "-Djava.io.tmpdir=${ES_TMPDIR}", ""])
         )
         (conf / "log4j2.properties").write_text(_LOG4J)
         self._launcher.own(node)
@@ -330,7 +336,7 @@ class _Docker:
     def start(self, node: Node) -> subprocess.Popen[bytes]:
         name = self._name(node)
         command = ["docker", "run", "--detach", "--rm", "--name", name, "--network", "host"]
-        command += ["--env", f"ES_JAVA_OPTS=-Xms{self._server.heap} -Xmx{self._server.heap}"]
+        command += ["--env", f"ES_JAVA_OPTS={' '.join(self._server.java_options)}"]
         for file in (node.folder / "conf").iterdir():
             if file.name not in {"jvm.options", "log4j2.properties"}:
                 command += ["--volume", f"{file}:/usr/share/elasticsearch/config/{file.name}"]
@@ -408,6 +414,7 @@ def main() -> None:
         command.add_argument("--nodes", type=int, default=1)
         command.add_argument("--secure", action="store_true")
         command.add_argument("--heap", default="1g")
+        command.add_argument("--brief", action="store_true")
         if name == "run":
             command.add_argument("work", nargs=argparse.REMAINDER)
     commands.add_parser("down").add_argument("folder", type=Path)
@@ -415,7 +422,7 @@ def main() -> None:
     if args.command == "down":
         down(args.folder)
         return
-    server = Server(args.nodes, args.secure, args.heap)
+    server = Server(args.nodes, args.secure, args.heap, args.brief)
     try:
         server.start()
     except Unavailable as error:

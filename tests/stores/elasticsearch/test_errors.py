@@ -8,6 +8,8 @@ import socket
 import ssl
 import threading
 import time
+import urllib.error
+import urllib.request
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
@@ -214,6 +216,12 @@ def test_a_wrong_password_is_never_shown(secure_elasticsearch, monkeypatch, capl
     monkeypatch.setenv("CONVQA_ELASTICSEARCH_PASSWORD", secure_elasticsearch.login[1])
     with pytest.raises(InputError, match="there is no index 'docs'"):
         open_store(f"{secure_elasticsearch.url}/docs")
+
+
+def test_the_server_of_these_tests_wants_a_password_and_its_authority(secure_elasticsearch):
+    assert secure_elasticsearch.ask("/_security/_authenticate")["username"] == secure_elasticsearch.login[0]
+    with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
+        urllib.request.urlopen(f"https://localhost:{secure_elasticsearch.members[0].http}", timeout=10)
 
 
 @pytest.mark.services
