@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+# The workers fill the cores; torch's threads would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 LANES = {
     "services": {"elasticsearch", "secure_elasticsearch", "elasticsearch_cluster", "index_url", "anserini_index"},
@@ -51,6 +53,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, fixtures in LANES.items():
             if fixtures.intersection(getattr(item, "fixturenames", ())):
                 item.add_marker(marker)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Import torch before the call of the first test that needs it, so that none pays for the others."""
+    if item.get_closest_marker("models") and importlib.util.find_spec("torch"):
+        from convqa.models.torch_runtime import import_torch
+
+        import_torch()
 
 
 @pytest.hookimpl(wrapper=True)
