@@ -4,6 +4,9 @@ BIN := $(VENV)/bin
 # The cache of indexed collections stays in the checkout, so that nothing is written into the home folder.
 export XDG_CACHE_HOME ?= $(CURDIR)/.cache
 
+# Tests start many processes: each would compile every import again if bytecode were not kept.
+unexport PYTHONDONTWRITEBYTECODE
+
 # A test file runs in one worker, so that it shares what its fixtures make.
 PYTEST := $(BIN)/pytest --durations=10 -n 2 --dist loadfile
 # One server for all tests of the command that follows, handed to them in CONVQA_TEST_ELASTICSEARCH.
