@@ -53,7 +53,7 @@ RECORDED = [
 
 @pytest.fixture(scope="module")
 def spacy_tokens():
-    spacy = pytest.importorskip("spacy", reason="spaCy is not installed (pip install spacy)")
+    spacy = pytest.importorskip("spacy")
     pipeline = spacy.blank("en")
     return lambda text: [token.text for token in pipeline(text) if not token.text.isspace()]
 
