@@ -66,7 +66,7 @@ test-models: $(VENV)/.models  ## the tests with torch, and the types of the modu
 	@$(BIN)/mypy
 	@$(PYTEST) -m 'models and not services and not slow'
 
-test-all: check $(VENV)/.services $(VENV)/.models  ## all tests, the slow ones too
+test-all: $(VENV)/.services $(VENV)/.models check  ## all tests, the slow ones too
 	@$(WITH_SERVER) $(PYTEST)
 
 check: $(VENV)/.test  ## formatting, lint and types only
