@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from convqa.stores.elasticsearch.opening import identity, key, open_collection
-from convqa.stores.elasticsearch.place import change, create, delete, find
+from convqa.stores.elasticsearch.collection import (
+    change,
+    create,
+    delete,
+    find,
+    identity,
+    key,
+    open_collection,
+    take_over,
+)
 
-__all__ = ["change", "create", "delete", "find", "identity", "key", "open_collection"]
+__all__ = ["change", "create", "delete", "find", "identity", "key", "open_collection", "take_over"]

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import logging
-import random
-import socket
-import ssl
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from elastic_transport import ConnectionError, ConnectionTimeout, SerializationError, TlsError, TransportError
 from elasticsearch import ApiError, UnsupportedProductError
@@ -18,10 +12,6 @@ from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.stores.elasticsearch.credentials import CA, VARIABLES, Credentials
 from convqa.stores.elasticsearch.target import Target
 from convqa.validation import shorten
-
-logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 # Its log of retries and failures says the same as our errors, with a traceback.
 logging.getLogger("elastic_transport").setLevel(logging.ERROR)
@@ -36,11 +26,6 @@ BLOCKED = "cluster_block_exception"
 """Also of a full disk, which has the status of a busy server and does not pass."""
 
 SEARCH_FAILED = "search_phase_execution_exception"
-TRIES = 5
-PAUSE = 0.25
-"""Seconds before the second try; every further one waits twice as long."""
-
-_PROBE = 2.0
 
 
 class IndexMissing(InputError):
@@ -51,46 +36,18 @@ class IndexClosed(StoreUnavailable):
     """An index that is closed, for good or while its settings are changed."""
 
 
-@contextmanager
-def talking(target: Target) -> Iterator[None]:
-    """Around every call to a server: errors of its client become ours. No message shows a password or key.
+def passes(error: TransportError | ApiError, waits: bool = False) -> bool:
+    """Whether a request may be sent again after a while.
 
-    :raises InputError: for what the user can put right: login, rights, TLS, a missing index, a mapping.
-    :raises StoreUnavailable: for what may pass: no connection, no answer in time, too busy, missing shards.
-    :raises WorkError: for anything else that the server refuses.
+    :param waits: also where nothing listens, or no answer came in time.
     """
-    try:
-        yield
-    except (TransportError, ApiError) as error:
-        raise translated(error, target) from None
-
-
-def asking(target: Target, call: Callable[[], T], tries: int = TRIES, pause: float = PAUSE) -> T:
-    """A call that may be repeated: again, after a while, when the server is busy or a connection breaks.
-
-    :raises InputError, StoreUnavailable, WorkError: see :func:`talking`.
-    """
-    for number in range(1, tries):
-        try:
-            return call()
-        except UnsupportedProductError as error:
-            raise translated(error, target) from None
-        except (TransportError, ApiError) as error:
-            if not _passes(error):
-                raise translated(error, target) from None
-            logger.debug("%s: try %d of %d failed (%s)", target, number, tries, type(error).__name__)
-        time.sleep(pause * 2 ** (number - 1) * random.uniform(0.75, 1.25))
-    with talking(target):
-        return call()
-
-
-def _passes(error: TransportError | ApiError) -> bool:
+    if isinstance(error, UnsupportedProductError | TlsError):
+        return False
     if isinstance(error, ApiError):
         return error.meta.status in BUSY and cause(error.body)[0] != BLOCKED
-    # Waiting for what does not listen is the caller's: a run waits long, a command not at all.
-    return isinstance(error, SerializationError) or (
-        isinstance(error, ConnectionError) and not isinstance(error, TlsError) and _broke(error)
-    )
+    if isinstance(error, ConnectionError | ConnectionTimeout):
+        return waits or _broke(error)
+    return isinstance(error, SerializationError)
 
 
 def translated(error: TransportError | ApiError, target: Target) -> BaseException:
@@ -122,14 +79,10 @@ def _of_connection(error: ConnectionError, target: Target) -> BaseException:
             "the server (in Docker: on the same network)."
         )
     if _broke(error):
-        if not target.https and _speaks_tls(target):
-            return InputError(
-                f"{target.host}:{target.port} speaks HTTPS, and the URL says HTTP. Write elasticsearch+https://... "
-                f"instead of elasticsearch://..., and name its authority's file in {CA}."
-            )
+        tls = "" if target.https else f" If it speaks HTTPS, write elasticsearch+https://... and set {CA}."
         return StoreUnavailable(
             f"Elasticsearch at {target.http} broke the connection off. It may have been stopped or restarted: look at "
-            "its log and try again."
+            f"its log and try again.{tls}"
         )
     return StoreUnavailable(
         f"nothing answers at {target.http}. Start Elasticsearch (in a checkout of convqa: docker compose -f "
@@ -137,25 +90,10 @@ def _of_connection(error: ConnectionError, target: Target) -> BaseException:
     )
 
 
-def _broke(error: ConnectionError) -> bool:
+def _broke(error: TransportError) -> bool:
     """Whether there was a connection that ended before its answer."""
     text = str(error.message)
     return any(word in text for word in ("Connection aborted", "RemoteDisconnected", "reset by peer", "IncompleteRead"))
-
-
-def _speaks_tls(target: Target) -> bool:
-    """Whether a port answers the first words of TLS with its own; nothing is sent to it."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    try:
-        with (
-            socket.create_connection((target.host, target.port), timeout=_PROBE) as plain,
-            context.wrap_socket(plain, server_hostname=target.host),
-        ):
-            return True
-    except (OSError, ValueError):
-        return False
 
 
 def _of_tls(text: str, target: Target) -> BaseException:
@@ -200,10 +138,7 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
             "its versions (NAME-*) and their aliases."
         )
     if kind == "index_not_found_exception":
-        return IndexMissing(
-            f"there is no index {name!r} at {target.http}. Make it with convqa index SOURCES --collection {target}, or "
-            "see convqa collections list for those that are there."
-        )
+        return missing(target, name)
     if kind == "index_closed_exception":
         return IndexClosed(f"index {name!r} at {target.http} is closed. Open it: POST {target.http}/{name}/_open")
     if kind == BLOCKED:
@@ -224,6 +159,14 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
     if status >= 500:
         return StoreUnavailable(f"Elasticsearch at {target.http} failed (status {status}): {reason or kind}")
     return WorkError(f"Elasticsearch at {target.http} refused a request (status {status}, {kind}): {reason}")
+
+
+def missing(target: Target, name: str = "") -> IndexMissing:
+    """The error for an index or alias that is not there."""
+    return IndexMissing(
+        f"there is no index {name or target.index!r} at {target.http}. Make it with convqa index SOURCES --collection "
+        f"{target}, or see convqa collections list for those that are there."
+    )
 
 
 _NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards_exception"})

@@ -18,9 +18,8 @@ from convqa.domain import Hit, MetaValue, Passage, Query, Ranking
 from convqa.errors import InputError, WorkError
 from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder
 from convqa.stores.elasticsearch.layout import Layout
-from convqa.stores.elasticsearch.msearch import Answer, Searches
-from convqa.stores.elasticsearch.params import refuse
-from convqa.stores.elasticsearch.passages import documents, scan
+from convqa.stores.elasticsearch.options import refuse
+from convqa.stores.elasticsearch.reading import Answer, Reader
 from convqa.stores.elasticsearch.search import asked, check_depth
 from convqa.stores.weights import check_weights
 from convqa.text.analysis import MOST_TOKENS, Analyzer, analyzer
@@ -39,12 +38,12 @@ class Foreign:
     field's own BM25 over the question's words and, with their weights, the history's terms, without the old factor
     (k1 + 1); where the index has titles, theirs is added (``title_weight``, 1 if none is given).
 
-    :param searches: the index. :param count, checksum: of the index, see :func:`convqa.stores.elasticsearch.opening`.
+    :param reader: of the index. :param count, checksum: of the index.
     """
 
-    def __init__(self, searches: Searches, layout: Layout, language: str, count: int, checksum: str) -> None:
-        self.target = searches.target
-        self._searches, self._layout = searches, layout
+    def __init__(self, reader: Reader, layout: Layout, language: str, count: int, checksum: str) -> None:
+        self.target = reader.target
+        self._reader, self._layout = reader, layout
         self._words = _known(language)
         self._closed = False
         able = {"filter"} | ({"title_weight"} if layout.title else set()) | ({"stopwords"} if self._words else set())
@@ -77,8 +76,8 @@ class Foreign:
         self.check(params)
         check_depth(k)
         bodies = [self._body(query, k, params) if k > 0 else None for query in queries]
-        with self._searches.reading():
-            answers = iter(self._searches.ask([body for body in bodies if body is not None], self._layout.wanted))
+        with self._reader.reading():
+            answers = iter(self._reader.search([body for body in bodies if body is not None], self._layout.wanted))
             found = [[] if body is None else self._hits(next(answers)) for body in bodies]
             keys = {hit.id: key for hits in found for key, hit in hits}
             rankings = [Ranking(Ranking.of([hit for _, hit in hits if hit.score]).hits[:k]) for hits in found]
@@ -99,7 +98,7 @@ class Foreign:
     def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
         self._open()
         wanted = list(dict.fromkeys(id for id in ids if _plain(id) == id and id))
-        with self._searches.reading():
+        with self._reader.reading():
             found = self._by_key(wanted) if self._layout.id is None else self._by_field(wanted)
         return [found.get(id) for id in ids]
 
@@ -119,8 +118,8 @@ class Foreign:
             raise WorkError(f"collection {self.target} is closed")
 
     def _scan(self) -> Iterator[Passage]:
-        with self._searches.reading():
-            for hit in scan(self._searches):
+        with self._reader.reading():
+            for hit in self._reader.scan():
                 yield self._layout.passage(hit["_id"], hit["_source"])
 
     def _body(self, query: Query, k: int, params: SearchParams) -> bytes | None:
@@ -182,7 +181,7 @@ class Foreign:
 
     def _attach(self, rankings: Sequence[Ranking], keys: Mapping[str, str], texts: int) -> list[Ranking]:
         ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits[: max(texts, 0)]))
-        sources = documents(self._searches, [keys[id] for id in ids])
+        sources = self._reader.documents([keys[id] for id in ids])
         passages = {id: self._layout.passage(id, sources[keys[id]], id) for id in ids if keys[id] in sources}
         return [
             Ranking(
@@ -195,13 +194,13 @@ class Foreign:
         ]
 
     def _by_key(self, ids: Sequence[str]) -> dict[str, Passage]:
-        sources = documents(self._searches, [id for id in ids if len(id.encode()) <= _LONGEST_KEY])
+        sources = self._reader.documents([id for id in ids if len(id.encode()) <= _LONGEST_KEY])
         return {id: self._layout.passage(id, source) for id, source in sources.items()}
 
     def _by_field(self, ids: Sequence[str]) -> dict[str, Passage]:
         found: dict[str, Passage] = {}
         for start in range(0, len(ids), _LOOKED_UP):
-            for hit in scan(self._searches, query=self._layout.with_ids(ids[start : start + _LOOKED_UP])):
+            for hit in self._reader.scan(query=self._layout.with_ids(ids[start : start + _LOOKED_UP])):
                 passage = self._layout.passage(hit["_id"], hit["_source"])
                 found.setdefault(passage.id, passage)
         return found

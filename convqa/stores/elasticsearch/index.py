@@ -1,198 +1,160 @@
-"""One concrete index on a server, as those who write to it see it."""
+"""One concrete index on a server, as those who write to it see it; and which index a name means."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from elastic_transport import TransportError
-from elasticsearch import ApiError
+from elasticsearch import Elasticsearch
 
-from convqa.errors import WorkError
-from convqa.stores.elasticsearch.bulk import passes
-from convqa.stores.elasticsearch.connect import Target, asking, client
-from convqa.stores.elasticsearch.errors import translated
-from convqa.stores.elasticsearch.schema import PARTS, Record, VectorRecord, total
+from convqa.errors import InputError, WorkError
+from convqa.stores.content import checksum
+from convqa.stores.elasticsearch.bulk import PATIENCE
+from convqa.stores.elasticsearch.client import ask, client
+from convqa.stores.elasticsearch.errors import IndexMissing, refused
+from convqa.stores.elasticsearch.schema import PARTS, Meta, total
+from convqa.stores.elasticsearch.target import Target
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-EXPUNGED = 90.0
-"""Seconds that deleted documents may take to go. (The server keeps them for copies of a shard that may come back, and
-looks every 30 seconds whether it still has to.)"""
+_EXPUNGED = 90.0
+"""Seconds that deleted documents may take to go."""
 
 _QUIET = 1.0
-_LONG = 600.0
 _LONGEST = 6 * 3600.0
+_OWN = "*.aliases,*.mappings._meta,*.settings.index"
 
 
 class Index:
     """An index by its own name, never an alias.
 
-    :raises InputError, StoreUnavailable, WorkError: from any method, as ``talking`` says.
+    :raises InputError, StoreUnavailable, WorkError: from any method, see :func:`ask`.
     """
 
     def __init__(self, target: Target, name: str) -> None:
         self.target, self.name = target, name
-        self.client = client(target)
-
-    def exists(self) -> bool:
-        return bool(asking(self.target, lambda: self.client.indices.exists(index=self.name)))
 
     def create(self, settings: Mapping[str, Any], mappings: Mapping[str, Any]) -> None:
-        asking(self.target, lambda: self.client.indices.create(index=self.name, settings=settings, mappings=mappings))
+        self._ask(lambda known: known.indices.create(index=self.name, settings=settings, mappings=mappings))
+
+    def clone(self, name: str, settings: Mapping[str, Any] | None = None) -> Index:
+        """A copy of the index under another name: hard links to its files, within a second or so."""
+        self.configure({"blocks.write": True})
+        wanted = {"index.blocks.write": None, "index.number_of_replicas": 0, **(settings or {})}
+        self._ask(lambda known: known.indices.clone(index=self.name, target=name, settings=wanted, timeout="10m"), True)
+        return Index(self.target, name)
 
     def delete(self) -> None:
-        asking(self.target, lambda: self.client.indices.delete(index=self.name, ignore_unavailable=True))
+        self._ask(lambda known: known.indices.delete(index=self.name, ignore_unavailable=True))
 
-    def meta(self) -> dict[str, Any]:
-        """What the index says about itself; empty for one that says nothing."""
-        answer = asking(self.target, lambda: self.client.indices.get_mapping(index=self.name))
-        found: dict[str, Any] = answer.body[self.name]["mappings"].get("_meta") or {}
-        return found
-
-    def write(self, record: Record | VectorRecord) -> None:
+    def write(self, meta: Meta) -> None:
         """Replace what the index says about itself."""
-        asking(self.target, lambda: self.client.indices.put_mapping(index=self.name, meta=record.to_json()))
+        self._ask(lambda known: known.indices.put_mapping(index=self.name, meta=meta.to_json()))
 
     def configure(self, settings: Mapping[str, Any]) -> None:
-        asking(self.target, lambda: self.client.indices.put_settings(index=self.name, settings=settings))
+        self._ask(lambda known: known.indices.put_settings(index=self.name, settings=settings))
 
     def refresh(self) -> None:
-        self._patiently(lambda: self.client.options(request_timeout=_LONG).indices.refresh(index=self.name))
+        self._ask(lambda known: known.indices.refresh(index=self.name), True)
 
     def count(self) -> int:
         """Visible documents."""
-        return int(asking(self.target, lambda: self.client.count(index=self.name))["count"])
+        return int(self._ask(lambda known: known.count(index=self.name))["count"])
 
     def totals(self) -> tuple[int, int]:
         """How many passages are visible, and the sum of their digests."""
         sums = {part: {"sum": {"field": part}} for part in PARTS}
-        quiet = self.client.options(request_timeout=_LONG)
-        answer = asking(
-            self.target,
-            lambda: quiet.search(
-                index=self.name, size=0, track_total_hits=True, aggs=sums, allow_partial_search_results=False
-            ),
-        )
+        how: dict[str, Any] = {"size": 0, "track_total_hits": True, "allow_partial_search_results": False}
+        answer = self._ask(lambda known: known.search(index=self.name, aggs=sums, **how), True)
         found = {part: answer["aggregations"][part]["value"] for part in PARTS}
         return int(answer["hits"]["total"]["value"]), total(found)
 
-    def documents(
-        self, keys: Sequence[str], fields: Sequence[str] = (), realtime: bool = True
-    ) -> list[Mapping[str, Any] | None]:
-        """The named fields of documents by ``_id``, None for one that is not there.
+    def check_totals(self, count: int, sum: int) -> str:
+        """The checksum of a refreshed index, which has just the passages that were sent.
 
-        :param realtime: count in what no search sees yet.
+        :raises WorkError: with both counts, if it has not.
         """
-        if not keys:
-            return []
-        answer = asking(
-            self.target,
-            lambda: self.client.mget(
-                index=self.name,
-                ids=list(keys),
-                source=list(fields) or False,
-                realtime=realtime,
-                filter_path="docs.found,docs._source,docs.error",
-            ),
-        )
-        found: list[Mapping[str, Any] | None] = []
-        for document in answer.body["docs"]:
-            if "error" in document:
-                raise WorkError(f"index {self.name} at {self.target.http}: {document['error'].get('reason')}")
-            found.append(document.get("_source", {}) if document["found"] else None)
-        return found
-
-    def remove_from(self, batch: int) -> int:
-        """Remove the documents of this batch and later ones; returns how many. They are seen for a moment."""
-        self.refresh()
-        answer = self._patiently(
-            lambda: self.client.options(request_timeout=_LONG).delete_by_query(
-                index=self.name, query={"range": {"batch": {"gte": batch}}}, conflicts="proceed", refresh=True
+        found, digests = self.totals()
+        if (found, checksum(digests)) != (count, checksum(sum)):
+            raise WorkError(
+                f"collection {self.target}: {count} passages with checksum {checksum(sum)} were sent, and "
+                f"Elasticsearch has {found} with {checksum(digests)}. Did something else write to {self.name}? Run the "
+                "command again."
             )
-        )
-        return int(answer["deleted"])
+        return checksum(sum)
+
+    def remove_after(self, place: int) -> None:
+        """Remove the documents after a place."""
+        self.refresh()
+        query = {"range": {"place": {"gt": place}}}
+        how: dict[str, Any] = {"conflicts": "proceed", "refresh": True}
+        self._ask(lambda known: known.delete_by_query(index=self.name, query=query, **how), True)
 
     def quiet(self) -> None:
         """Let requests of a writer that is gone end: those that are at work are waited for, later ones refused."""
-        asking(self.target, lambda: self.client.indices.add_block(index=self.name, block="write"))
+        self._ask(lambda known: known.indices.add_block(index=self.name, block="write"))
         time.sleep(_QUIET)
         self.configure({"blocks.write": None})
 
     def merge(self) -> None:
-        """Put each shard into one segment, and let go of what was deleted. Searches fail meanwhile."""
+        """Put each shard into one segment, and let go of what was deleted, which until then counts in df and lengths.
+
+        Searches fail meanwhile.
+        """
         if self._deleted():
             # Opened anew, the server no longer keeps what was deleted for copies of a shard that may come back.
-            self._reopen({})
-        self._merge(max_num_segments=1)
+            self._ask(lambda known: known.indices.close(index=self.name))
+            self._ask(lambda known: known.indices.open(index=self.name))
+        self._ask(lambda known: known.indices.forcemerge(index=self.name, max_num_segments=1), True)
         self.refresh()
-        self.expunge()
-
-    def reopen(self, settings: Mapping[str, Any]) -> None:
-        """Close the index, change settings that need it, and open it. Searches fail meanwhile."""
-        self._reopen(settings)
-        # What a change that was dropped had added is counted in scores from now on.
-        self.expunge()
-
-    def _reopen(self, settings: Mapping[str, Any]) -> None:
-        asking(self.target, lambda: self.client.indices.close(index=self.name))
-        try:
-            if settings:
-                self.configure(settings)
-        finally:
-            asking(self.target, lambda: self.client.indices.open(index=self.name))
-
-    def expunge(self) -> None:
-        """Let go of deleted documents, which until then count in df, lengths and so in scores."""
-        deadline = time.monotonic() + EXPUNGED
+        deadline = time.monotonic() + _EXPUNGED
         while self._deleted():
-            self._merge(only_expunge_deletes=True)
-            self.refresh()
-            if not self._deleted():
-                return
             if time.monotonic() > deadline:
-                logger.warning(
-                    "%s: Elasticsearch still keeps deleted passages: scores count them until it lets them go",
-                    self.target,
-                )
+                logger.warning("%s: Elasticsearch keeps deleted passages: scores count them", self.target)
                 return
             time.sleep(1)
+            self._ask(lambda known: known.indices.forcemerge(index=self.name, only_expunge_deletes=True), True)
+            self.refresh()
 
     def _deleted(self) -> int:
-        answer = asking(self.target, lambda: self.client.indices.stats(index=self.name, metric="docs"))
+        answer = self._ask(lambda known: known.indices.stats(index=self.name, metric="docs"))
         return int(answer["_all"]["primaries"]["docs"]["deleted"])
 
-    def _merge(self, **how: Any) -> None:
-        patient = self.client.options(request_timeout=_LONG)
-        self._patiently(lambda: patient.indices.forcemerge(index=self.name, **how))
-
-    def _patiently(self, call: Callable[[], T]) -> T:
-        """A call that may take hours: again when no answer came, as the server goes on with it meanwhile."""
-        deadline = time.monotonic() + _LONGEST
-        while True:
-            start = time.monotonic()
-            try:
-                return call()
-            except (TransportError, ApiError) as error:
-                lasted = time.monotonic() - start
-                if not passes(error) or lasted < 5 or time.monotonic() > deadline:
-                    raise translated(error, self.target) from None
+    def _ask(self, call: Callable[[Elasticsearch], T], is_long: bool = False) -> T:
+        if is_long:
+            return ask(self.target, lambda known: call(known.options(request_timeout=_LONGEST)), PATIENCE, waits=True)
+        return ask(self.target, call)
 
 
-def indices_like(target: Target, pattern: str) -> dict[str, dict[str, Any]]:
-    """Aliases, settings and what they say of themselves, of the indexes that a pattern, name or alias means."""
-    known = client(target)
-    answer = asking(
+def indices_like(target: Target, pattern: str, path: str = _OWN) -> dict[str, Any]:
+    """What the server says of the indexes that a pattern, name or alias means; nothing where there are none."""
+    answer = client(target).options(ignore_status=404)
+    found = ask(
         target,
-        lambda: known.options(ignore_status=404).indices.get(
-            index=pattern,
-            features=["aliases", "mappings", "settings"],
-            expand_wildcards=["open", "closed"],
-            filter_path="*.aliases,*.mappings._meta,*.settings.index.number_of_shards,error",
+        lambda _: answer.indices.get(
+            index=pattern, expand_wildcards=["open", "closed"], filter_path=f"{path},error,status"
         ),
     )
-    return {} if answer.meta.status == 404 else dict(answer.body)
+    if found.meta.status == 404:
+        error = refused(404, found.body, target)
+        if not isinstance(error, IndexMissing):
+            raise error
+        return {}
+    return dict(found.body)
+
+
+def look_up(target: Target, path: str = _OWN) -> tuple[str, Mapping[str, Any]] | None:
+    """The index that a collection's name or alias means, by its own name; None where there is nothing.
+
+    :raises InputError: for an alias of several.
+    """
+    found = indices_like(target, target.index, path)
+    if len(found) > 1:
+        raise InputError(
+            f"collection {target} is an alias of {len(found)} indexes ({', '.join(sorted(found)[:5])}); wanted: one."
+        )
+    return next(iter(found.items()), None)

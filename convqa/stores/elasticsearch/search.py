@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,11 @@ import orjson
 from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
-from convqa.errors import InputError
+from convqa.errors import InputError, StoreDamaged
 from convqa.stores.base import Encoder, Filter, SearchParams, VectorOptions
 from convqa.stores.content import meta_terms
-from convqa.stores.elasticsearch.msearch import Answer, Searches
-from convqa.stores.elasticsearch.passages import fetch
-from convqa.stores.elasticsearch.schema import document_id
+from convqa.stores.elasticsearch.reading import Answer, Reader
+from convqa.stores.elasticsearch.schema import document_id, is_text
 from convqa.stores.weights import check_weights
 from convqa.text.analysis import Analyzer, weigh
 
@@ -38,7 +37,7 @@ _BARE = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
 class Texts:
     """BM25 over the field ``tokens``."""
 
-    searches: Searches
+    reader: Reader
     analyzer: Analyzer
     k1: float
 
@@ -51,10 +50,10 @@ class Texts:
         check_depth(k)
         wanted = [self._query(query, params) if k > 0 else None for query in queries]
         bodies = [_body(query, k) for query in wanted if query is not None]
-        answers = iter(self.searches.ask(bodies, _SCORED))
+        answers = iter(self.reader.search(bodies, _SCORED))
         found = [[] if query is None else scored(next(answers)) for query in wanted]
         found = self._settled(wanted, found, k)
-        return rankings(self.searches, [[hit for hit in hits if hit[0]] for hits in found], k, texts)
+        return rankings(self.reader, [[hit for hit in hits if hit[0]] for hits in found], k, texts)
 
     def _query(self, query: Query, params: SearchParams) -> dict[str, Any] | None:
         """The server's query; None for one that finds nothing."""
@@ -81,7 +80,7 @@ class Texts:
             place for place, hits in enumerate(found) if len(hits) >= asked(k) and hits[k - 1][0] == hits[-1][0]
         ]
         bodies = [_body(wanted[place], k, sort=[{"_score": "desc"}, {"pid": "desc"}]) for place in open_ends]
-        for place, answer in zip(open_ends, self.searches.ask(bodies, _SORTED), strict=True):
+        for place, answer in zip(open_ends, self.reader.search(bodies, _SORTED), strict=True):
             found[place] = [(hit["sort"][0], hit["sort"][1]) for hit in answer["hits"]["hits"]]
         return found
 
@@ -90,8 +89,8 @@ class Texts:
 class Vectors:
     """Nearest neighbours by inner product in the index of vectors beside an index of passages."""
 
-    passages: Searches
-    searches: Searches
+    passages: Reader
+    neighbours: Reader
     options: VectorOptions
 
     def search(self, matrix: NDArray[np.float32], k: int, texts: int, filter: Filter | None) -> list[Ranking]:
@@ -103,7 +102,7 @@ class Vectors:
         if k < 1:
             return [Ranking()] * len(matrix)
         bodies = [self._body(row, k, filter) for row in np.ascontiguousarray(matrix, np.float32)]
-        answers = self.searches.ask(bodies, _SCORED)
+        answers = self.neighbours.search(bodies, _SCORED)
         found = [[(inner_product(score), id) for score, id in scored(answer)] for answer in answers]
         return rankings(self.passages, found, k, texts)
 
@@ -128,15 +127,15 @@ _CANDIDATES_EACH = 4
 _OVERSAMPLE = {"int8": 2.0, "bit": 4.0}
 
 
-def vectors(searches: Searches, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+def vectors(reader: Reader, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
     """The vectors of passages, out of an index of vectors; None where there is none.
 
     They are not in ``_source``, so that a script reads them: exactly, as 32-bit floats.
     """
-    keys = [document_id(id) if is_text(id) else "" for id in ids]
+    keys = [document_id(id) for id in ids]
     distinct = sorted({key for key in keys if key})
     bodies = [_vectors_body(distinct[start : start + _VECTORS]) for start in range(0, len(distinct), _VECTORS)]
-    answers = searches.ask(bodies, ("hits.hits._id", "hits.hits.fields"))
+    answers = reader.search(bodies, ("hits.hits._id", "hits.hits.fields"))
     found = {
         hit["_id"]: np.array(hit["fields"]["vector"][0], np.float32)
         for answer in answers
@@ -206,18 +205,13 @@ def check_depth(k: int) -> None:
         raise InputError(f"top_k {k}: Elasticsearch gives at most {MOST_HITS} hits; wanted: {MOST_HITS} or fewer.")
 
 
-def is_text(token: str) -> bool:
-    """Whether a token is in an index at all: half of a surrogate pair is no text, and stands in none."""
-    return token.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in token)
-
-
 def scored(answer: Answer) -> list[Scored]:
     """The hits of an answer, in its order."""
     hits = answer.get("hits", {}).get("hits", [])
     return [(hit["_score"], hit["fields"]["pid"][0]) for hit in hits]
 
 
-def rankings(searches: Searches, found: Sequence[list[Scored]], k: int, texts: int) -> list[Ranking]:
+def rankings(reader: Reader, found: Sequence[list[Scored]], k: int, texts: int) -> list[Ranking]:
     """The best ``k`` hits of each; the first ``texts`` carry their passages, each of which is asked for once.
 
     Hits are made last: making them is most of a client's work.
@@ -225,7 +219,7 @@ def rankings(searches: Searches, found: Sequence[list[Scored]], k: int, texts: i
     best = [sorted(hits, reverse=True)[:k] for hits in found]
     shown = max(texts, 0)
     ids = list(dict.fromkeys(id for hits in best for _, id in hits[:shown]))
-    passages: dict[str, Passage | None] = dict(zip(ids, fetch(searches, ids), strict=True))
+    passages: dict[str, Passage | None] = dict(zip(ids, fetch(reader, ids), strict=True))
     return [
         Ranking(
             (
@@ -235,3 +229,21 @@ def rankings(searches: Searches, found: Sequence[list[Scored]], k: int, texts: i
         )
         for hits in best
     ]
+
+
+def fetch(reader: Reader, ids: Sequence[str]) -> list[Passage | None]:
+    """The passages with these ids, as they were committed; None where there is none."""
+    keys = [document_id(id) for id in ids]
+    found = reader.documents(list(dict.fromkeys(key for key in keys if key)))
+    return [passage(found[key], reader) if key in found else None for key in keys]
+
+
+def passage(source: Mapping[str, Any], reader: Reader) -> Passage:
+    """:raises StoreDamaged: for a document that convqa did not write."""
+    try:
+        return Passage.from_json(source["passage"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise StoreDamaged(
+            f"index {reader.name} at {reader.target.http} has a document that is no passage ({error!r}). Index its "
+            "passages again with --replace."
+        ) from error

@@ -1,126 +1,83 @@
-"""Adds and deletes in an index that is searched meanwhile: one transaction, seen when it is committed.
+"""An index that nobody searches yet while it is written: a new one, an unfinished one, or a clone of a version.
 
-Documents are written at once, and no search sees them before a refresh, which only ``commit`` asks for. They carry the
-number of a batch that counts only when the record says so. A transaction that fails removes what it made and puts back
-what it deleted. What one that was killed has left is removed by the next writer; what that one had deleted is gone, as
-it was to be: repeat it.
+The stream of passages that fills a new index is cut into batches. Whenever all passages of the first n have been
+answered, the index's meta notes a digest of the stream up to there. A load that goes on leaves out the batches whose
+digests agree, removes whatever came after them, and sends the rest.
 """
 
 from __future__ import annotations
 
 import logging
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from convqa.domain import Passage
-from convqa.errors import ConvqaError, RunError, WorkError
+from convqa.errors import WorkError
 from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.content import checksum, content, digest
-from convqa.stores.elasticsearch.bulk import Item, Sender, slices
-from convqa.stores.elasticsearch.connect import Target
-from convqa.stores.elasticsearch.deletion import delete
-from convqa.stores.elasticsearch.index import Index, indices_like
-from convqa.stores.elasticsearch.lease import Lease
-from convqa.stores.elasticsearch.loading import LOOKED_UP, THREADS, Loading, document, with_content
-from convqa.stores.elasticsearch.schema import Record, document_id
+from convqa.stores.elasticsearch import loading
+from convqa.stores.elasticsearch.bulk import Sender, slices
+from convqa.stores.elasticsearch.index import Index
+from convqa.stores.elasticsearch.loading import THREADS, Loading, numbered
+from convqa.stores.elasticsearch.reading import Reader
+from convqa.stores.elasticsearch.schema import Entry, Item, Meta, document_id, vectors_of
 from convqa.stores.elasticsearch.vectors import VectorWriter
-from convqa.text.analysis import Analyzer, analyzer
 
 logger = logging.getLogger(__name__)
 
+_DELETED = 500
+"""Passages that are looked up and deleted by one request."""
+
 
 class Writer:
-    """One transaction on a collection: any number of adds and deletes, then ``commit`` or ``close`` (which drops them).
+    """Adds, deletes and vectors for one index; ``finish`` proves that it holds what was sent.
 
-    :param target: the collection. :param name: the index that its alias means.
-    :raises WorkError: if another writer is at work on the collection.
-    :raises RunError: if the alias means another index by now.
+    :param meta: what the index says of itself now.
     """
 
-    def __init__(self, target: Target, name: str, threads: int = THREADS) -> None:
-        self._index = Index(target, name)
-        self._threads = threads
-        self._lease = Lease(target)
-        try:
-            self._begin()
-        except BaseException:
-            self._lease.release()
-            raise
-
-    def _begin(self) -> None:
-        index = self._index
-        if index.name not in indices_like(index.target, index.target.index):
-            raise RunError(f"collection {index.target} was indexed anew since it was opened: start again.")
-        found = Record.of(index.meta(), index.name)
-        self._record = replace(found, shown=False)
-        self._vectors = VectorWriter(index, self._record.batches, self._lease.check)
-        recorded = found.count, int(found.checksum, 16)
-        self._count, self._sum = self._repaired() if found.writing else recorded
-        self._marked = found.writing
-        # Of a deletion that was cut off: only a commit ends it.
-        self._mixed = (self._count, self._sum) != recorded
-        self._places = 0
-        self._loading = Loading(index, self._record.language, self._threads, self._lease.check)
-        self._keys = bytearray()
-        self._closed = False
-        self._shown = False
-        self._deleted = tempfile.TemporaryFile()  # noqa: SIM115
-
-    def _repaired(self) -> tuple[int, int]:
-        """Remove what a killed transaction left. Returns count and sum of digests of what is there."""
-        index, record = self._index, self._record
-        index.quiet()
-        index.write(replace(record, writing=True, shown=True))
-        removed = index.remove_from(record.batches)
-        self._vectors.repair()
-        index.expunge()
-        self._lease.check()
-        index.write(record)
-        count, sum = index.totals()
-        logger.warning("%s: a change was cut off; %d passages that it had added were removed", index.target, removed)
-        if (count, checksum(sum)) != (record.count, record.checksum):
-            logger.warning(
-                "%s: of its %d passages %d are left, as a deletion was cut off: repeat it",
-                index.target,
-                record.count,
-                count,
-            )
-        return count, sum
+    def __init__(self, index: Index, meta: Meta, threads: int = THREADS) -> None:
+        self.index, self._meta = index, meta
+        self.vectors = VectorWriter(index, meta.vectors)
+        self._loading = Loading(index, meta.language, threads)
+        self._count, self._sum, self._places = meta.count, int(meta.checksum, 16), meta.places
+        self._merges = self._has_failed = False
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Add passages; one that is there already, word for word, is skipped.
+        """See :class:`convqa.stores.base.WritableStore`.
 
-        :raises InputError: for an id that is there with another content.
+        :raises DuplicatePassage: for an id that is there with another content.
         """
-        self._mark()
-        self._loading.add(self._entries(passages), lambda _: None)
-
-    def _entries(self, passages: Iterable[Passage]) -> Iterator[tuple[Passage, bytes, int, int]]:
-        for passage, data in with_content(passages):
-            self._keys += bytes.fromhex(document_id(passage.id))
-            self._places += 1
-            yield passage, data, self._record.batches, self._places
+        self._refuse_failed()
+        try:
+            self._load(self._to_send(self._numbered(passages)))
+        except BaseException:
+            self._has_failed = True
+            raise
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete passages by id; ids that are not there are counted in one warning."""
-        self._mark()
-        self._vectors.forget(delete(self._index, self._sender(), ids, self._remember))
-
-    def _remember(self, source: Mapping[str, Any]) -> None:
-        """Note what is about to be deleted, so that it can be put back."""
-        data = content(Passage.from_json(source["passage"]))
-        self._count -= 1
-        self._sum -= digest(data)
-        if source["batch"] != self._record.batches:
-            line = {"batch": source["batch"], "place": source["place"], "passage": orjson.Fragment(data.rstrip())}
-            self._deleted.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        """Delete passages with their vectors; ids that are not there are counted in one warning."""
+        deleted = 0
+        sender = Sender(self.index.target, self.index.name)
+        reader = Reader(self.index.target, self.index.name)
+        for piece in slices(ids, _DELETED):
+            known = {key: id for id in piece if (key := document_id(id))}
+            found = reader.documents(list(known), ("passage",), realtime=True)
+            for source in found.values():
+                self._count -= 1
+                self._sum -= digest(content(Passage.from_json(source["passage"])))
+            sender.send("delete", [Item(key, known[key]) for key in found])
+            self.vectors.delete([known[key] for key in found])
+            deleted += len(found)
+        self._merges = self._merges or deleted > 0
+        if deleted < len(ids):
+            logger.warning(
+                "%d of %d passages to delete are not in collection %s", len(ids) - deleted, len(ids), self.index.target
+            )
 
     def add_vectors(
         self,
@@ -129,105 +86,145 @@ class Writer:
         encoder: Encoder,
         options: VectorOptions | None = None,
     ) -> None:
-        """See :class:`convqa.stores.base.WritableStore`."""
-        self._mark()
-        self._vectors.add(ids, matrix, encoder, options)
+        self.vectors.add(ids, matrix, encoder, options)
+        self.vectors.flush()
 
-    def commit(self) -> Record:
-        """Make all that was added and deleted visible, and end the transaction. Returns the new record.
+    def commit(self) -> Meta:
+        """Let those see what has come so far who know the index by its name.
 
         :raises WorkError: if the server has not what was sent.
         """
-        record = self._record
-        if self._marked:
-            self._lease.check()
-            self._shown = True
-            self._index.write(replace(record, writing=True, shown=True))
-            self._index.refresh()
-            count = self._count + self._loading.counts[record.batches]
-            sum = checksum(self._sum + self._loading.sums[record.batches])
-            self._check(count, sum)
-            # Before the record: what it says is there is also what scores count.
-            self._index.expunge()
-            self._vectors.commit()
-            record = replace(record, count=count, checksum=sum, batches=record.batches + 1, writing=False)
-            self._lease.check()
-            self._index.write(record)
-            self._marked = False
-        self._loading.report()
-        self.close()
-        return record
+        self._refuse_failed()
+        self.index.refresh()
+        sum = self.index.check_totals(self._count, self._sum)
+        vectors = self.vectors.commit()
+        return replace(self._meta, count=self._count, checksum=sum, places=self._places, vectors=vectors)
 
-    def _check(self, count: int, sum: str) -> None:
-        try:
-            check_totals(self._index, count, sum)
-        except WorkError:
-            self._mixed = True
-            raise
+    def finish(self) -> Meta:
+        """Everything is there: what the index says of itself from now on."""
+        meta = replace(self.commit(), ready=True, prefix=())
+        if self._merges:
+            self.index.merge()
+        self._loading.report()
+        self.index.write(meta)
+        return meta
 
     def close(self) -> None:
-        """End; what was not committed is dropped."""
-        if self._closed:
-            return
-        self._closed = True
-        try:
-            self._loading.close()
-            if self._marked:
-                self._undo()
-        except (ConvqaError, RunError) as error:
-            logger.warning("%s: a failed change could not be undone (%s): the next one does it", self._name(), error)
-        finally:
-            self._deleted.close()
-            self._vectors.close()
-            self._lease.release()
+        self._loading.close()
 
-    def _undo(self) -> None:
-        batch, sender = self._record.batches, self._sender()
-        keys = [self._keys[start : start + 16].hex() for start in range(0, len(self._keys), 16)]
-        for piece in slices(keys, LOOKED_UP):
-            found = self._index.documents(piece, ("batch",))
-            mine = [key for key, source in zip(piece, found, strict=True) if source and source["batch"] == batch]
-            sender.send("delete", [Item(key, key) for key in dict.fromkeys(mine)])
-        self._deleted.seek(0)
-        words = analyzer(self._record.language)
-        while lines := list(islice(self._deleted, LOOKED_UP)):
-            sender.send("index", [_restored(words, orjson.loads(line)) for line in lines])
-        self._vectors.undo()
-        if self._shown:
-            self._index.refresh()
-            self._index.expunge()
-        self._lease.check()
-        # What came from elsewhere is removed by the next writer.
-        self._index.write(replace(self._record, writing=self._mixed))
-        self._marked = False
+    def _numbered(self, passages: Iterable[Passage]) -> Iterator[Entry]:
+        for entry in numbered(passages, self._places):
+            self._places = entry.place
+            yield entry
 
-    def _mark(self) -> None:
-        """Say in the index that a transaction is at work, before it changes anything."""
-        if not self._marked:
-            self._lease.check()
-            self._index.write(replace(self._record, writing=True))
-            self._marked = True
+    def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
+        return entries
 
-    def _sender(self) -> Sender:
-        return Sender(self._index.target, self._index.name, self._lease.check)
+    def _load(self, entries: Iterable[Entry]) -> None:
+        for count, sum, place in self._loading.send(entries):
+            self._count += count
+            self._sum += sum
+            self._answered(place)
 
-    def _name(self) -> str:
-        return str(self._index.target)
+    def _answered(self, place: int) -> None:
+        """All passages up to a place are in the index."""
+
+    def _refuse_failed(self) -> None:
+        if self._has_failed:
+            raise WorkError(f"collection {self.index.target}: an add failed, so that it cannot become whole.")
 
 
-def check_totals(index: Index, count: int, sum: str) -> None:
-    """Raise unless a refreshed index has just the passages that were sent.
+class Build(Writer):
+    """Fills a new index, or goes on with an unfinished one, which gets the same passages in the same order."""
 
-    :raises WorkError: with both counts.
-    """
-    found, digests = index.totals()
-    if (found, checksum(digests)) != (count, sum):
-        raise WorkError(
-            f"collection {index.target}: {count} passages with checksum {sum} were sent, and Elasticsearch has {found} "
-            f"with {checksum(digests)}. Did something else write to {index.name}? Run the command again."
-        )
+    def __init__(self, index: Index, meta: Meta, threads: int) -> None:
+        super().__init__(index, replace(meta, count=0, checksum=checksum(0), places=0), threads)
+        self._earlier = meta
+        self._hash = blake2b(digest_size=8)
+        self._digests: list[str] = []
+        self._held: list[Entry] | None = [] if meta.prefix else None
+        self._noted = 0
+        self._may_resume = self._merges = True
+        if meta.prefix:
+            # Vectors are quickly sent again, and may be another encoder's.
+            Index(index.target, vectors_of(index.name)).delete()
 
+    def delete(self, ids: Sequence[str]) -> None:
+        self._send_held()
+        # What was deleted would be missing from the batches that are left out.
+        self._may_resume = False
+        self.index.write(replace(self._meta, prefix=()))
+        super().delete(ids)
 
-def _restored(words: Analyzer, source: Mapping[str, Any]) -> Item:
-    passage = Passage.from_json(source["passage"])
-    return document(words, passage, content(passage), source["batch"], source["place"])
+    def add_vectors(
+        self,
+        ids: Sequence[str],
+        matrix: NDArray[np.floating[Any]],
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
+        self._send_held()
+        super().add_vectors(ids, matrix, encoder, options)
+
+    def commit(self) -> Meta:
+        self._send_held()
+        return super().commit()
+
+    def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
+        """While the stream goes as that of the earlier load, nothing."""
+        for entry in entries:
+            self._hash.update(entry.digest.to_bytes(16, "little"))
+            is_last = entry.place % loading.BATCH == 0
+            if is_last:
+                self._digests.append(self._hash.hexdigest())
+            if self._held is None:
+                yield entry
+                continue
+            self._held.append(entry)
+            if is_last and self._is_new():
+                yield from self._go_on()
+
+    def _is_new(self) -> bool:
+        """Whether the batch that is held has to be sent, or all that comes after it."""
+        assert self._held is not None
+        number, prefix = len(self._digests), self._earlier.prefix
+        if self._digests[-1] != prefix[number - 1]:
+            return True
+        self._held.clear()
+        self._noted = number
+        return number == len(prefix)
+
+    def _go_on(self) -> Iterator[Entry]:
+        """From here on everything is sent.
+
+        :raises WorkError: if what the earlier load noted is not there.
+        """
+        held, self._held = self._held or [], None
+        if self._noted < len(self._earlier.prefix):
+            # Its count is of more batches than are left.
+            self.index.write(replace(self._meta, prefix=()))
+        self.index.remove_after(self._noted * loading.BATCH)
+        self._count, self._sum = self.index.totals()
+        found = self._count, checksum(self._sum)
+        if self._noted == len(self._earlier.prefix) and found != (self._earlier.count, self._earlier.checksum):
+            raise WorkError(
+                f"collection {self.index.target}: an unfinished load noted {self._earlier.count} passages, and "
+                f"Elasticsearch has {self._count}. It is removed: run the command again."
+            )
+        self._note()
+        yield from held
+
+    def _send_held(self) -> None:
+        if self._held is not None:
+            self._load(self._go_on())
+
+    def _answered(self, place: int) -> None:
+        batches = place // loading.BATCH
+        if batches > self._noted and self._may_resume:
+            self._noted = batches
+            self._note()
+
+    def _note(self) -> None:
+        """Where a load that goes on may begin: requests end with their batch, so that the count is of whole ones."""
+        prefix = tuple(self._digests[: self._noted])
+        self.index.write(replace(self._meta, count=self._count, checksum=checksum(self._sum), prefix=prefix))

@@ -1,0 +1,295 @@
+"""Collections on a server: an alias NAME, behind it an index ``NAME-YYYYMMDDHHMMSS-xxxx`` that is one version of it.
+
+A version's passages never change. A new version is filled beside it and put in place by one call; then the old one is
+removed. A load that was killed leaves its index, with which the next load of the same collection goes on; whatever else
+was left is removed by the next writer.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import Any
+
+from convqa.domain import DEFAULT_LANGUAGE
+from convqa.errors import InputError
+from convqa.stores.address import Address
+from convqa.stores.base import WritableStore
+from convqa.stores.elasticsearch import lock
+from convqa.stores.elasticsearch.change import cloned, configure, new_name, put, remove
+from convqa.stores.elasticsearch.client import ask
+from convqa.stores.elasticsearch.errors import missing
+from convqa.stores.elasticsearch.foreign import Foreign
+from convqa.stores.elasticsearch.index import Index, indices_like, look_up
+from convqa.stores.elasticsearch.layout import Layout
+from convqa.stores.elasticsearch.lock import Lock, lock_of
+from convqa.stores.elasticsearch.options import Options, changes
+from convqa.stores.elasticsearch.reading import Reader
+from convqa.stores.elasticsearch.schema import FORMAT, VERSION, Meta, Version, mappings, meta_of, settings
+from convqa.stores.elasticsearch.store import Building, Elasticsearch
+from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.writer import Build
+from convqa.text.analysis import analyzer
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_NAME = 220
+"""Bytes: Elasticsearch takes 255, of which the version and the vectors' index need some."""
+
+_ALL = "*.mappings,*.settings.index"
+
+
+def key(address: Address) -> str:
+    """The server and the index; for an index of others also what is told about it."""
+    told = "" if address.fields is None else f" {address.fields!r} {address.language}"
+    return Target.parse(address.url).url + told
+
+
+def identity(address: Address) -> Hashable | None:
+    """What changes with every commit, or when the alias means another index; None where there is nothing."""
+    target = Target.parse(address.url)
+    found = look_up(target)
+    if found is None:
+        return None
+    return Version.of(*found).mark if _is_own(found[1]) else _checksum(target, found[0])
+
+
+def open_collection(address: Address) -> Elasticsearch | Foreign:
+    """:raises InputError: if there is nothing, or it cannot be searched as passages.
+    :raises StoreUnavailable, StoreDamaged: see :class:`Elasticsearch`.
+    """
+    target = Target.parse(address.url)
+    found = look_up(target, _ALL)
+    if found is None:
+        raise missing(target)
+    name, index = found
+    if _is_own(index):
+        if address.fields is not None:
+            raise InputError(f"collection {target} was made by convqa index and has its own fields; leave fields out.")
+        version = Version.of(name, index)
+        if not version.meta.ready:
+            raise InputError(
+                f"index {name} at {target.http} is not whole: it is being made, or its making was cut off. Run the "
+                "same convqa index again, which goes on with it."
+            )
+        return Elasticsearch(target, version)
+    shards = int(index["settings"]["index"]["number_of_shards"])
+    layout = Layout.of(address.fields, index.get("mappings", {}), index["settings"]["index"], str(target))
+    language, count = address.language or DEFAULT_LANGUAGE, Index(target, name).count()
+    return Foreign(Reader(target, name, shards > 1), layout, language, count, _checksum(target, name))
+
+
+@contextmanager
+def create(
+    address: Address, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
+) -> Iterator[WritableStore]:
+    """A new collection; it is behind its alias, whole, when the block ends well.
+
+    A mistake in what is indexed leaves nothing. What stops a run (a server that does not answer, a kill) leaves an
+    unfinished index, with which the next ``create`` of the same collection, language and settings goes on: give it the
+    same passages in the same order, and those that are there are not sent again.
+
+    :param settings: ``shards``, ``replicas``, ``k1``, ``b``, and ``threads`` that send.
+    :raises InputError: if there is a collection already and it is not to be replaced, or something that is none; for
+        an unknown setting.
+    :raises WorkError: if another process is writing to it, or the server has not what was sent.
+    """
+    target, options = Target.parse(address.url), Options.of(address.url, settings)
+    if address.fields is not None:
+        raise InputError(f"collection {target}: an index made by convqa has its own fields; leave fields out.")
+    if len(target.index.encode()) > _LONGEST_NAME:
+        raise InputError(f"collection {target}: the name is too long; wanted: at most {_LONGEST_NAME} bytes.")
+    wanted = Meta(language, analyzer(language).name)
+    _refuse(target, replace)
+    writing = Lock(target)
+    try:
+        old = _refuse(target, replace)
+        try:
+            index, meta = _begin(target, wanted, options)
+            build = Build(index, meta, options.threads)
+            try:
+                yield Building(target, build, Version(index.name, meta, options.shards, 0, options.k1, options.b))
+                build.finish()
+            except Exception:
+                remove(index)
+                raise
+            finally:
+                build.close()
+        except Exception:
+            if old is None:
+                writing.remove()
+            raise
+        put(index, old, options.replicas, writing)
+    finally:
+        writing.release()
+
+
+def delete(address: Address) -> None:
+    """Remove a collection, its vectors, and what loads left; also where a load that was cut off is all there is.
+
+    :raises InputError: if there is none, or the index was not made by convqa.
+    :raises WorkError: if another process is writing to it.
+    """
+    target = Target.parse(address.url)
+    if not (_versions(target) or indices_like(target, lock_of(target.index))):
+        raise _no_collection(target)
+    writing = Lock(target)
+    try:
+        for name in _versions(target):
+            remove(Index(target, name))
+        writing.remove()
+    finally:
+        writing.release()
+
+
+def change(address: Address, settings: Mapping[str, object]) -> None:
+    """Change k1, b or the number of replicas. Another k1 or b makes a new version, which takes the old one's place.
+
+    :raises InputError: for another setting, or if there is no collection that convqa made.
+    :raises WorkError: if another process is writing to it.
+    """
+    target, wanted = Target.parse(address.url), changes(address.url, settings)
+    _own(target)
+    writing = Lock(target)
+    try:
+        version = Version.of(*_own(target))
+        index, replicas = Index(target, version.name), wanted.pop("replicas", version.replicas)
+        if wanted:
+            similarity = {f"index.similarity.default.{name}": value for name, value in wanted.items()}
+            copy = cloned(index, version.meta, similarity)
+            copy.check_totals(version.meta.count, int(version.meta.checksum, 16))
+            put(copy, index, replicas, writing)
+        else:
+            configure(index, {"number_of_replicas": replicas})
+    finally:
+        writing.release()
+
+
+def find(address: Address) -> list[str]:
+    """The URLs of the collections on a server; of an address with an index, that one alone."""
+    target = Target.parse(address.url, needs_index=False)
+    found = {
+        alias
+        for name, index in indices_like(target, target.index or "*").items()
+        for alias in index.get("aliases", {})
+        if _is_own(index) and _is_version(name, alias)
+    }
+    return [Target(target.host, target.port, target.https, target.user, alias).url for alias in sorted(found)]
+
+
+def take_over(address: Address) -> None:
+    """Free a collection from the lock of another machine, whose process is gone."""
+    lock.take_over(Target.parse(address.url))
+
+
+def _refuse(target: Target, replace: bool) -> Index | None:
+    """What is in a new collection's place: the index of an old version, or None.
+
+    :raises InputError: if that is to stay.
+    """
+    found = look_up(target)
+    if found is None:
+        return None
+    name, index = found
+    if not _is_own(index) or not _is_version(name, target.index):
+        raise InputError(
+            f"{target.index!r} at {target.http} is an index that convqa did not make: it is left alone. Give another "
+            "name."
+        )
+    if not replace:
+        raise InputError(f"collection {target} exists. Give --add to add to it or --replace to build it anew.")
+    return Index(target, name)
+
+
+def _own(target: Target) -> tuple[str, Mapping[str, Any]]:
+    """The index of a collection that convqa made, in this format or an earlier one.
+
+    :raises InputError: if there is none, or another's.
+    """
+    found = look_up(target)
+    if found is None:
+        raise _no_collection(target)
+    name, index = found
+    if not _is_own(index):
+        raise InputError(f"index {name} was not made by convqa.")
+    if not _is_version(name, target.index):
+        raise InputError(f"{target.index!r} at {target.http} is an index by its own name, no collection: left alone.")
+    return name, index
+
+
+def _no_collection(target: Target) -> InputError:
+    return InputError(f"there is no collection {target}. See convqa collections list.")
+
+
+def _versions(target: Target) -> list[str]:
+    """The index of a collection that convqa made, if there is one, and those that nobody searches.
+
+    :raises InputError: if the name means another's index.
+    """
+    return [*([_own(target)[0]] if look_up(target) else []), *_unfinished(target)]
+
+
+def _unfinished(target: Target) -> dict[str, Mapping[str, Any]]:
+    """The versions of a collection that no alias names, newest first. Nobody works at them who has not the lock."""
+    found = indices_like(target, f"{target.index}-*")
+    return {
+        name: found[name]
+        for name in sorted(found, reverse=True)
+        if _is_version(name, target.index) and _is_own(found[name]) and not found[name].get("aliases")
+    }
+
+
+def _begin(target: Target, wanted: Meta, options: Options) -> tuple[Index, Meta]:
+    """The unfinished index to go on with, or a new one; other unfinished ones are removed."""
+    chosen: tuple[Index, Meta] | None = None
+    for name, found in _unfinished(target).items():
+        index = Index(target, name)
+        index.quiet()
+        meta = _resumable(name, found, wanted, options)
+        if meta is not None and chosen is None:
+            logger.info("%s: going on with an unfinished load that has %d passages", target, meta.count)
+            chosen = index, meta
+        else:
+            logger.warning("%s: the unfinished index %s of an earlier command is removed", target, name)
+            remove(index)
+    if chosen is not None:
+        return chosen
+    index = Index(target, new_name(target))
+    index.create(settings(options.shards, options.k1, options.b), mappings(wanted))
+    return index, wanted
+
+
+def _resumable(name: str, found: Mapping[str, Any], wanted: Meta, options: Options) -> Meta | None:
+    """The meta of an unfinished index, if what is wanted can go on from it."""
+    if meta_of(found).get("version") != VERSION:
+        return None
+    version = Version.of(name, found)
+    same = (version.shards, version.k1, version.b) == (options.shards, options.k1, options.b)
+    meta = version.meta
+    same = same and (meta.language, meta.analyzer, meta.ready) == (wanted.language, wanted.analyzer, False)
+    return meta if same and meta.prefix else None
+
+
+def _is_version(name: str, alias: str) -> bool:
+    return re.fullmatch(re.escape(alias) + r"-\d{14}-[0-9a-f]{4}", name) is not None
+
+
+def _is_own(index: Mapping[str, Any]) -> bool:
+    return meta_of(index).get("format") == FORMAT
+
+
+def _checksum(target: Target, name: str) -> str:
+    """What changes whenever an index of others does: of its identity and the last write's number of each shard.
+
+    It names the index's state, not its content: two indexes with the same passages have different ones.
+    """
+    answer = ask(target, lambda known: known.indices.stats(index=name, metric="docs", level="shards"))
+    index = answer["indices"][name]
+    written = {
+        number: max(copy["seq_no"]["max_seq_no"] for copy in copies)
+        for number, copies in sorted(index["shards"].items())
+    }
+    return blake2b(repr((index["uuid"], written)).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,181 @@
+"""Reading an index: many searches in few requests, documents by their keys, and all of them page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from convqa.errors import ConvqaError, RunError, StoreUnavailable
+from convqa.stores.elasticsearch.client import TIMEOUT, Again, ask, attempts, client
+from convqa.stores.elasticsearch.errors import SEARCH_FAILED, IndexMissing, red, refused
+from convqa.stores.elasticsearch.target import Target
+
+Answer = Mapping[str, Any]
+T = TypeVar("T")
+R = TypeVar("R")
+
+CHUNK = 32
+"""Searches of a request, requests at a time. 16 to 64 by 1 to 4 did not differ beyond noise on two cores."""
+THREADS = 2
+
+_DOCUMENTS = 1000
+_PAGE = 500
+_KEEP_ALIVE = "30m"
+"""For how long the server keeps a state that is being read, after each page."""
+
+_SECONDS_EACH = 10
+_ALWAYS = ("responses.status", "responses.error", "responses.timed_out", "responses._shards")
+_WANTED = "docs._id,docs.found,docs._source,docs.error"
+_HEADERS = {"accept": "application/json", "content-type": "application/x-ndjson"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads the index ``name``, a version of the target's collection or another's index.
+
+    ``dfs``: searches count words over all shards first.
+    """
+
+    target: Target
+    name: str
+    dfs: bool = False
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """:raises RunError: where the index that was opened is gone."""
+        try:
+            yield
+        except IndexMissing as error:
+            raise RunError(
+                f"collection {self.target} was changed, indexed anew or deleted since it was opened: its index "
+                f"{self.name} is gone. Start again: one run must not mix two collections."
+            ) from error
+
+    def search(self, bodies: Sequence[bytes], fields: Sequence[str]) -> list[Answer]:
+        """The answers to searches, each a line of JSON, in their order; equal ones are asked once.
+
+        :param fields: of an answer what is wanted, such as ``hits.hits._score``.
+        :raises StoreUnavailable: if a search timed out or lacked shards, and again when it was repeated.
+        """
+        distinct = list(dict.fromkeys(bodies))
+        path = ",".join((*_ALWAYS, *(f"responses.{field}" for field in fields)))
+        chunks = [distinct[start : start + CHUNK] for start in range(0, len(distinct), CHUNK)]
+        answers = [answer for part in spread(lambda chunk: self._chunk(chunk, path), chunks) for answer in part]
+        known = dict(zip(distinct, answers, strict=True))
+        return [known[body] for body in bodies]
+
+    def _chunk(self, bodies: Sequence[bytes], path: str) -> list[Answer]:
+        answers: dict[bytes, Answer] = {}
+        for attempt in attempts(self.target):
+            with attempt:
+                waiting = [body for body in bodies if body not in answers]
+                found = self._request(waiting, path)
+                failures = [_failure(answer, self.target, self.name) for answer in found]
+                answers |= {body: answer for body, answer, failure in zip(waiting, found, failures) if not failure}  # noqa: B905
+                _raise(failures)
+                return [answers[body] for body in bodies]
+        raise AssertionError
+
+    def _request(self, bodies: Sequence[bytes], path: str) -> Sequence[Answer]:
+        data = b"".join(b"{}\n" + body + b"\n" for body in bodies)
+        params = {"filter_path": path} | ({"search_type": "dfs_query_then_fetch"} if self.dfs else {})
+        # One that waits for many slow searches has not failed.
+        patient = client(self.target).options(request_timeout=TIMEOUT + _SECONDS_EACH * len(bodies))
+        place = f"/{self.name}/_msearch"
+        answer: Any = patient.perform_request("POST", place, params=params, headers=_HEADERS, body=data).body
+        found: Sequence[Answer] = answer["responses"]
+        return found
+
+    def documents(
+        self, keys: Sequence[str], fields: Sequence[str] | None = None, realtime: bool = False
+    ) -> dict[str, Answer]:
+        """``_source`` of each ``_id`` that there is, or these fields of it.
+
+        :param realtime: also of documents that no search sees yet.
+        """
+        chunks = [keys[start : start + _DOCUMENTS] for start in range(0, len(keys), _DOCUMENTS)]
+        how: dict[str, Any] = {"realtime": realtime} | ({} if fields is None else {"source": list(fields)})
+        parts = spread(lambda chunk: self._get(chunk, how), chunks)
+        return {key: source for part in parts for key, source in part.items()}
+
+    def _get(self, keys: Sequence[str], how: Mapping[str, Any]) -> dict[str, Answer]:
+        found: dict[str, Answer] = {}
+        waiting = list(keys)
+        for attempt in attempts(self.target):
+            with attempt:
+                asked: Any = client(self.target).mget(index=self.name, ids=waiting, filter_path=_WANTED, **how)
+                found |= {one["_id"]: one.get("_source", {}) for one in asked["docs"] if one.get("found")}
+                failed = [one for one in asked["docs"] if "error" in one]
+                waiting = [one["_id"] for one in failed]
+                _raise([refused(503, one, self.target) for one in failed])
+                return found
+        raise AssertionError
+
+    def scan(self, sort: str = "_shard_doc", query: Answer | None = None) -> Iterator[Mapping[str, Any]]:
+        """All documents as hits, page by page, in the state of the first page."""
+        pit = ask(self.target, lambda known: known.open_point_in_time(index=self.name, keep_alive=_KEEP_ALIVE))["id"]
+        after: Sequence[Any] | None = None
+        try:
+            while True:
+                answer = self._page(pit, after, sort, query)
+                pit, hits = answer.get("pit_id", pit), answer["hits"]["hits"]
+                yield from hits
+                if len(hits) < _PAGE:
+                    return
+                after = hits[-1]["sort"]
+        finally:
+            # Left open it expires.
+            with suppress(ConvqaError, RunError):
+                ask(self.target, lambda known: known.options(ignore_status=404).close_point_in_time(id=pit))
+
+    def _page(self, pit: str, after: Sequence[Any] | None, sort: str, query: Answer | None) -> Answer:
+        arguments: dict[str, Any] = {
+            "pit": {"id": pit, "keep_alive": _KEEP_ALIVE},
+            "size": _PAGE,
+            "sort": [{sort: "asc"}],
+            "track_total_hits": False,
+            "query": query or {"match_all": {}},
+            "allow_partial_search_results": False,
+        }
+        if after is not None:
+            arguments["search_after"] = after
+        answer: Answer = ask(self.target, lambda known: known.search(**arguments)).body
+        if answer.get("timed_out"):
+            raise StoreUnavailable(f"a page of index {self.name!r} at {self.target.http} ran out of time.")
+        return answer
+
+
+def spread(work: Callable[[T], R], parts: Sequence[T]) -> list[R]:
+    """Do parts of a work in a few threads; results in the order of the parts."""
+    if len(parts) < 2:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(min(THREADS, len(parts))) as threads:
+        return list(threads.map(work, parts))
+
+
+def _raise(failures: Sequence[BaseException | None]) -> None:
+    """Raise what is wrong for good, else what may pass, as a failure of this attempt."""
+    found = [failure for failure in failures if failure is not None]
+    for failure in found:
+        if not isinstance(failure, StoreUnavailable):
+            raise failure
+    if found:
+        assert isinstance(found[0], StoreUnavailable)
+        raise Again(found[0])
+
+
+def _failure(answer: Answer, target: Target, name: str) -> BaseException | None:
+    """Why an answer cannot be used, if it cannot."""
+    status, shards = answer.get("status", 200), answer.get("_shards", {})
+    if "error" in answer:
+        return refused(status, answer, target)
+    if answer.get("timed_out"):
+        return StoreUnavailable(f"a search of index {name!r} at {target.http} ran out of time; try again later.")
+    if shards.get("failed") or shards.get("successful", 1) < shards.get("total", 1):
+        if not shards.get("failures"):
+            return red(name, target)
+        return refused(503, {"error": {"type": SEARCH_FAILED, "failed_shards": shards["failures"]}}, target)
+    return None
