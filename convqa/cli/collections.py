@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import K1, B, Json, Replicas, given, print_json
+from convqa.cli.options import K1, B, Json, Replicas, TakeOver, given, print_json
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -81,11 +81,13 @@ def set_collection(
     k1: K1 = None,
     b: B = None,
     replicas: Replicas = None,
+    take_over: TakeOver = False,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Change settings of a collection on a server; an index does not answer for a moment while k1 or b change."""
+    """Change settings of a collection on a server."""
     from convqa.stores import change_store, open_store
+    from convqa.stores import take_over as free
 
     settings = given(k1=k1, b=b, replicas=replicas)
     if not settings:
@@ -94,6 +96,8 @@ def set_collection(
     if not yes:
         about = _short(open_store(collection).info())
         raise InputError(f"this would set {named} of {_shown(collection)} ({about}). Give --yes to do it.")
+    if take_over:
+        free(collection)
     change_store(collection, settings)
     if json:
         print_json({"url": _shown(collection), "set": settings})
@@ -102,14 +106,19 @@ def set_collection(
 
 
 @collections("delete")
-def delete_collection(collection: Collection, yes: Yes = False, json: Json = False) -> None:
+def delete_collection(
+    collection: Collection, take_over: TakeOver = False, yes: Yes = False, json: Json = False
+) -> None:
     """Delete a collection for good, with all its passages."""
     from convqa.stores import delete_store
+    from convqa.stores import take_over as free
 
     if not yes:
         raise InputError(
             f"this would delete {_shown(collection)} ({_about(collection)}) for good. Give --yes to do it."
         )
+    if take_over:
+        free(collection)
     delete_store(collection)
     if json:
         print_json({"url": _shown(collection), "deleted": True})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import K1, AllowDownload, B, Replicas, given
+from convqa.cli.options import K1, AllowDownload, B, Replicas, TakeOver, given
 from convqa.cli.progress import Progress
 from convqa.errors import InputError
 
@@ -86,6 +86,7 @@ def index(
     vectors: Vectors = None,
     precision: Precision = None,
     vector_index: VectorIndex = None,
+    take_over: TakeOver = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> None:
@@ -96,6 +97,7 @@ def index(
     Vectors come after the passages, and those that were done stay: without SOURCES, --vectors goes on with the others.
     """
     from convqa.indexing import index as build
+    from convqa.stores import take_over as free
     from convqa.tasks import find_task
 
     if add and replace:
@@ -105,14 +107,16 @@ def index(
     brings = None if task is None or not sources else find_task(task, sources[0])
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
     load = _vector_load(vectors, precision, vector_index)
+    if not sources and (load is None or replace or language or settings):
+        raise InputError("SOURCES is missing: only --vectors, to a collection that is there, goes without.")
     if load is not None and not replace:
         load.check(collection)
+    if take_over:
+        free(collection)
     if sources:
         with Progress("indexing", "passages", quiet) as shown:
             how = {"add": add, "replace": replace, "language": language, "task": brings}
             info = build(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
-    elif load is None or replace or language or settings:
-        raise InputError("SOURCES is missing: only --vectors, to a collection that is there, goes without.")
     if load is not None:
         with Progress("encoding", "passages", quiet) as shown:
             info = load.add(collection, shown)

@@ -46,6 +46,14 @@ Replicas = Annotated[
     int | None, typer.Option("--replicas", min=0, help="Copies of an index on a server.", show_default=False)
 ]
 
+TakeOver = Annotated[
+    bool,
+    typer.Option(
+        "--take-over",
+        help="On Elasticsearch: write though a process of another machine, which is gone, still holds the collection.",
+    ),
+]
+
 
 def _permit(asked: bool) -> bool:
     if asked:

@@ -91,6 +91,21 @@ def change_store(url: str, settings: Mapping[str, object]) -> None:
     engine.change(found, settings)
 
 
+def take_over(url: str) -> None:
+    """Free a collection from the lock of another machine, whose process is gone.
+
+    :raises InputError: for an engine whose locks end with their process.
+    """
+    engine, found = _engine(url)
+    free = getattr(engine, "take_over", None)
+    if free is None:
+        raise InputError(
+            f"collection {redact(found.url)}: there is no lock to take over, since it ends with the process that holds "
+            "it. Leave --take-over out."
+        )
+    free(found)
+
+
 def find_stores(place: str) -> list[str]:
     """The URLs of the collections in a place: a folder, or an engine's server."""
     engine, found = _engine(place)

@@ -10,9 +10,10 @@ from elastic_transport import ApiResponseMeta, ConnectionTimeout, HttpHeaders, N
 from elasticsearch import ApiError
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.stores.elasticsearch import bulk
-from convqa.stores.elasticsearch.bulk import Item, Sender, Stopped, chunks, slices
-from convqa.stores.elasticsearch.connect import Target
+from convqa.stores.elasticsearch import bulk, client
+from convqa.stores.elasticsearch.bulk import Sender, Stopped, chunks, slices
+from convqa.stores.elasticsearch.schema import Entry, Item
+from convqa.stores.elasticsearch.target import Target
 
 TARGET = Target("host", 9200, False, "", "books")
 ITEMS = [Item(f"key{number}", f"id{number}", b'{"a":1}') for number in range(4)]
@@ -51,26 +52,25 @@ class Server:
 
 @pytest.fixture
 def sending(monkeypatch):
-    monkeypatch.setattr(bulk, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(client, "_FIRST_PAUSE", 0.001)
 
     def made(*script):
         server = Server(*script)
         monkeypatch.setattr(bulk, "client", lambda target: server)
-        return Sender(TARGET, "books-1", lambda: None), server
+        return Sender(TARGET, "books-1"), server
 
     return made
 
 
 def test_all_go_in_one_request(sending):
     sender, server = sending()
-    outcome = sender.send("create", ITEMS)
-    assert (outcome.done, outcome.refused) == (ITEMS, [])
+    assert sender.send("create", ITEMS) == []
     assert server.requests == [["key0", "key1", "key2", "key3"]]
 
 
 def test_only_what_was_turned_away_goes_again_and_is_counted_in_one_line(sending, caplog):
     sender, server = sending({"key1": 429, "key2": 429}, {"key2": 503})
-    assert {item.key for item in sender.send("create", ITEMS).done} == {"key0", "key1", "key2", "key3"}
+    assert sender.send("create", ITEMS) == []
     assert server.requests[1:] == [["key1", "key2"], ["key2"]]
     sender.report()
     sender.report()
@@ -82,7 +82,7 @@ def test_only_what_was_turned_away_goes_again_and_is_counted_in_one_line(sending
 @pytest.mark.parametrize("error", [failed(429), failed(502), failed(503), failed(504), ConnectionTimeout("late")])
 def test_a_request_that_was_not_answered_goes_again_whole(sending, error):
     sender, server = sending(error)
-    assert sender.send("create", ITEMS).done == ITEMS
+    assert sender.send("create", ITEMS) == []
     assert server.requests[0] == server.requests[1]
     assert sender.again == 4
 
@@ -96,13 +96,12 @@ def test_a_server_that_stays_busy_is_unavailable(sending, monkeypatch):
 
 def test_what_is_there_already_is_told_apart(sending):
     sender, _ = sending({"key3": 409})
-    outcome = sender.send("create", ITEMS)
-    assert (outcome.done, outcome.refused) == (ITEMS[:3], ITEMS[3:])
+    assert sender.send("create", ITEMS) == ITEMS[3:]
 
 
 def test_what_is_not_there_to_be_deleted_is_no_error(sending):
     sender, _ = sending({"key0": 404})
-    assert sender.send("delete", [Item("key0", "id0")]).refused == [Item("key0", "id0")]
+    assert sender.send("delete", [Item("key0", "id0")]) == [Item("key0", "id0")]
 
 
 @pytest.mark.parametrize(("status", "kind"), [(400, InputError), (500, WorkError), (403, WorkError)])
@@ -115,7 +114,7 @@ def test_other_failures_name_the_passage(sending, status, kind):
 
 def test_requests_that_are_too_large_are_halved(sending):
     sender, server = sending(failed(413), failed(413))
-    assert sender.send("create", ITEMS).done == ITEMS
+    assert sender.send("create", ITEMS) == []
     assert [len(request) for request in server.requests] == [4, 2, 1, 1, 2]
 
 
@@ -126,7 +125,7 @@ def test_a_passage_that_is_too_large_alone_is_named(sending):
 
 
 def test_a_sender_that_is_stopped_does_not_wait_on(sending, monkeypatch):
-    monkeypatch.setattr(bulk, "_FIRST_PAUSE", 60.0)
+    monkeypatch.setattr(client, "_FIRST_PAUSE", 60.0)
     sender, _ = sending({"key0": 429})
     timer = threading.Timer(0.05, sender.stop)
     timer.start()
@@ -135,23 +134,14 @@ def test_a_sender_that_is_stopped_does_not_wait_on(sending, monkeypatch):
     timer.join()
 
 
-def test_nothing_is_sent_by_one_who_lost_the_right_to(monkeypatch, sending):
-    _, server = sending()
-
-    def lost():
-        raise WorkError("lost")
-
-    with pytest.raises(WorkError, match="lost"):
-        Sender(TARGET, "books-1", lost).send("create", ITEMS)
-    assert server.requests == []
-
-
 def test_chunks_end_at_a_number_or_at_bytes(monkeypatch):
     monkeypatch.setattr(bulk, "ITEMS", 3)
     monkeypatch.setattr(bulk, "BYTES", 10)
     sizes = [2, 2, 2, 2, 9, 30, 1]
     found = [[len(item.body) for item in chunk] for chunk in chunks(Item("", "", b"x" * size) for size in sizes)]
     assert found == [[2, 2, 2], [2], [9], [30], [1]]
+    items = [Item("", "", b"x", Entry(None, b"", 0, place)) for place in range(1, 8)]
+    assert [len(chunk) for chunk in chunks(items, 5)] == [3, 2, 2]
 
 
 def test_slices_lose_nothing():

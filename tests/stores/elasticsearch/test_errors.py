@@ -19,8 +19,9 @@ import trustme
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.stores import create_store, open_store
-from convqa.stores.elasticsearch.connect import Target, asking, client, talking
+from convqa.stores.elasticsearch.client import ask, client
 from convqa.stores.elasticsearch.errors import IndexClosed, IndexMissing
+from convqa.stores.elasticsearch.target import Target
 
 HEADERS = "X-elastic-product: Elasticsearch\r\nContent-Type: application/json\r\nConnection: close\r\n"
 SECRET = "s3cret-Pa55"
@@ -71,9 +72,9 @@ def serving(*answers, context=None):
         thread.join(10)
 
 
-def ask(target):
-    with talking(target):
-        return client(target).info()
+def once(target, call=lambda known: known.info()):
+    """A request that is not repeated."""
+    return ask(target, call, patience=0)
 
 
 def error(kind, reason, **more):
@@ -82,27 +83,27 @@ def error(kind, reason, **more):
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr("convqa.stores.elasticsearch.errors.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("convqa.stores.elasticsearch.client.time.sleep", lambda seconds: None)
 
 
 def test_nothing_listens():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(StoreUnavailable, match=f"nothing answers at http://127.0.0.1:{port}.*docker compose") as caught:
-        ask(Target("127.0.0.1", port, False, "", "docs"))
+        once(Target("127.0.0.1", port, False, "", "docs"))
     assert caught.value.transient
 
 
 def test_a_name_that_is_not_known():
     with pytest.raises(StoreUnavailable, match=r"the name 'nowhere\.invalid'.*not known in this network"):
-        ask(Target("nowhere.invalid", 9200, False, "", "docs"))
+        once(Target("nowhere.invalid", 9200, False, "", "docs"))
 
 
 def test_no_answer_in_time():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         target = Target("127.0.0.1", silent.getsockname()[1], False, "", "docs")
-        with pytest.raises(StoreUnavailable, match=r"did not answer in time.*_cluster/health"), talking(target):
-            client(target).options(request_timeout=0.1).info()
+        with pytest.raises(StoreUnavailable, match=r"did not answer in time.*_cluster/health"):
+            ask(target, lambda known: known.options(request_timeout=0.1).info())
 
 
 @pytest.mark.parametrize(
@@ -135,28 +136,28 @@ def test_no_answer_in_time():
 def test_every_refusal_says_what_to_do(status, body, kind, message):
     headers = HEADERS.replace("application/json", "text/html") if isinstance(body, bytes) else HEADERS
     with serving(answer(status, body, headers)) as (target, _), pytest.raises(kind, match=message) as caught:
-        ask(target)
+        once(target)
     assert SECRET not in str(caught.value)
 
 
 def test_what_is_no_elasticsearch_is_said():
     plain = "Content-Type: application/json\r\nConnection: close\r\n"
     with serving(answer(200, {}, plain)) as (target, _), pytest.raises(InputError, match="it is no Elasticsearch"):
-        ask(target)
+        once(target)
     page = b"<html>proxy</html>"
     with serving(answer(200, page)) as (target, _), pytest.raises(StoreUnavailable, match="no JSON; is there a proxy"):
-        ask(target)
+        once(target)
 
 
 def test_http_spoken_to_a_port_of_https_and_the_reverse():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
-    wrong = pytest.raises(InputError, match=r"speaks HTTPS, and the URL says HTTP\. Write elasticsearch\+https")
+    wrong = pytest.raises(StoreUnavailable, match=r"broke the connection off.*If it speaks HTTPS, write elasticsearch\+")
     with serving(None, context=context) as (target, _), wrong:
-        ask(replace(target, https=False))
+        once(replace(target, https=False))
     wrong = pytest.raises(InputError, match=r"speaks HTTP, and the URL says HTTPS\. Write elasticsearch://")
     with serving(answer(400, {})) as (target, _), wrong:
-        ask(replace(target, https=True))
+        once(replace(target, https=True))
 
 
 def test_certificates_are_checked(monkeypatch, tmp_path):
@@ -167,30 +168,30 @@ def test_certificates_are_checked(monkeypatch, tmp_path):
     authority.issue_cert("example.org").configure_cert(another)
     with serving(good, context=ours) as (target, _):
         with pytest.raises(InputError, match=r"an authority that is not known here\. Set CONVQA_ELASTICSEARCH_CA"):
-            ask(target)
+            once(target)
         monkeypatch.setenv("CONVQA_ELASTICSEARCH_CA", str(tmp_path / "ca.pem"))
-        assert ask(target) == {"version": {}}
+        assert once(target) == {"version": {}}
     wrong = pytest.raises(InputError, match=r"is for another name than '127\.0\.0\.1'")
     with serving(good, context=another) as (target, _), wrong:
-        ask(target)
+        once(target)
 
 
 def test_a_connection_that_breaks_off():
     with serving(None) as (target, asked), pytest.raises(StoreUnavailable, match="broke the connection off"):
-        ask(target)
-    assert len(asked) >= 2
+        once(target)
+    assert len(asked) == 1
 
 
 def test_what_passes_is_asked_again_and_what_does_not_is_not():
     busy, good = answer(429, error("es_rejected_execution_exception", "full")), answer(200, {"version": {}})
     with serving(busy, answer(503, {}), None, good) as (target, asked):
-        assert asking(target, client(target).info).body == {"version": {}}
+        assert ask(target, lambda known: known.info()).body == {"version": {}}
         assert len(asked) == 4
     with serving(busy) as (target, asked), pytest.raises(StoreUnavailable, match="too busy"):
-        asking(target, client(target).info, tries=3)
+        ask(target, lambda known: known.info(), patience=1)
     assert len(asked) == 3
     with serving(answer(400, {})) as (target, asked), pytest.raises(WorkError):
-        asking(target, client(target).info)
+        ask(target, lambda known: known.info())
     assert len(asked) == 1
 
 
@@ -198,9 +199,9 @@ def test_remarks_of_the_server_are_no_warnings_and_nothing_is_logged(caplog):
     caplog.set_level(logging.DEBUG)
     remark = HEADERS + 'Warning: 299 Elasticsearch-8.19.8 "this is deprecated"\r\n'
     with serving(answer(200, {"version": {}}, remark)) as (target, _):
-        assert ask(target) == {"version": {}}
+        assert once(target) == {"version": {}}
     with serving(None) as (target, _), pytest.raises(StoreUnavailable):
-        ask(target)
+        once(target)
     assert [record for record in caplog.records if record.name.startswith("elastic")] == []
 
 
@@ -234,17 +235,17 @@ def test_a_key_opens_what_it_is_for_and_nothing_else(secure_elasticsearch, monke
     monkeypatch.delenv("CONVQA_ELASTICSEARCH_PASSWORD")
     monkeypatch.setenv("CONVQA_ELASTICSEARCH_API_KEY", key)
     free = replace(target, user="")
-    with pytest.raises(InputError, match="does not allow this on other"), talking(replace(free, index="other")):
-        client(free).search(index="other")
-    with pytest.raises(IndexMissing), talking(free):
-        client(free).search(index="docs")
+    with pytest.raises(InputError, match="does not allow this on other"):
+        ask(replace(free, index="other"), lambda known: known.search(index="other"))
+    with pytest.raises(IndexMissing):
+        ask(free, lambda known: known.search(index="docs"))
 
 
 @pytest.mark.services
 def test_the_real_server_tells_a_client_of_http_that_it_speaks_https(secure_elasticsearch):
     target = Target.parse(f"{secure_elasticsearch.url}/docs")
-    with pytest.raises(InputError, match="speaks HTTPS, and the URL says HTTP"):
-        ask(replace(target, https=False, user=""))
+    with pytest.raises(StoreUnavailable, match=r"If it speaks HTTPS, write elasticsearch\+https"):
+        once(replace(target, https=False, user=""))
 
 
 @pytest.mark.services
@@ -255,8 +256,8 @@ def test_an_index_whose_shards_have_no_node_is_red(index_url):
     known.indices.create(index=target.index, settings=nowhere, wait_for_active_shards="0")
     try:
         told = f"index '{target.index}' at .* is red.*_cat/shards/{target.index}"
-        with pytest.raises(StoreUnavailable, match=told), talking(target):
-            known.search(index=target.index)
+        with pytest.raises(StoreUnavailable, match=told):
+            once(target, lambda known: known.search(index=target.index))
     finally:
         known.indices.delete(index=target.index)
 
@@ -267,10 +268,12 @@ def test_a_mapping_that_conflicts_is_said(index_url):
     known = client(target)
     known.indices.create(index=target.index, mappings={"properties": {"pid": {"type": "long"}}})
     try:
-        with pytest.raises(InputError, match="fields of other types"), talking(target):
-            known.indices.put_mapping(index=target.index, properties={"pid": {"type": "keyword"}})
-        with pytest.raises(InputError, match="fields of other types"), talking(target):
-            known.index(index=target.index, document={"pid": "no number"})
+        for call in (
+            lambda known: known.indices.put_mapping(index=target.index, properties={"pid": {"type": "keyword"}}),
+            lambda known: known.index(index=target.index, document={"pid": "no number"}),
+        ):
+            with pytest.raises(InputError, match="fields of other types"):
+                once(target, call)
     finally:
         known.indices.delete(index=target.index)
 

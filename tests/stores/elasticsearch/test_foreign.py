@@ -11,7 +11,8 @@ from convqa.domain import Passage, Query
 from convqa.errors import InputError, RunError, StoreDamaged, WorkError
 from convqa.stores import create_store, delete_store, find_stores, open_store
 from convqa.stores.base import Encoder, SearchParams, WritableStore
-from convqa.stores.elasticsearch.connect import Target, client
+from convqa.stores.elasticsearch.client import client
+from convqa.stores.elasticsearch.target import Target
 
 pytestmark = pytest.mark.services
 

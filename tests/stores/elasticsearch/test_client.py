@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
-from convqa.stores.elasticsearch.connect import Target, client, refuse_version
+from convqa.stores.elasticsearch.client import client, refuse_version
 from convqa.stores.elasticsearch.credentials import Credentials
+from convqa.stores.elasticsearch.target import Target
 
 SECRET = "s3cret-Pa55"
 
@@ -165,7 +166,8 @@ def test_an_authority_that_is_none_is_refused(monkeypatch, tmp_path):
 
 def test_a_child_process_has_a_client_of_its_own():
     code = (
-        "import os\nfrom convqa.stores.elasticsearch.connect import Target, client, _lock\n"
+        "import os\nfrom convqa.stores.elasticsearch.target import Target\n"
+        "from convqa.stores.elasticsearch.client import client, _lock\n"
         "target = Target.parse('elasticsearch://127.0.0.1:1/a')\nfirst = client(target)\n"
         "_lock.acquire()\n"  # as another thread would hold it at the moment of the fork
         "if os.fork() == 0:\n    os._exit(0 if client(target) is not first else 1)\n"
