@@ -7,9 +7,7 @@ that was cut off in it has lost nothing, as the same vectors come again.
 
 from __future__ import annotations
 
-import secrets
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -20,16 +18,13 @@ from numpy.typing import NDArray
 from convqa.domain import Passage
 from convqa.errors import ConvqaError, RunError
 from convqa.stores.base import Encoder, VectorOptions
-from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.index import Index, look_up
 from convqa.stores.elasticsearch.lock import Lock
-from convqa.stores.elasticsearch.schema import Meta, Version, vectors_of
+from convqa.stores.elasticsearch.schema import Version
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import VectorWriter
+from convqa.stores.elasticsearch.versions import cloned, configure, put, remove, sweep
 from convqa.stores.elasticsearch.writer import Writer
-
-_GRACE = 1.0
-"""Seconds in which searches that have found an old version may end."""
 
 
 class Change:
@@ -50,6 +45,7 @@ class Change:
             if found is None or Version.of(*found).mark != version.mark:
                 raise RunError(f"collection {target} was changed or indexed anew since it was opened: start again.")
             self._version = Version.of(*found)
+            sweep(target)
         except BaseException:
             self._lock.release()
             raise
@@ -116,50 +112,3 @@ class Change:
             self._clone = Writer(cloned(self._index, self._version.meta), self._version.meta)
             self._vectors.move(self._clone.vectors)
         return self._clone
-
-
-def new_name(target: Target) -> str:
-    """The name of a version: ``NAME-YYYYMMDDHHMMSS-xxxx``."""
-    return f"{target.index}-{time.strftime('%Y%m%d%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
-
-
-def cloned(index: Index, meta: Meta, settings: Mapping[str, Any] | None = None) -> Index:
-    """A version like another, with its vectors, that nobody searches yet."""
-    clone = index.clone(new_name(index.target), settings)
-    if meta.vectors is not None:
-        Index(index.target, vectors_of(index.name)).clone(vectors_of(clone.name))
-    return clone
-
-
-def put(index: Index, old: Index | None, replicas: int, lock: Lock) -> None:
-    """Put a whole version behind its collection's alias, in the place of an old one, by one call; then remove that.
-
-    :raises WorkError: if the lock was taken over.
-    """
-    target = index.target
-    if replicas:
-        configure(index, {"number_of_replicas": replicas})
-    actions: list[dict[str, Any]] = [{"add": {"index": index.name, "alias": target.index}}]
-    if old is not None:
-        actions.append({"remove": {"index": old.name, "alias": target.index}})
-    lock.check()
-    ask(target, lambda known: known.indices.update_aliases(actions=actions))
-    if old is not None:
-        time.sleep(_GRACE)
-        # What stays is removed by the next writer.
-        with suppress(ConvqaError, RunError):
-            remove(old)
-
-
-def configure(index: Index, settings: Mapping[str, Any]) -> None:
-    """Settings of a version and its vectors."""
-    name = f"{index.name},{vectors_of(index.name)}"
-    ask(
-        index.target,
-        lambda known: known.indices.put_settings(index=name, settings=settings, ignore_unavailable=True),
-    )
-
-
-def remove(index: Index) -> None:
-    """Remove a version and its vectors."""
-    Index(index.target, f"{index.name},{vectors_of(index.name)}").delete()

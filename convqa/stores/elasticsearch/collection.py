@@ -8,7 +8,6 @@ was left is removed by the next writer.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -19,7 +18,6 @@ from convqa.errors import InputError
 from convqa.stores.address import Address
 from convqa.stores.base import WritableStore
 from convqa.stores.elasticsearch import lock
-from convqa.stores.elasticsearch.change import cloned, configure, new_name, put, remove
 from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.errors import missing
 from convqa.stores.elasticsearch.foreign import Foreign
@@ -28,9 +26,20 @@ from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.lock import Lock, lock_of
 from convqa.stores.elasticsearch.options import Options, changes
 from convqa.stores.elasticsearch.reading import Reader
-from convqa.stores.elasticsearch.schema import FORMAT, VERSION, Meta, Version, mappings, meta_of, settings
+from convqa.stores.elasticsearch.schema import VERSION, Meta, Version, mappings, meta_of, settings
 from convqa.stores.elasticsearch.store import Building, Elasticsearch
 from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.versions import (
+    cloned,
+    configure,
+    is_own,
+    is_version,
+    new_name,
+    put,
+    remove,
+    sweep,
+    unfinished,
+)
 from convqa.stores.elasticsearch.writer import Build
 from convqa.text.analysis import analyzer
 
@@ -54,7 +63,7 @@ def identity(address: Address) -> Hashable | None:
     found = look_up(target)
     if found is None:
         return None
-    return Version.of(*found).mark if _is_own(found[1]) else _checksum(target, found[0])
+    return Version.of(*found).mark if is_own(found[1]) else _checksum(target, found[0])
 
 
 def open_collection(address: Address) -> Elasticsearch | Foreign:
@@ -66,7 +75,7 @@ def open_collection(address: Address) -> Elasticsearch | Foreign:
     if found is None:
         raise missing(target)
     name, index = found
-    if _is_own(index):
+    if is_own(index):
         if address.fields is not None:
             raise InputError(f"collection {target} was made by convqa index and has its own fields; leave fields out.")
         version = Version.of(name, index)
@@ -114,7 +123,7 @@ def create(
                 yield Building(target, build, Version(index.name, meta, options.shards, 0, options.k1, options.b))
                 build.finish()
             except Exception:
-                remove(index)
+                remove(build.index)
                 raise
             finally:
                 build.close()
@@ -122,7 +131,7 @@ def create(
             if old is None:
                 writing.remove()
             raise
-        put(index, old, options.replicas, writing)
+        put(build.index, old, options.replicas, writing)
     finally:
         writing.release()
 
@@ -156,6 +165,7 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
     writing = Lock(target)
     try:
         version = Version.of(*_own(target))
+        sweep(target)
         index, replicas = Index(target, version.name), wanted.pop("replicas", version.replicas)
         if wanted:
             similarity = {f"index.similarity.default.{name}": value for name, value in wanted.items()}
@@ -175,7 +185,7 @@ def find(address: Address) -> list[str]:
         alias
         for name, index in indices_like(target, target.index or "*").items()
         for alias in index.get("aliases", {})
-        if _is_own(index) and _is_version(name, alias)
+        if is_own(index) and is_version(name, alias)
     }
     return [Target(target.host, target.port, target.https, target.user, alias).url for alias in sorted(found)]
 
@@ -194,7 +204,7 @@ def _refuse(target: Target, replace: bool) -> Index | None:
     if found is None:
         return None
     name, index = found
-    if not _is_own(index) or not _is_version(name, target.index):
+    if not is_own(index) or not is_version(name, target.index):
         raise InputError(
             f"{target.index!r} at {target.http} is an index that convqa did not make: it is left alone. Give another "
             "name."
@@ -213,9 +223,9 @@ def _own(target: Target) -> tuple[str, Mapping[str, Any]]:
     if found is None:
         raise _no_collection(target)
     name, index = found
-    if not _is_own(index):
+    if not is_own(index):
         raise InputError(f"index {name} was not made by convqa.")
-    if not _is_version(name, target.index):
+    if not is_version(name, target.index):
         raise InputError(f"{target.index!r} at {target.http} is an index by its own name, no collection: left alone.")
     return name, index
 
@@ -229,23 +239,13 @@ def _versions(target: Target) -> list[str]:
 
     :raises InputError: if the name means another's index.
     """
-    return [*([_own(target)[0]] if look_up(target) else []), *_unfinished(target)]
-
-
-def _unfinished(target: Target) -> dict[str, Mapping[str, Any]]:
-    """The versions of a collection that no alias names, newest first. Nobody works at them who has not the lock."""
-    found = indices_like(target, f"{target.index}-*")
-    return {
-        name: found[name]
-        for name in sorted(found, reverse=True)
-        if _is_version(name, target.index) and _is_own(found[name]) and not found[name].get("aliases")
-    }
+    return [*([_own(target)[0]] if look_up(target) else []), *unfinished(target)]
 
 
 def _begin(target: Target, wanted: Meta, options: Options) -> tuple[Index, Meta]:
     """The unfinished index to go on with, or a new one; other unfinished ones are removed."""
     chosen: tuple[Index, Meta] | None = None
-    for name, found in _unfinished(target).items():
+    for name, found in unfinished(target).items():
         index = Index(target, name)
         index.quiet()
         meta = _resumable(name, found, wanted, options)
@@ -271,14 +271,6 @@ def _resumable(name: str, found: Mapping[str, Any], wanted: Meta, options: Optio
     meta = version.meta
     same = same and (meta.language, meta.analyzer, meta.ready) == (wanted.language, wanted.analyzer, False)
     return meta if same and meta.prefix else None
-
-
-def _is_version(name: str, alias: str) -> bool:
-    return re.fullmatch(re.escape(alias) + r"-\d{14}-[0-9a-f]{4}", name) is not None
-
-
-def _is_own(index: Mapping[str, Any]) -> bool:
-    return meta_of(index).get("format") == FORMAT
 
 
 def _checksum(target: Target, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -17,12 +16,7 @@ from convqa.stores.elasticsearch.errors import IndexMissing, refused
 from convqa.stores.elasticsearch.schema import PARTS, Meta, total
 from convqa.stores.elasticsearch.target import Target
 
-logger = logging.getLogger(__name__)
-
 T = TypeVar("T")
-
-_EXPUNGED = 90.0
-"""Seconds that deleted documents may take to go."""
 
 _QUIET = 1.0
 _LONGEST = 6 * 3600.0
@@ -101,28 +95,9 @@ class Index:
         self.configure({"blocks.write": None})
 
     def merge(self) -> None:
-        """Put each shard into one segment, and let go of what was deleted, which until then counts in df and lengths.
-
-        Searches fail meanwhile.
-        """
-        if self._deleted():
-            # Opened anew, the server no longer keeps what was deleted for copies of a shard that may come back.
-            self._ask(lambda known: known.indices.close(index=self.name))
-            self._ask(lambda known: known.indices.open(index=self.name))
+        """Put each shard into one segment, without what was deleted. Searches fail meanwhile."""
         self._ask(lambda known: known.indices.forcemerge(index=self.name, max_num_segments=1), True)
         self.refresh()
-        deadline = time.monotonic() + _EXPUNGED
-        while self._deleted():
-            if time.monotonic() > deadline:
-                logger.warning("%s: Elasticsearch keeps deleted passages: scores count them", self.target)
-                return
-            time.sleep(1)
-            self._ask(lambda known: known.indices.forcemerge(index=self.name, only_expunge_deletes=True), True)
-            self.refresh()
-
-    def _deleted(self) -> int:
-        answer = self._ask(lambda known: known.indices.stats(index=self.name, metric="docs"))
-        return int(answer["_all"]["primaries"]["docs"]["deleted"])
 
     def _ask(self, call: Callable[[Elasticsearch], T], is_long: bool = False) -> T:
         if is_long:

@@ -27,6 +27,7 @@ from convqa.stores.elasticsearch.loading import THREADS, Loading, numbered
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import Entry, Item, Meta, document_id, vectors_of
 from convqa.stores.elasticsearch.vectors import VectorWriter
+from convqa.stores.elasticsearch.versions import cloned, remove
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ class Writer:
         self.vectors = VectorWriter(index, meta.vectors)
         self._loading = Loading(index, meta.language, threads)
         self._count, self._sum, self._places = meta.count, int(meta.checksum, 16), meta.places
-        self._merges = self._has_failed = False
+        self._has_deleted = self._has_failed = self._merges = False
 
     def add(self, passages: Iterable[Passage]) -> None:
         """See :class:`convqa.stores.base.WritableStore`.
@@ -73,7 +74,7 @@ class Writer:
             sender.send("delete", [Item(key, known[key]) for key in found])
             self.vectors.delete([known[key] for key in found])
             deleted += len(found)
-        self._merges = self._merges or deleted > 0
+        self._has_deleted = self._has_deleted or deleted > 0
         if deleted < len(ids):
             logger.warning(
                 "%d of %d passages to delete are not in collection %s", len(ids) - deleted, len(ids), self.index.target
@@ -103,7 +104,11 @@ class Writer:
     def finish(self) -> Meta:
         """Everything is there: what the index says of itself from now on."""
         meta = replace(self.commit(), ready=True, prefix=())
-        if self._merges:
+        if self._has_deleted:
+            # Scores count deleted documents, which an index keeps for a while, and its clone does not.
+            deleted_from, self.index = self.index, cloned(self.index, meta)
+            remove(deleted_from)
+        if self._has_deleted or self._merges:
             self.index.merge()
         self._loading.report()
         self.index.write(meta)

@@ -1,37 +1,35 @@
-"""A collection that convqa made: opening, keeping to its index, and what is said when that changes."""
+"""A collection that convqa made: opening, keeping to its version, and what is said when another takes its place."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, RunError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.stores import change_store, create_store, delete_store, exists, open_store
 from convqa.stores.address import Address, Fields
-from convqa.stores.base import Prf, SearchParams
+from convqa.stores.base import Encoder, Prf, SearchParams
 from convqa.stores.elasticsearch import identity, key, open_collection
-from convqa.stores.elasticsearch import state as module
-from convqa.stores.elasticsearch.connect import Target, client
-from convqa.stores.elasticsearch.opening import _found
-from convqa.stores.elasticsearch.schema import Record, vectors_of
+from convqa.stores.elasticsearch.client import client
+from convqa.stores.elasticsearch.index import look_up
+from convqa.stores.elasticsearch.target import Target
 
 DEFAULT = SearchParams()
 PASSAGES = [Passage(f"p{number:04}", f"passage about w{number % 7}") for number in range(1300)]
+ENCODER = Encoder("e", "c", 2)
 
 
-@pytest.mark.parametrize(
-    ("url", "other"),
-    [
+def test_equal_addresses_have_equal_keys():
+    for url, other in (
         ("elasticsearch://host/docs", "elasticsearch://host:9200/docs/"),
         ("elasticsearch://[::1]/docs", "elasticsearch://[::1]:9200/docs"),
-    ],
-)
-def test_equal_addresses_have_equal_keys(url, other):
-    assert key(Address(url)) == key(Address(other))
-    assert key(Address(url)) != key(Address(url, Fields("body")))
-    assert key(Address(url)) != key(Address(url.replace("docs", "more")))
+    ):
+        assert key(Address(url)) == key(Address(other))
+        assert key(Address(url)) != key(Address(url, Fields("body")))
+        assert key(Address(url)) != key(Address(url.replace("docs", "more")))
 
 
 def test_nothing_there_is_unavailable():
@@ -53,13 +51,14 @@ def url(index_url):
 
 def index_of(url):
     target = Target.parse(url)
-    found = _found(target, "*.settings.index.uuid")
+    found = look_up(target)
     return client(target), found[0] if found else ""
 
 
 def record(known, name, **changes):
-    meta = known.indices.get_mapping(index=name).body[name]["mappings"]["_meta"]
-    known.indices.put_mapping(index=name, meta={**meta, **changes})
+    """Change what an index says of itself; None takes something out."""
+    meta = {**known.indices.get_mapping(index=name).body[name]["mappings"]["_meta"], **changes}
+    known.indices.put_mapping(index=name, meta={key: value for key, value in meta.items() if value != "out"})
 
 
 @services
@@ -81,6 +80,7 @@ def test_it_says_what_it_is_and_refuses_what_it_cannot(url):
 def test_many_passages_are_read_in_pages(url):
     store = open_store(url)
     assert sorted(store.scan(), key=lambda passage: passage.id) == PASSAGES
+    assert sorted(store.without_vectors(), key=lambda passage: passage.id) == PASSAGES
     wanted = [passage.id for passage in PASSAGES[::-1]]
     assert store.fetch([*wanted, "nobody", wanted[0]]) == [*PASSAGES[::-1], None, PASSAGES[-1]]
     half = store.scan()
@@ -95,26 +95,55 @@ def test_nothing_is_there_until_it_is_made(index_url):
         open_store(index_url)
 
 
-@services
-def test_a_store_keeps_to_the_index_that_it_opened(url):
-    store, known = open_store(url), index_of(url)[0]
-    first = index_of(url)[1]
+def anew(url):
     with create_store(url, "en", replace=True) as made:
         made.add(PASSAGES[:3])
-    assert index_of(url)[1] != first
+
+
+def added(url):
+    store = open_collection(Address(url))
+    store.add([Passage("new", "a passage")])
+    store.commit()
+
+
+@services
+@pytest.mark.parametrize("change", [anew, added, lambda url: change_store(url, {"k1": 0.5})], ids=["new", "add", "k1"])
+def test_another_version_ends_those_who_read_the_old_one(url, change):
+    store = open_collection(Address(url))
+    before, pages = identity(Address(url)), store.scan()
+    next(pages)
+    change(url)
+    assert identity(Address(url)) != before
     for read in (
         lambda: store.search([Query("w1")], 3, DEFAULT),
         lambda: store.fetch(["p0001"]),
         lambda: list(store.scan()),
+        lambda: list(store.without_vectors()),
+        lambda: store.add([Passage("x", "new")]),
     ):
-        with pytest.raises(RunError, match=r"was indexed anew or deleted.*Start again") as caught:
+        with pytest.raises(RunError, match=r"was (changed|indexed).*[Ss]tart again") as caught:
             read()
         assert not caught.value.transient
-    again = open_store(url)
-    assert again is not store
-    assert again.info().count == 3
-    delete_store(url)
-    assert known.indices.get(index=f"{Target.parse(url).index}*").body == {}
+    with pytest.raises(RunError):
+        list(pages)
+    assert open_store(url).search([Query("passage")], 1, DEFAULT)[0].hits
+
+
+@services
+def test_vectors_of_another_process_stop_those_who_search_vectors_and_nobody_else(url):
+    first = open_collection(Address(url))
+    first.add_vectors(["p0001"], np.eye(1, 2), ENCODER)
+    first.commit()
+    store, before = open_collection(Address(url)), identity(Address(url))
+    first.add_vectors(["p0001"], np.ones((1, 2)), ENCODER)
+    assert store.search_vectors(np.eye(1, 2), 3, ENCODER)[0].hits[0].score == 1
+    first.commit()
+    assert identity(Address(url)) != before
+    for read in (lambda: store.search_vectors(np.eye(1, 2), 3, ENCODER), lambda: store.vectors(["p0001"])):
+        with pytest.raises(RunError, match="changed since it was opened"):
+            read()
+    assert store.search([Query("w1")], 3, DEFAULT)[0].hits
+    assert first.search_vectors(np.ones((1, 2)), 3, ENCODER)[0].hits[0].score == 2
 
 
 @services
@@ -125,60 +154,25 @@ def test_the_same_store_is_kept_until_something_is_committed(url):
     store.add([Passage("new", "a new passage")])
     assert identity(Address(url)) == before
     store.commit()
-    assert identity(Address(url)) != before
-    assert open_store(url).info().count == 1301
-
-
-@services
-def test_changed_settings_are_searched_with(url):
-    before = open_store(url).search([Query("passage w3")], 3, DEFAULT)[0].hits
-    change_store(url, {"k1": 2.0, "b": 0.1})
-    after = open_store(url)
-    assert (after.info().k1, after.info().b) == (2.0, 0.1)
-    assert after.search([Query("passage w3")], 3, DEFAULT)[0].hits[0].score != before[0].score
-
-
-@services
-def test_a_change_that_was_cut_off_is_found_at_opening(url, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0.5)
-    known, name = index_of(url)
-    record(known, name, count=1299, writing=False)
-    with pytest.raises(StoreDamaged, match=r"has 1299 passages, and 1300 are there.*--add.*--replace"):
-        open_collection(Address(url))
-    record(known, name, count=1300, writing=True)
-    assert open_collection(Address(url)).info().count == 1300
-
-
-@services
-def test_an_add_that_was_cut_off_lets_nobody_read_until_it_is_repeated(url, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0.5)
-    known, name = index_of(url)
-    record(known, name, count=1299, writing=True)
-    store = open_collection(Address(url))
-    for read in (lambda: store.search([Query("passage")], 1, DEFAULT), lambda: store.fetch(["p"]), store.scan):
-        with pytest.raises(StoreDamaged, match=r"has 1299 passages, and 1300 are there.*--add.*--replace"):
-            read()
-    store.add([Passage("new", "a new passage")])
-    store.commit()
-    assert store.info().count == open_collection(Address(url)).info().count == 1301
-    assert store.search([Query("passage")], 1, DEFAULT)[0].hits
+    assert store.search([Query("new")], 3, DEFAULT)[0].hits[0].id == "new"
+    assert open_store(url).info().count == store.info().count == 1301
 
 
 @services
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"version": 2}, InputError, "has format 2; this version of convqa reads up to 1"),
+        ({"version": 1}, InputError, "has format 1; this version of convqa reads 2. Index the passages again"),
+        ({"places": "out"}, StoreDamaged, "_meta lacks 'places'"),
         ({"ready": False}, InputError, "is not whole.*Run the same convqa index again"),
         ({"analyzer": "convqa-en-0"}, InputError, "was analysed by convqa-en-0.*--replace"),
     ],
 )
-def test_what_this_version_cannot_read_is_said(url, changes, error, message):
-    known, name = index_of(url)
-    record(known, name, **changes)
+def test_what_this_version_cannot_read_is_said_and_can_be_deleted(url, changes, error, message):
+    record(*index_of(url), **changes)
     with pytest.raises(error, match=message):
         open_collection(Address(url))
-    record(known, name, version=1, ready=True, analyzer="convqa-en-1")
+    delete_store(url)
 
 
 @services
@@ -191,13 +185,7 @@ def test_what_is_no_collection_is_said(url):
     target = Target.parse(url)
     with pytest.raises(InputError, match=r"is an alias of 2 indexes.*wanted: one"):
         open_collection(Address(replace(target, index=f"{name}-two").url))
-    vectors = vectors_of(name)
-    encoder = {"name": "e", "checksum": "c", "dimension": 2}
-    meta = {**Record("en", "convqa-en-1", 0.9, 0.4).to_json(), "encoder": encoder}
-    known.indices.create(index=vectors, mappings={"_meta": meta})
-    with pytest.raises(InputError, match="is the index of a collection's vectors"):
-        open_collection(Address(replace(target, index=vectors).url))
-    known.indices.delete(index=[f"{name}-other", vectors])
+    known.indices.delete(index=f"{name}-other")
 
 
 @services
@@ -223,3 +211,20 @@ def test_a_closed_store_says_so(url):
     ):
         with pytest.raises(WorkError, match="is closed"):
             use()
+
+
+@services
+def test_a_collection_is_searched_while_it_is_made(index_url):
+    def ids(store):
+        return {hit.id for hit in store.search([Query("Rome")], 9, DEFAULT)[0].hits}
+
+    with create_store(index_url, "en") as made:
+        made.add([Passage("a", "Rome"), Passage("b", "Rome")])
+        assert made.fetch(["a"]) == [None] and list(made.scan()) == [] and ids(made) == set()
+        made.commit()
+        assert made.info().count == 2 and made.fetch(["a"]) == [Passage("a", "Rome")]
+        assert ids(made) == {"a", "b"} and len(list(made.scan())) == len(list(made.without_vectors())) == 2
+        made.delete(["a"])
+        made.add([Passage("x", "Rome")])
+    assert ids(open_store(index_url)) == {"b", "x"}
+    delete_store(index_url)
