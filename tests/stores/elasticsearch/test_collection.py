@@ -174,9 +174,7 @@ def test_repeats_across_the_place_where_a_build_goes_on_count_once(target, small
     assert "60 passages came again with the same id and content: kept once" in caplog.text
 
 
-@pytest.mark.parametrize(
-    "other", [{"language": "de"}, {"shards": 2}, {"k1": 1.2}], ids=lambda other: next(iter(other))
-)
+@pytest.mark.parametrize("other", [{"language": "de"}, {"shards": 2}, {"k1": 1.2}], ids=lambda other: next(iter(other)))
 def test_an_unfinished_index_of_other_settings_is_removed(target, small, caplog, other):
     stopped(target, passages(230), StoreUnavailable("away"), 220)
     (unfinished,) = versions(target)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from convqa.stores.elasticsearch.connect import Target
+from convqa.stores.elasticsearch.msearch import Searches
 from elastic_transport import ConnectionError, ConnectionTimeout
 
 from convqa.domain import Passage
 from convqa.errors import StoreUnavailable
 from convqa.stores.elasticsearch import index, passages
-from convqa.stores.elasticsearch.connect import Target
 from convqa.stores.elasticsearch.index import Index
-from convqa.stores.elasticsearch.msearch import Searches
 from convqa.stores.elasticsearch.vectors import without_vectors
 
 TARGET = Target("host", 9200, False, "", "docs")

@@ -1,4 +1,4 @@
-"""Searching many at once: chunks, patience, exact scores, ties."""
+"""Exact scores on one shard and several, ties, and vectors."""
 
 from __future__ import annotations
 
@@ -10,136 +10,12 @@ import orjson
 import pytest
 
 from convqa.domain import Passage, Query
-from convqa.errors import InputError, StoreUnavailable, WorkError
+from convqa.errors import InputError
 from convqa.stores import create_store, delete_store, open_store
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
-from convqa.stores.elasticsearch import msearch
-from convqa.stores.elasticsearch.connect import Target, client
-from convqa.stores.elasticsearch.msearch import CHUNK, Searches, spread
 from convqa.stores.elasticsearch.search import checked, is_text
 
 DEFAULT = SearchParams()
-TARGET = Target("host", 9200, False, "", "docs")
-GOOD = {"status": 200, "timed_out": False, "_shards": {"total": 1, "successful": 1, "failed": 0}}
-BUSY = {"status": 429, "error": {"type": "es_rejected_execution_exception", "reason": "queue full"}}
-LATE = {**GOOD, "timed_out": True}
-PARTIAL = {
-    **GOOD,
-    "_shards": {
-        "total": 2,
-        "successful": 1,
-        "failed": 1,
-        "failures": [{"index": "docs-1", "reason": {"type": "no_shard_available_action_exception", "reason": None}}],
-    },
-}
-MISSING = {**GOOD, "_shards": {"total": 2, "successful": 1, "failed": 0}}
-BROKEN = {
-    "status": 500,
-    "error": {
-        "type": "search_phase_execution_exception",
-        "reason": "all shards failed",
-        "failed_shards": [{"index": "docs-1", "reason": {"type": "io_exception", "reason": "disk"}}],
-    },
-}
-WRONG = {"status": 400, "error": {"type": "parsing_exception", "reason": "odd"}}
-
-
-class Server:
-    """Answers each search with the next of its answers, the last one again and again."""
-
-    def __init__(self, *answers):
-        self.answers = {b'"x"': list(answers or [GOOD])}
-        self.requests = []
-
-    def options(self, **_):
-        return self
-
-    def perform_request(self, method, path, params, headers, body):
-        lines = body.split(b"\n")
-        assert lines[-1] == b"" and set(lines[:-1:2]) == {b"{}"}
-        searches = lines[1::2]
-        self.requests.append((path, params, searches))
-        return type("Answer", (), {"body": {"responses": [self.answer(search) for search in searches]}})
-
-    def answer(self, search):
-        waiting = self.answers.get(search, [GOOD])
-        found = waiting.pop(0) if len(waiting) > 1 else waiting[0]
-        return {**found, "echo": search}
-
-
-@pytest.fixture
-def serve(monkeypatch):
-    def serve(*answers):
-        server = Server(*answers)
-        monkeypatch.setattr(msearch, "client", lambda target: server)
-        return server
-
-    monkeypatch.setattr(msearch.time, "sleep", lambda seconds: None)
-    return serve
-
-
-def test_searches_go_in_chunks_and_equal_ones_once(serve):
-    server = serve()
-    bodies = [f'"{number % 70}"'.encode() for number in range(200)]
-    answers = Searches(TARGET, "docs-1").ask(bodies, ["hits"])
-    assert [answer["echo"] for answer in answers] == bodies
-    assert sorted(len(searches) for _, _, searches in server.requests) == sorted([CHUNK, CHUNK, 70 - 2 * CHUNK])
-    path, params, _ = server.requests[0]
-    assert path == "/docs-1/_msearch"
-    assert params == {
-        "filter_path": "responses.status,responses.error,responses.timed_out,responses._shards,responses.hits"
-    }
-    assert Searches(TARGET, "docs-1").ask([], ["hits"]) == []
-
-
-def test_several_shards_count_words_over_all(serve):
-    server = serve()
-    Searches(TARGET, "docs-1", dfs=True).ask([b"1"], [])
-    assert server.requests[0][1]["search_type"] == "dfs_query_then_fetch"
-
-
-@pytest.mark.parametrize("failure", [BUSY, LATE, PARTIAL, MISSING, BROKEN])
-def test_only_what_failed_is_asked_again(serve, failure):
-    server = serve(failure, failure, GOOD)
-    answers = Searches(TARGET, "docs-1").ask([b'"a"', b'"x"', b'"b"'], [])
-    assert [answer["echo"] for answer in answers] == [b'"a"', b'"x"', b'"b"']
-    assert [searches for _, _, searches in server.requests] == [[b'"a"', b'"x"', b'"b"'], [b'"x"'], [b'"x"']]
-
-
-@pytest.mark.parametrize(
-    ("failure", "message"),
-    [
-        (BUSY, "too busy or not ready .status 429: queue full"),
-        (LATE, "a search of index 'docs-1' at http://host:9200 ran out of time"),
-        (PARTIAL, "index 'docs-1' at http://host:9200 is red.*_cat/shards/docs-1"),
-        (MISSING, "is red"),
-        (BROKEN, "failed .status 500.: disk"),
-    ],
-)
-def test_patience_ends(serve, failure, message):
-    server = serve(failure)
-    with pytest.raises(StoreUnavailable, match=message) as caught:
-        Searches(TARGET, "docs-1").ask([b'"a"', b'"x"'], [])
-    assert caught.value.transient
-    assert len(server.requests) == 5
-
-
-def test_what_is_wrong_is_not_asked_again(serve):
-    server = serve(WRONG)
-    with pytest.raises(WorkError, match=r"parsing_exception.: odd"):
-        Searches(TARGET, "docs-1").ask([b'"x"'], [])
-    assert len(server.requests) == 1
-
-
-def test_errors_of_threads_are_raised_here():
-    def work(part):
-        if part == 3:
-            raise StoreUnavailable("away")
-        return part
-
-    assert spread(work, range(3)) == [0, 1, 2]
-    with pytest.raises(StoreUnavailable):
-        spread(work, range(5))
 
 
 def test_halves_of_surrogate_pairs_are_no_tokens():
@@ -228,13 +104,13 @@ def test_ties_beyond_the_spare_hits_are_settled_by_id_and_asked_for_apart(index_
         made.add(Passage(f"p{number:03}", "equal words" if number % 2 else f"word{number}") for number in range(300))
     opened = open_store(index_url)
     bodies = []
-    ask = Searches.ask
+    ask = Reader.search
 
     def noting(self, asked, fields):
         bodies.extend(asked)
         return ask(self, asked, fields)
 
-    monkeypatch.setattr(Searches, "ask", noting)
+    monkeypatch.setattr(Reader, "search", noting)
     found = opened.search([Query("equal"), Query("word4"), Query("equal words")], 3, DEFAULT)
     assert [[hit.id for hit in ranking.hits] for ranking in found] == [
         ["p299", "p297", "p295"],
@@ -275,22 +151,4 @@ def test_neighbours_have_exact_inner_products_however_they_are_kept(index_url, o
             kept += len({f"v{number}" for number in scores.argsort()[-10:]} & {hit.id for hit in ranking.hits})
             assert [hit.passage is None for hit in ranking.hits] == [False] + [True] * 9
         assert kept >= recall * 400
-    delete_store(index_url)
-
-
-@pytest.mark.services
-def test_vectors_of_an_earlier_version_are_searched_but_not_filtered(index_url):
-    encoder = Encoder("e", "c", 2)
-    with create_store(index_url, "en") as made:
-        made.add([Passage("a", "a text", meta={"kind": "x"})])
-        made.add_vectors(["a"], np.eye(1, 2, dtype=np.float32), encoder)
-    target = Target.parse(index_url)
-    indices = client(target).indices
-    (name,) = indices.get(index=f"{target.index}-*-vectors").body
-    meta = indices.get_mapping(index=name)[name]["mappings"]["_meta"]
-    indices.put_mapping(index=name, meta={key: meta[key] for key in meta if key != "filters"})
-    old = open_store(index_url)
-    assert [hit.id for hit in old.search_vectors(np.eye(1, 2), 5, encoder)[0].hits] == ["a"]
-    with pytest.raises(InputError, match=r"an earlier convqa made its vectors.*filter=\{'kind': \('x',\)\}.*--replace"):
-        old.search_vectors(np.eye(1, 2), 5, encoder, 20, {"kind": ("x",)})
     delete_store(index_url)
