@@ -25,9 +25,10 @@ from million import synthetic
 
 from convqa.domain import Passage
 from convqa.stores import create_store, delete_store
-from convqa.stores.elasticsearch.connect import Target, client
-from convqa.stores.elasticsearch.loading import document, with_content
-from convqa.stores.elasticsearch.schema import Record, mappings, settings
+from convqa.stores.elasticsearch.client import client
+from convqa.stores.elasticsearch.loading import numbered
+from convqa.stores.elasticsearch.schema import Meta, document, mappings, settings
+from convqa.stores.elasticsearch.target import Target
 from convqa.text.analysis import analyzer
 
 THREADS = (1, 2, 4)
@@ -37,8 +38,8 @@ def plain(server: str, passages: list[Passage]) -> dict[str, float]:
     """streaming_bulk with its defaults: 500 documents a request, one thread."""
     target = Target.parse(f"{server}/loading-{uuid.uuid4().hex[:8]}")
     known = client(target)
-    made = {**settings(1, 0, 0.82, 0.68), "refresh_interval": None}
-    known.indices.create(index=target.index, settings=made, mappings=mappings(Record("en", "convqa-en-1", 0.82, 0.68)))
+    made = {**settings(1, 0.82, 0.68), "refresh_interval": None}
+    known.indices.create(index=target.index, settings=made, mappings=mappings(Meta("en", "convqa-en-1")))
     start = time.perf_counter()
     for _ in streaming_bulk(known, actions(target.index, passages)):
         pass
@@ -51,8 +52,8 @@ def plain(server: str, passages: list[Passage]) -> dict[str, float]:
 
 def actions(index: str, passages: list[Passage]) -> Iterator[dict[str, Any]]:
     words = analyzer("en")
-    for place, (passage, data) in enumerate(with_content(passages)):
-        item = document(words, passage, data, 0, place)
+    for entry in numbered(passages, 0):
+        item = document(words, entry)
         yield {"_op_type": "create", "_index": index, "_id": item.key, "_source": orjson.loads(item.body)}
 
 

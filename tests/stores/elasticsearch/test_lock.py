@@ -1,4 +1,4 @@
-"""Who may write: one process at a time; what a killed one holds is taken, and another machine's when the user says so."""
+"""Who may write: one process at a time. A killed one's lock is taken; another machine's when the user says so."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_lock_of_a_process_of_this_machine_that_lives_is_not_taken_over(targ
 
 
 def test_folders_have_no_lock_to_take_over(tmp_path):
-    with pytest.raises(InputError, match="no lock to take over.*Leave --take-over out"):
+    with pytest.raises(InputError, match=r"no lock to take over.*Leave --take-over out"):
         take_over(str(tmp_path / "passages"))
 
 

@@ -60,7 +60,7 @@ def test_what_lacks_something_is_damaged():
     del data["checksum"]
     with pytest.raises(StoreDamaged, match="index x: its _meta lacks 'checksum'"):
         Meta.of(data, "x")
-    with pytest.raises(StoreDamaged, match="index x: its _meta lacks 'dimension'|dimension"):
+    with pytest.raises(StoreDamaged, match="dimension"):
         Meta.of({**META.to_json(), "vectors": {**data["vectors"], "encoder": {"name": "e", "checksum": "c"}}}, "x")
 
 
