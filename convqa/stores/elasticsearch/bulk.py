@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
@@ -14,8 +13,6 @@ from convqa.stores.elasticsearch.client import Again, attempts, client
 from convqa.stores.elasticsearch.errors import BLOCKED, BUSY, blocked
 from convqa.stores.elasticsearch.schema import Item
 from convqa.stores.elasticsearch.target import Target
-
-logger = logging.getLogger(__name__)
 
 ITEMS = 2000
 BYTES = 20_000_000
@@ -38,28 +35,16 @@ class Stopped(Exception):
 
 
 class Sender:
-    """Sends to one index; safe for threads. ``again`` counts the documents that were sent more than once."""
+    """Sends to one index; safe for threads."""
 
     def __init__(self, target: Target, index: str) -> None:
         self._target, self._index = target, index
         self._client = client(target).options(request_timeout=_TIMEOUT)
-        self._lock = threading.Lock()
         self._stopped = threading.Event()
-        self.again = 0
 
     def stop(self) -> None:
         """Wake those who wait for a busy server; whatever is sent from now on raises ``Stopped``."""
         self._stopped.set()
-
-    def report(self) -> None:
-        """Say once how often the server was busy."""
-        if self.again:
-            logger.warning(
-                "%s: %d documents were sent again, since the server was too busy or did not answer",
-                self._target,
-                self.again,
-            )
-            self.again = 0
 
     def send(self, action: Action, items: Sequence[Item]) -> list[Item]:
         """Send items until each has its answer. Returns those that were refused: for something (or nothing) was there.
@@ -71,12 +56,9 @@ class Sender:
         waiting, refused = list(items), list[Item]()
         if not waiting:
             return refused
-        for number, attempt in enumerate(attempts(self._target, PATIENCE, waits=True, sleep=self._stopped.wait)):
+        for attempt in attempts(self._target, PATIENCE, waits=True, sleep=self._stopped.wait):
             if self._stopped.is_set():
                 raise Stopped
-            if number:
-                with self._lock:
-                    self.again += len(waiting)
             with attempt:
                 try:
                     answers = self._request(action, waiting)

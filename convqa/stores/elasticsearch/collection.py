@@ -113,8 +113,7 @@ def create(
         raise InputError(f"collection {target}: the name is too long; wanted: at most {_LONGEST_NAME} bytes.")
     wanted = Meta(language, analyzer(language).name)
     _refuse(target, replace)
-    writing = Lock(target)
-    try:
+    with Lock(target) as writing:
         old = _refuse(target, replace)
         try:
             index, meta = _begin(target, wanted, options)
@@ -132,8 +131,6 @@ def create(
                 writing.remove()
             raise
         put(build.index, old, options.replicas, writing)
-    finally:
-        writing.release()
 
 
 def delete(address: Address) -> None:
@@ -145,13 +142,10 @@ def delete(address: Address) -> None:
     target = Target.parse(address.url)
     if not (_versions(target) or indices_like(target, lock_of(target.index))):
         raise _no_collection(target)
-    writing = Lock(target)
-    try:
+    with Lock(target) as writing:
         for name in _versions(target):
             remove(Index(target, name))
         writing.remove()
-    finally:
-        writing.release()
 
 
 def change(address: Address, settings: Mapping[str, object]) -> None:
@@ -162,8 +156,7 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
     """
     target, wanted = Target.parse(address.url), changes(address.url, settings)
     _own(target)
-    writing = Lock(target)
-    try:
+    with Lock(target) as writing:
         version = Version.of(*_own(target))
         sweep(target)
         index, replicas = Index(target, version.name), wanted.pop("replicas", version.replicas)
@@ -174,8 +167,6 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
             put(copy, index, replicas, writing)
         else:
             configure(index, {"number_of_replicas": replicas})
-    finally:
-        writing.release()
 
 
 def find(address: Address) -> list[str]:
@@ -239,7 +230,8 @@ def _versions(target: Target) -> list[str]:
 
     :raises InputError: if the name means another's index.
     """
-    return [*([_own(target)[0]] if look_up(target) else []), *unfinished(target)]
+    mine = [_own(target)[0]] if look_up(target) else []
+    return [*mine, *unfinished(target)]
 
 
 def _begin(target: Target, wanted: Meta, options: Options) -> tuple[Index, Meta]:

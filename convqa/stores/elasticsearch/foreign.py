@@ -77,7 +77,7 @@ class Foreign:
         check_depth(k)
         bodies = [self._body(query, k, params) if k > 0 else None for query in queries]
         with self._reader.reading():
-            answers = iter(self._reader.search([body for body in bodies if body is not None], self._layout.wanted))
+            answers = iter(self._reader.search([body for body in bodies if body is not None], _WANTED))
             found = [[] if body is None else self._hits(next(answers)) for body in bodies]
             keys = {hit.id: key for hits in found for key, hit in hits}
             rankings = [Ranking(Ranking.of([hit for _, hit in hits if hit.score]).hits[:k]) for hits in found]
@@ -208,6 +208,8 @@ class Foreign:
 
 _LONGEST_KEY = 512
 """Bytes of an ``_id``."""
+
+_WANTED = ("hits.hits._id", "hits.hits._score", "hits.hits.fields")
 
 
 def _plain(text: str) -> str:

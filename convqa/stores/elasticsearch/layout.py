@@ -91,11 +91,6 @@ class Layout:
         """What a search asks for, to name its hits."""
         return {"_source": False} if self.id is None else {"_source": False, "fields": [self.id]}
 
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """What of its answer."""
-        return "hits.hits._id", "hits.hits._score", "hits.hits.fields"
-
     def id_of(self, hit: Mapping[str, Any]) -> str:
         """:raises StoreDamaged: for a document without id."""
         if self.id is None:
@@ -120,12 +115,12 @@ class Layout:
         if self.meta is not None and name not in self.meta:
             raise InputError(f"collection {place} has no meta field {name!r}." + nearest(name, self.meta))
         field = _exact(name, self.mapped, place)
-        kind = _kind(field, self.mapped)
+        kind = self.mapped[field]["type"]
         return {"terms": {field: [value for value in accepted if _fits(value, kind)]}}
 
     def with_ids(self, ids: Sequence[str]) -> dict[str, Any]:
         """The query for the documents with these ids, which stand in a field."""
-        kind = _kind(self.id_indexed, self.mapped)
+        kind = self.mapped[self.id_indexed]["type"]
         return {"terms": {self.id_indexed: [id for id in ids if kind not in _NUMBERS or _is_number(id, kind)]}}
 
     def passage(self, key: str, source: Mapping[str, Any], id: str | None = None) -> Passage:
@@ -218,17 +213,13 @@ def _exact(name: str, mapped: Mapped, place: str) -> str:
     field = _known(name, mapped, place)
     names = [name, *(f"{name}.{inner}" for inner in field.get("fields", {}))]
     for candidate in names:
-        kind, indexed = _kind(candidate, mapped), mapped[candidate].get("index", True)
+        kind, indexed = mapped[candidate]["type"], mapped[candidate].get("index", True)
         if indexed and (kind in _KEYWORDS or kind in _NUMBERS or kind == "boolean"):
             return candidate
     raise InputError(
         f"collection {place}: the field {name!r} ({field['type']}) is not indexed in a way that finds its values as "
         "they are; wanted: keyword, a number or boolean."
     )
-
-
-def _kind(name: str, mapped: Mapped) -> str:
-    return str(mapped[name]["type"])
 
 
 def _fits(value: MetaValue, kind: str) -> bool:
@@ -238,10 +229,7 @@ def _fits(value: MetaValue, kind: str) -> bool:
 
 
 def _holds(value: float, kind: str) -> bool:
-    if kind not in _NUMBERS:
-        return False
-    lowest, highest = _NUMBERS[kind]
-    return lowest <= value <= highest
+    return kind in _NUMBERS and _NUMBERS[kind][0] <= value <= _NUMBERS[kind][1]
 
 
 def _is_number(text: str, kind: str) -> bool:

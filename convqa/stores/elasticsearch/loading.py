@@ -62,7 +62,6 @@ class Loading:
         """End; waits for requests that are on their way."""
         self._sender.stop()
         self._executor.shutdown(wait=True, cancel_futures=True)
-        self._sender.report()
 
     def report(self) -> None:
         """Say once what came again."""

@@ -40,7 +40,7 @@ def lock_of(name: str) -> str:
 
 
 class Lock:
-    """The right to write to a collection, from its making until ``release`` or ``remove``.
+    """The right to write to a collection, from its making until ``release`` or ``remove``, or a block's end.
 
     :raises WorkError: if another process has it.
     """
@@ -63,6 +63,12 @@ class Lock:
                     _held.discard(self._owner)
                     raise _refusal(target, holder["_source"])
                 _remove(target, holder)
+
+    def __enter__(self) -> Lock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
     def check(self) -> None:
         """Raise unless this process still has the lock. Asked before a version is put in place.

@@ -89,7 +89,6 @@ class VectorWriter:
         if self._meta is not None:
             self._index.refresh()
             self._meta = replace(self._meta, count=self._index.count(), commits=self._meta.commits + 1)
-            self._sender.report()
         return self._meta
 
     def _settings(self) -> dict[str, Any]:

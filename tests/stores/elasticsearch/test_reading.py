@@ -10,7 +10,7 @@ from elastic_transport import ConnectionError, ConnectionTimeout
 from convqa.errors import StoreUnavailable, WorkError
 from convqa.stores.elasticsearch import client as module
 from convqa.stores.elasticsearch import reading
-from convqa.stores.elasticsearch.reading import CHUNK, Reader, spread
+from convqa.stores.elasticsearch.reading import CHUNK, Reader
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import without_vectors
 
@@ -124,17 +124,6 @@ def test_what_is_wrong_is_not_asked_again(serve):
     with pytest.raises(WorkError, match=r"parsing_exception.: odd"):
         Reader(TARGET, "docs-1").search([b'"x"'], [])
     assert len(server.requests) == 1
-
-
-def test_errors_of_threads_are_raised_here():
-    def work(part):
-        if part == 3:
-            raise StoreUnavailable("away")
-        return part
-
-    assert spread(work, range(3)) == [0, 1, 2]
-    with pytest.raises(StoreUnavailable):
-        spread(work, range(5))
 
 
 class Pages:
