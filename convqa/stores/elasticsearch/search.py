@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import Encoder, Filter, SearchParams, VectorOptions
+from convqa.stores.base import Filter, SearchParams, VectorOptions
 from convqa.stores.content import meta_terms
 from convqa.stores.elasticsearch.reading import Answer, Reader
 from convqa.stores.elasticsearch.schema import document_id, is_text
@@ -162,27 +162,6 @@ def inner_product(score: float) -> float:
     [2.0, 0.0, -1.0]
     """
     return score - 1 if score >= 1 else 1 - 1 / score
-
-
-def checked(matrix: NDArray[Any], encoder: Encoder, place: str) -> NDArray[np.float32]:
-    """A matrix of queries as 32-bit floats.
-
-    :raises InputError: for one that is not of the encoder's dimension, or has a number that is not finite.
-    """
-    try:
-        with np.errstate(over="ignore"):
-            rows = np.ascontiguousarray(matrix, np.float32)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{place}: vectors must be a matrix of numbers ({error}).") from error
-    if rows.ndim != 2 or rows.shape[1] != encoder.dimension:
-        raise InputError(
-            f"{place}: found vectors of shape {rows.shape}; wanted: rows of the {encoder.dimension} dimensions of "
-            f"{encoder.name}."
-        )
-    wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-    if len(wrong):
-        raise InputError(f"{place}: vector {wrong[0] + 1} of {len(rows)} has a component that is NaN or infinite.")
-    return rows
 
 
 def _body(query: Any, k: int, **more: Any) -> bytes:

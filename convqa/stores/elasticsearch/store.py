@@ -17,10 +17,10 @@ from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.options import refuse
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import Version, vectors_of
-from convqa.stores.elasticsearch.search import Texts, Vectors, checked, fetch, passage, vectors
+from convqa.stores.elasticsearch.search import Texts, Vectors, fetch, passage, vectors
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.transaction import Change
-from convqa.stores.elasticsearch.vectors import without_vectors
+from convqa.stores.elasticsearch.vectors import checked, without_vectors
 from convqa.stores.elasticsearch.writer import Build
 from convqa.stores.writing import Transaction, Writing
 from convqa.text.analysis import Analyzer, analyzer

@@ -23,6 +23,7 @@ from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.index import Index
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import Item, VectorMeta, document_id, vectors_of
+from convqa.validation import shorten
 
 ROWS = 500
 """Vectors of one request."""
@@ -55,8 +56,11 @@ class VectorWriter:
         self, ids: Sequence[str], matrix: NDArray[np.floating[Any]], encoder: Encoder, options: VectorOptions | None
     ) -> None:
         """See :class:`convqa.stores.base.WritableStore`."""
-        rows = _checked(ids, matrix, encoder)
-        self._meta = _known(self._meta, encoder, options, f"collection {self._passages.target}")
+        place = f"collection {self._passages.target}"
+        rows = checked(matrix, encoder, f"{place}, passages {shorten(list(ids))}")
+        if len(rows) != len(ids):
+            raise InputError(f"{place}: found {len(rows)} vectors for {len(ids)} passages; wanted: one for each.")
+        self._meta = _known(self._meta, encoder, options, place)
         terms = self._terms(ids)
         self._waiting += zip(ids, rows, terms, strict=True)
 
@@ -121,20 +125,24 @@ def without_vectors(passages: Reader, vectors: Reader | None) -> Iterator[Mappin
         yield from (hit for hit in page if hit["_id"] not in found)
 
 
-def _checked(ids: Sequence[str], matrix: NDArray[np.floating[Any]], encoder: Encoder) -> NDArray[np.float32]:
-    """Vectors as they are sent.
+def checked(matrix: NDArray[Any], encoder: Encoder, place: str) -> NDArray[np.float32]:
+    """Vectors as 32-bit floats, in an array of their own.
 
-    :raises InputError: for a shape, dimension or number that does not fit.
+    :raises InputError: for what is no matrix of the encoder's dimension, or a number that is not finite.
     """
-    rows = np.array(matrix, np.float32, order="C")
-    if rows.shape != (len(ids), encoder.dimension):
+    try:
+        with np.errstate(over="ignore"):
+            rows = np.array(matrix, np.float32, order="C")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{place}: vectors must be a matrix of numbers ({error}).") from error
+    if rows.ndim != 2 or rows.shape[1] != encoder.dimension:
         raise InputError(
-            f"found vectors of shape {rows.shape} for {len(ids)} passages; wanted: {(len(ids), encoder.dimension)}, "
-            f"one row of {encoder.name} for each."
+            f"{place}: found vectors of shape {rows.shape}; wanted: rows of the {encoder.dimension} dimensions of "
+            f"{encoder.name}."
         )
     wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(wrong):
-        raise InputError(f"the vector of passage {ids[wrong[0]]!r} has a value that is not finite (NaN or infinity).")
+        raise InputError(f"{place}: vector {wrong[0] + 1} of {len(rows)} has a component that is NaN or infinite.")
     return rows
 
 

@@ -87,6 +87,7 @@ class Writer:
         encoder: Encoder,
         options: VectorOptions | None = None,
     ) -> None:
+        self._end_stream()
         self.vectors.add(ids, matrix, encoder, options)
         self.vectors.flush()
 
@@ -96,6 +97,7 @@ class Writer:
         :raises WorkError: if the server has not what was sent.
         """
         self._refuse_failed()
+        self._end_stream()
         self.index.refresh()
         sum = self.index.check_totals(self._count, self._sum)
         vectors = self.vectors.commit()
@@ -124,6 +126,9 @@ class Writer:
 
     def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
         return entries
+
+    def _end_stream(self) -> None:
+        """Nothing is held any more."""
 
     def _load(self, entries: Iterable[Entry]) -> None:
         for count, sum, place in self._loading.send(entries):
@@ -155,25 +160,11 @@ class Build(Writer):
             Index(index.target, vectors_of(index.name)).delete()
 
     def delete(self, ids: Sequence[str]) -> None:
-        self._send_held()
+        self._end_stream()
         # What was deleted would be missing from the batches that are left out.
         self._may_resume = False
         self.index.write(replace(self._meta, prefix=()))
         super().delete(ids)
-
-    def add_vectors(
-        self,
-        ids: Sequence[str],
-        matrix: NDArray[np.floating[Any]],
-        encoder: Encoder,
-        options: VectorOptions | None = None,
-    ) -> None:
-        self._send_held()
-        super().add_vectors(ids, matrix, encoder, options)
-
-    def commit(self) -> Meta:
-        self._send_held()
-        return super().commit()
 
     def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
         """While the stream goes as that of the earlier load, nothing."""
@@ -219,7 +210,7 @@ class Build(Writer):
         self._note()
         yield from held
 
-    def _send_held(self) -> None:
+    def _end_stream(self) -> None:
         if self._held is not None:
             self._load(self._go_on())
 

@@ -15,7 +15,7 @@ from convqa.stores import create_store, delete_store, open_store
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import is_text
-from convqa.stores.elasticsearch.search import checked
+from convqa.stores.elasticsearch.vectors import checked
 
 DEFAULT = SearchParams()
 
