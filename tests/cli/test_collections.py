@@ -38,7 +38,7 @@ class Server:
     closed = False
 
     def __init__(self):
-        self.changed, self.deleted = [], []
+        self.changed, self.deleted, self.taken = [], [], []
 
     def key(self, address):
         return address.url
@@ -59,6 +59,9 @@ class Server:
 
     def delete(self, address):
         self.deleted.append(address.url)
+
+    def take_over(self, address):
+        self.taken.append(address.url)
 
 
 @pytest.fixture
@@ -192,3 +195,17 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
     assert code == 2 and f"would delete {index_url} (326 passages" in err
     assert call("collections", "delete", file, "--yes")[0] == 0
     assert call("collections", "show", file)[0] == 2
+
+
+def test_a_lock_is_taken_over_where_the_work_is_asked_for_and_nowhere_else(call, folder, server):
+    for command in (["delete", "rec://h/one"], ["set", "rec://h/one", "--k1", "1"]):
+        assert call("collections", *command, "--take-over")[0] == 2
+        assert server.taken == []
+        assert call("collections", *command, "--yes")[0] == 0
+        assert server.taken == []
+        assert call("collections", *command, "--yes", "--take-over")[0] == 0
+        assert server.taken == ["rec://h/one"]
+        server.taken.clear()
+    (folder / "p.jsonl").write_text('{"id": "x", "text": "The text of x."}')
+    code, _, err = call("index", "p.jsonl", "--collection", "a", "--add", "--take-over")
+    assert code == 2 and "there is no lock to take over" in err
