@@ -100,7 +100,7 @@ class Attempt:
 
 
 def attempts(
-    target: Target, patience: float = PATIENCE, waits: bool = False, sleep: Callable[[float], Any] = time.sleep
+    target: Target, patience: float = PATIENCE, waits: bool = False, sleep: Callable[[float], Any] | None = None
 ) -> Iterator[Attempt]:
     """Attempts at a request, with growing pauses between them: the caller leaves the loop when one succeeds.
 
@@ -114,7 +114,7 @@ def attempts(
     while True:
         is_last = max(waited, time.monotonic() - start) + pause > patience
         yield Attempt(target, is_last, waits)
-        sleep(pause * random.uniform(0.75, 1.25))
+        (sleep or time.sleep)(pause * random.uniform(0.75, 1.25))
         waited, pause = waited + pause, min(2 * pause, _LONGEST_PAUSE)
 
 
