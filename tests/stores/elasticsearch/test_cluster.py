@@ -12,7 +12,7 @@ from convqa.domain import Passage, Query
 from convqa.stores import create_store, open_store
 from convqa.stores.base import SearchParams
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.slow]
 
 WORDS = ["river", "bridge", "tower", "wall", "gate", "market", "church", "museum", "garden", "station"]
 PASSAGES = [
