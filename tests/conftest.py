@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import json
 import logging
@@ -56,11 +57,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Import torch before the call of the first test that needs it, so that none pays for the others."""
+    """Import torch and models before the call of the first test that needs them, so that none pays for the others."""
     if item.get_closest_marker("models") and importlib.util.find_spec("torch"):
         from convqa.models.torch_runtime import import_torch
 
         import_torch()
+        importlib.import_module("transformers.models.bert.modeling_bert")
 
 
 @pytest.hookimpl(wrapper=True)
