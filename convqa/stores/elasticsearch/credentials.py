@@ -31,22 +31,20 @@ class Credentials:
     def of(cls, target: Target, environment: Mapping[str, str] = os.environ) -> Credentials:
         """What the environment has for a server. An empty variable is as good as none.
 
-        :raises InputError: for two that contradict each other, a file that cannot be read, or a user without password.
+        :raises InputError: for both, a file that cannot be read, or a user without password.
         """
         api_key, password = _secret(API_KEY, environment), _secret(PASSWORD, environment)
         if api_key and password:
             raise InputError(f"the environment has both {API_KEY} and {PASSWORD}; unset one of them.")
         if target.user and not password:
-            other = f" {API_KEY} needs no user: leave it out of the URL." if api_key else ""
             raise InputError(
-                f"collection {target}: the URL names a user, but {PASSWORD} (or {PASSWORD}_FILE) is not set.{other}"
+                f"collection {target}: the URL names a user, but {PASSWORD} (or {PASSWORD}_FILE) is not set. (With "
+                f"{API_KEY}, leave the user out.)"
             )
-        if not api_key.isascii():
-            raise InputError(
-                f"{API_KEY} has signs that no API key has; wanted: the key alone, as Elasticsearch gave it."
-            )
-        user = (target.user or SUPERUSER) if password else ""
-        return cls(user, password, api_key, _authority(environment) if target.https else "")
+        ca = environment.get(CA, "") if target.https else ""
+        if ca and not os.access(ca, os.R_OK):
+            raise InputError(f"{CA}: {ca} cannot be read. Wanted: the authority's certificate (PEM).")
+        return cls((target.user or SUPERUSER) if password else "", password, api_key, ca)
 
     @property
     def told(self) -> str:
@@ -58,39 +56,21 @@ class Credentials:
     @property
     def options(self) -> dict[str, object]:
         """As the client takes them."""
-        found: dict[str, object] = {}
-        if self.api_key:
-            found["api_key"] = self.api_key
-        elif self.password:
-            # The client would take ASCII alone; the server reads UTF-8 (RFC 7617).
-            found["basic_auth"] = b64encode(f"{self.user}:{self.password}".encode()).decode()
-        if self.ca:
-            found["ca_certs"] = self.ca
-        return found
+        # The client would take ASCII alone; the server reads UTF-8 (RFC 7617).
+        login = b64encode(f"{self.user}:{self.password}".encode()).decode() if self.password else ""
+        found = {"api_key": self.api_key, "basic_auth": login, "ca_certs": self.ca}
+        return {name: value for name, value in found.items() if value}
 
 
 def _secret(name: str, environment: Mapping[str, str]) -> str:
+    """A variable's value, or what the file holds that ``NAME_FILE`` names."""
     value, file = environment.get(name, ""), environment.get(f"{name}_FILE", "")
-    if value and file:
-        raise InputError(f"the environment has both {name} and {name}_FILE; unset one of them.")
-    if file:
+    if file and not value:
         try:
-            value = Path(file).read_text(encoding="utf-8")
+            # A line break at the end of a file is its editor's.
+            value = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{name}_FILE: {file} cannot be read ({type(error).__name__}).") from None
-        if not value.strip():
-            raise InputError(f"{name}_FILE: {file} is empty; wanted: the secret alone.")
-    # A line break at the end of a file is its editor's.
-    value = value.rstrip("\r\n")
-    if not value.isprintable():
-        raise InputError(f"{name} has signs that no secret has (a line break?); wanted: the secret alone.")
+    if not value.isprintable() or (name == API_KEY and not value.isascii()):
+        raise InputError(f"{name} has signs that it cannot have (a line break?); wanted: the secret alone.")
     return value
-
-
-def _authority(environment: Mapping[str, str]) -> str:
-    path = environment.get(CA, "")
-    if path and not Path(path).is_file():
-        raise InputError(
-            f"{CA}: there is no file {path}. Wanted: the authority's certificate (PEM), such as http_ca.crt."
-        )
-    return path

@@ -1,4 +1,7 @@
-"""What a server or the way to it says, in the user's words."""
+"""What a server or the way to it says, in the user's words.
+
+What the server itself explains is passed on; what is added says what to do.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from elasticsearch import ApiError, UnsupportedProductError
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.stores.elasticsearch.credentials import CA, VARIABLES, Credentials
 from convqa.stores.elasticsearch.target import Target
-from convqa.validation import shorten
 
 # Its log of retries and failures says the same as our errors, with a traceback.
 logging.getLogger("elastic_transport").setLevel(logging.ERROR)
@@ -27,13 +29,31 @@ BLOCKED = "cluster_block_exception"
 
 SEARCH_FAILED = "search_phase_execution_exception"
 
+_NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards_exception"})
+_BROKE = ("Connection aborted", "RemoteDisconnected", "reset by peer", "IncompleteRead")
+
+_TLS_ADVICE = {
+    "WRONG_VERSION_NUMBER": "The server speaks HTTP: write elasticsearch://... instead of elasticsearch+https://...",
+    "match": "Use the name that its certificate is for.",
+    "expired": "Renew its certificate, or set the clock.",
+    "CERTIFICATE_VERIFY_FAILED": f"Set {CA} to its authority's file (config/certs/http_ca.crt of Elasticsearch).",
+    "X509": f"Set {CA} to a file with the authority's certificate (PEM).",
+}
+"""Words of a TLS handshake that failed by a mistake in the set-up, and what to do; the first that fits counts."""
+
+_STATUS_ADVICE = {
+    401: f"Set {VARIABLES}; the user is the URL's (elasticsearch+https://USER@HOST/INDEX), else elastic.",
+    403: "The user or API key lacks a right. Reading needs read, view_index_metadata and monitor; indexing needs all "
+    "on the index, its versions (NAME-*) and their aliases.",
+}
+_KIND_ADVICE = {
+    "media_type_header_exception": 'Install another client: pip install "elasticsearch>=8.19,<9"',
+    "mapper_parsing_exception": "Choose other settings, or another precision or encoder of vectors.",
+}
+
 
 class IndexMissing(InputError):
     """There is no such index or alias on the server."""
-
-
-class IndexClosed(StoreUnavailable):
-    """An index that is closed, for good or while its settings are changed."""
 
 
 def passes(error: TransportError | ApiError, waits: bool = False) -> bool:
@@ -46,15 +66,15 @@ def passes(error: TransportError | ApiError, waits: bool = False) -> bool:
     if isinstance(error, ApiError):
         return error.meta.status in BUSY and cause(error.body)[0] != BLOCKED
     if isinstance(error, ConnectionError | ConnectionTimeout):
-        return waits or _broke(error)
+        return waits or any(word in str(error.message) for word in _BROKE)
     return isinstance(error, SerializationError)
 
 
 def translated(error: TransportError | ApiError, target: Target) -> BaseException:
     """The same error as one of ours."""
-    if isinstance(error, UnsupportedProductError):
+    if isinstance(error, UnsupportedProductError | SerializationError):
         return InputError(
-            f"{target.http} answers, but it is no Elasticsearch (or a proxy hides it). Give the address of an "
+            f"{target.http} answers, but not as Elasticsearch does: is there a proxy before it? Give the address of an "
             "Elasticsearch 8.19 or later."
         )
     if isinstance(error, ApiError):
@@ -64,101 +84,41 @@ def translated(error: TransportError | ApiError, target: Target) -> BaseExceptio
             f"Elasticsearch at {target.http} did not answer in time. It may be starting, overloaded or behind a "
             f"firewall: look at {target.http}/_cluster/health and try again."
         )
+    reason = str(error.message)
     if isinstance(error, TlsError):
-        return _of_tls(str(error.message), target)
-    if isinstance(error, ConnectionError):
-        return _of_connection(error, target)
-    return StoreUnavailable(f"{target.http} answered something that is no JSON; is there a proxy before Elasticsearch?")
-
-
-def _of_connection(error: ConnectionError, target: Target) -> BaseException:
-    text = str(error.message)
-    if "Name or service not known" in text or "resolve" in text or "name resolution" in text or "nodename" in text:
-        return StoreUnavailable(
-            f"the name {target.host!r} of collection {target} is not known in this network. Correct the URL, or start "
-            "the server (in Docker: on the same network)."
-        )
-    if _broke(error):
-        tls = "" if target.https else f" If it speaks HTTPS, write elasticsearch+https://... and set {CA}."
-        return StoreUnavailable(
-            f"Elasticsearch at {target.http} broke the connection off. It may have been stopped or restarted: look at "
-            f"its log and try again.{tls}"
-        )
+        advice = next((advice for word, advice in _TLS_ADVICE.items() if word in reason), "")
+        return (InputError if advice else StoreUnavailable)(f"no TLS with {target.http}: {reason}. {advice}".rstrip())
+    told = reason.rpartition(": ")[2]
+    tls = "" if target.https else f" If it speaks HTTPS, write elasticsearch+https://... and set {CA}."
     return StoreUnavailable(
-        f"nothing answers at {target.http}. Start Elasticsearch (in a checkout of convqa: docker compose -f "
-        f"docker/compose.yaml up --detach --wait), or correct host and port of {target}."
+        f"nothing answers at {target.http}: {told}. Start Elasticsearch (in a checkout of convqa: "
+        f"docker compose -f docker/compose.yaml up --detach --wait), or correct host and port of {target}.{tls}"
     )
-
-
-def _broke(error: TransportError) -> bool:
-    """Whether there was a connection that ended before its answer."""
-    text = str(error.message)
-    return any(word in text for word in ("Connection aborted", "RemoteDisconnected", "reset by peer", "IncompleteRead"))
-
-
-def _of_tls(text: str, target: Target) -> BaseException:
-    place = f"{target.host}:{target.port}"
-    if "WRONG_VERSION_NUMBER" in text or "wrong version number" in text or "record layer" in text.lower():
-        return InputError(
-            f"{place} speaks HTTP, and the URL says HTTPS. Write elasticsearch://... instead of elasticsearch+https://..."
-        )
-    if "mismatch" in text or "doesn't match" in text or "not valid for" in text:
-        return InputError(
-            f"the certificate of {place} is for another name than {target.host!r}. Use the name that it is for, or "
-            "give the server a certificate with this one."
-        )
-    if "expired" in text or "not yet valid" in text:
-        return InputError(f"the certificate of {place} has expired or is not valid yet. Renew it, or set the clock.")
-    if "CERTIFICATE_VERIFY_FAILED" in text or "certificate verify failed" in text:
-        return InputError(
-            f"the certificate of {place} is by an authority that is not known here. Set {CA} to the authority's file "
-            "(Elasticsearch makes it as config/certs/http_ca.crt)."
-        )
-    return StoreUnavailable(f"no TLS connection with {place}: {shorten(text, 200)}")
 
 
 def refused(status: int, body: Any, target: Target) -> BaseException:
     """The error for an answer that is one: of a request, or of one search among many."""
     kind, reason, index = cause(body)
     name = index or target.index
-    if status == 401:
-        return InputError(
-            f"Elasticsearch at {target.http} refused {Credentials.of(target).told}. Set {VARIABLES}; the user is the "
-            "URL's (elasticsearch+https://USER@HOST/INDEX), else elastic."
-        )
-    if not kind and (status < 400 or status == 403):
-        return InputError(
-            f"{target.http} answered with status {status}, and not in Elasticsearch's words: is there a proxy before "
-            "it? Give the address of Elasticsearch itself."
-        )
-    if status == 403 and kind != BLOCKED:
-        return InputError(
-            f"Elasticsearch at {target.http} does not allow this on {name or 'the server'}: the user or API key "
-            "lacks a right. Reading needs read, view_index_metadata and monitor; indexing needs all on the index, "
-            "its versions (NAME-*) and their aliases."
-        )
     if kind == "index_not_found_exception":
         return missing(target, name)
-    if kind == "index_closed_exception":
-        return IndexClosed(f"index {name!r} at {target.http} is closed. Open it: POST {target.http}/{name}/_open")
     if kind == BLOCKED:
         return blocked(name, reason, target)
     if kind in _NO_SHARD or (status == 503 and "shard" in reason):
         return red(name, target)
+    # What the server says of a login might show it.
+    words = Credentials.of(target).told if status == 401 else reason or kind or "in words that are not Elasticsearch's"
+    message = f"Elasticsearch at {target.http} refused a request to {name or 'the server'} (status {status}: {words})."
+    if kind == "index_closed_exception":
+        return StoreUnavailable(f"{message} It is closed. Open it: POST {target.http}/{name}/_open")
     if status in BUSY:
-        proxy = "" if kind else " These are not Elasticsearch's words: look also at a proxy before it."
-        return StoreUnavailable(
-            f"Elasticsearch at {target.http} is too busy or not ready (status {status}: {reason or kind}). "
-            f"Try again later, with fewer threads, or give the server more memory.{proxy}"
-        )
-    if kind in _MAPPING or "mapper [" in reason or "mapping" in reason:
-        return InputError(
-            f"index {name!r} at {target.http} has fields of other types than these passages need: {reason}. Give a "
-            "name that is free, or index the passages anew with --replace."
-        )
+        return StoreUnavailable(f"{message} Try again later, with fewer threads, or give the server more memory.")
     if status >= 500:
-        return StoreUnavailable(f"Elasticsearch at {target.http} failed (status {status}): {reason or kind}")
-    return WorkError(f"Elasticsearch at {target.http} refused a request (status {status}, {kind}): {reason}")
+        return StoreUnavailable(message)
+    if not kind and status != 401:
+        return InputError(f"{message} Is there a proxy before it? Give the address of Elasticsearch itself.")
+    advice = _KIND_ADVICE.get(kind) or _STATUS_ADVICE.get(status)
+    return InputError(f"{message} {advice}") if advice else WorkError(message)
 
 
 def missing(target: Target, name: str = "") -> IndexMissing:
@@ -169,17 +129,12 @@ def missing(target: Target, name: str = "") -> IndexMissing:
     )
 
 
-_NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards_exception"})
-_MAPPING = frozenset({"mapper_parsing_exception", "document_parsing_exception", "strict_dynamic_mapping_exception"})
-
-
 def blocked(index: str, reason: str, target: Target) -> StoreUnavailable:
     """The error for an index that is not to be written to, or read."""
-    full = "flood" in reason or "disk" in reason
-    advice = (
-        "Make room on the server's disk." if full else f"Lift it in the settings of {target.http}/{index}/_settings."
+    return StoreUnavailable(
+        f"index {index!r} at {target.http} is blocked: {reason.partition(';')[0]}. Make room on the server's disk if "
+        f"that is full, or lift the block in {target.http}/{index}/_settings."
     )
-    return StoreUnavailable(f"index {index!r} at {target.http} is blocked: {reason.partition(';')[0]}. {advice}")
 
 
 def red(index: str, target: Target) -> StoreUnavailable:
@@ -192,13 +147,12 @@ def red(index: str, target: Target) -> StoreUnavailable:
 
 def cause(body: Any) -> tuple[str, str, str]:
     """Kind, reason and index of an error in an answer; "" for what it does not say."""
-    error = body.get("error", body) if isinstance(body, dict) else body
+    error = body.get("error") if isinstance(body, dict) else None
     if not isinstance(error, dict):
-        return "", shorten(error, 200) if error else "", ""
-    roots = error.get("root_cause") or error.get("failed_shards") or []
-    shard = roots[0] if roots and isinstance(roots[0], dict) else {}
-    root = shard["reason"] if isinstance(shard.get("reason"), dict) else shard
-    # A search's own kind only says that all shards failed.
-    chosen = root if root.get("type") and error.get("type") == SEARCH_FAILED else error
-    kind, reason = str(chosen.get("type") or ""), str(chosen.get("reason") or "")
-    return kind, reason[:300], str(chosen.get("index") or root.get("index") or shard.get("index") or "")
+        return "", "", ""
+    first: dict[str, Any] = next(iter(error.get("root_cause") or error.get("failed_shards") or ()), {})
+    index = error.get("index") or first.get("index") or ""
+    if error.get("type") == SEARCH_FAILED:
+        # That only says that all shards failed.
+        error = first["reason"] if isinstance(first.get("reason"), dict) else first or error
+    return str(error.get("type") or ""), str(error.get("reason") or "")[:300], str(index)

@@ -7,28 +7,34 @@ Haystack's ``ElasticsearchDocumentStore`` is recognised.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from convqa.domain import Hit, MetaValue, Passage, Query, Ranking
+from convqa.domain import Passage, Query, Ranking
 from convqa.errors import InputError, WorkError
 from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder
+from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.options import refuse
 from convqa.stores.elasticsearch.reading import Answer, Reader
-from convqa.stores.elasticsearch.search import asked, check_depth
+from convqa.stores.elasticsearch.schema import is_text
+from convqa.stores.elasticsearch.search import Scored, answers, asked, rankings
 from convqa.stores.weights import check_weights
-from convqa.text.analysis import MOST_TOKENS, Analyzer, analyzer
-from convqa.validation import shorten
+from convqa.text.analysis import MOST_TOKENS, analyzer
 
 logger = logging.getLogger(__name__)
 
 ENGINE = "elasticsearch"
 _LOOKED_UP = 1000
+_LONGEST_KEY = 512
+"""Bytes of an ``_id``."""
 
 
 class Foreign:
@@ -41,12 +47,12 @@ class Foreign:
     :param reader: of the index. :param count, checksum: of the index.
     """
 
+    closed = False
+
     def __init__(self, reader: Reader, layout: Layout, language: str, count: int, checksum: str) -> None:
         self.target = reader.target
         self._reader, self._layout = reader, layout
-        self._words = _known(language)
-        self._closed = False
-        able = {"filter"} | ({"title_weight"} if layout.title else set()) | ({"stopwords"} if self._words else set())
+        self._analyzer = analyzer(language)
         self._info = Info(
             engine=ENGINE,
             count=count,
@@ -54,13 +60,14 @@ class Foreign:
             analyzer=layout.text.analyzer,
             fields=tuple(field.name for field in (layout.title, layout.text) if field is not None),
             checksum=checksum,
-            capabilities=frozenset(able),
+            capabilities=frozenset({"filter", "stopwords"} | ({"title_weight"} if layout.title else set())),
             k1=layout.text.k1,
             b=layout.text.b,
         )
 
     def info(self) -> Info:
-        self._open()
+        if self.closed:
+            raise WorkError(f"collection {self.target} is closed")
         return self._info
 
     def check(self, params: SearchParams) -> None:
@@ -71,17 +78,14 @@ class Foreign:
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Ties at the cut are settled among the first k + 50.
 
+        :raises InputError: for two documents with one id: their passages could not be told apart.
         :raises ValueError: for weights that are no finite numbers, negative, or too large.
         """
         self.check(params)
-        check_depth(k)
         bodies = [self._body(query, k, params) if k > 0 else None for query in queries]
         with self._reader.reading():
-            answers = iter(self._reader.search([body for body in bodies if body is not None], _WANTED))
-            found = [[] if body is None else self._hits(next(answers)) for body in bodies]
-            keys = {hit.id: key for hits in found for key, hit in hits}
-            rankings = [Ranking(Ranking.of([hit for _, hit in hits if hit.score]).hits[:k]) for hits in found]
-            return self._attach(rankings, keys, texts)
+            found = answers(self._reader, bodies, ("hits.hits._id", "hits.hits._score", "hits.hits._source"))
+            return rankings([self._scored(answer) for answer in found], k, texts, self.fetch)
 
     def search_vectors(
         self,
@@ -96,31 +100,20 @@ class Foreign:
         raise AssertionError("a foreign index has no encoder")
 
     def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
-        self._open()
-        wanted = list(dict.fromkeys(id for id in ids if _plain(id) == id and id))
+        self.info()
+        wanted = list(dict.fromkeys(id for id in ids if id and is_text(id)))
         with self._reader.reading():
-            found = self._by_key(wanted) if self._layout.id is None else self._by_field(wanted)
+            found = self._by_field(wanted) if self._layout.id else self._by_key(wanted)
         return [found.get(id) for id in ids]
 
     def scan(self) -> Iterator[Passage]:
-        self._open()
-        return self._scan()
-
-    def close(self) -> None:
-        self._closed = True
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
-    def _open(self) -> None:
-        if self._closed:
-            raise WorkError(f"collection {self.target} is closed")
-
-    def _scan(self) -> Iterator[Passage]:
+        self.info()
         with self._reader.reading():
             for hit in self._reader.scan():
                 yield self._layout.passage(hit["_id"], hit["_source"])
+
+    def close(self) -> None:
+        self.closed = True
 
     def _body(self, query: Query, k: int, params: SearchParams) -> bytes | None:
         """A search; None for one that finds nothing."""
@@ -134,92 +127,47 @@ class Foreign:
         if not clauses:
             return None
         bool = {"should": clauses, "minimum_should_match": 1, "filter": self._filter(params)}
-        body = {"size": asked(k), "track_total_hits": False, **self._layout.ids, "query": {"bool": bool}}
-        return orjson.dumps(body)
+        source = [self._layout.id] if self._layout.id else False
+        return orjson.dumps({"size": asked(k), "track_total_hits": False, "_source": source, "query": {"bool": bool}})
 
     def _shortened(self, parts: Sequence[tuple[str, float]], params: SearchParams) -> list[tuple[str, float]]:
         """Texts with words to search for, at most as many as the server takes."""
-        kept: list[tuple[str, float]] = []
-        left, cut = MOST_TOKENS // (1 if self._layout.title is None else 2), False
-        for text, weight in parts:
-            words = _plain(text).split()
-            if params.stopwords == "long":
-                words = [word for word in words if not self._is_stopword(word)]
-            cut = cut or len(words) > left
-            words = words[:left]
-            left -= len(words)
-            if words and weight:
-                kept.append((" ".join(words), weight))
-        if cut:
+        drops = self._is_stopword if params.stopwords == "long" else lambda _: False
+        numbered = [(number, word) for number, (text, weight) in enumerate(parts) if weight for word in text.split()]
+        words = [(number, word) for number, word in numbered if is_text(word) and not drops(word)]
+        most = MOST_TOKENS // (1 if self._layout.title is None else 2)
+        if len(words) > most:
             logger.warning("a query has more words than Elasticsearch takes: the first are searched")
-        return kept
+        groups = groupby(words[:most], key=itemgetter(0))
+        return [(" ".join(word for _, word in group), parts[number][1]) for number, group in groups]
 
     def _is_stopword(self, word: str) -> bool:
-        assert self._words is not None
-        found = self._words.words(word)
-        return bool(found) and self._words.long_stopwords.issuperset(found)
+        found = self._analyzer.words(word)
+        return bool(found) and self._analyzer.long_stopwords.issuperset(found)
 
-    def _filter(self, params: SearchParams) -> list[Any]:
-        accepted: Mapping[str, tuple[MetaValue, ...]] = params.filter or {}
+    def _filter(self, params: SearchParams) -> list[dict[str, Any]]:
+        accepted: Filter = params.filter or {}
         return [self._layout.filter(name, values, str(self.target)) for name, values in accepted.items()]
 
-    def _hits(self, answer: Answer) -> list[tuple[str, Hit]]:
-        """Hits with their ``_id``, best first.
-
-        :raises InputError: for two documents with one id: their passages could not be told apart.
-        """
-        found: dict[str, tuple[str, Hit]] = {}
-        for hit in answer.get("hits", {}).get("hits", []):
-            id = self._layout.id_of(hit)
-            if id in found:
+    def _scored(self, answer: Answer) -> list[Scored]:
+        hits = answer.get("hits", {}).get("hits", [])
+        ids = [self._layout.id_of(hit["_id"], hit.get("_source", {})) for hit in hits]
+        for id, count in Counter(ids).items():
+            if count > 1:
                 raise InputError(
-                    f"collection {self.target}: documents {hit['_id']!r} and {found[id][0]!r} have the same id, "
-                    f"{shorten(id)}. Wanted under fields: an id that each document has alone, or none, for its own _id."
+                    f"collection {self.target}: {count} documents have the same id, {id!r}. Wanted under fields: an id "
+                    "that each document has alone, or none, for its own _id."
                 )
-            found[id] = hit["_id"], Hit(id, hit["_score"])
-        return list(found.values())
-
-    def _attach(self, rankings: Sequence[Ranking], keys: Mapping[str, str], texts: int) -> list[Ranking]:
-        ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits[: max(texts, 0)]))
-        sources = self._reader.documents([keys[id] for id in ids])
-        passages = {id: self._layout.passage(id, sources[keys[id]], id) for id in ids if keys[id] in sources}
-        return [
-            Ranking(
-                tuple(
-                    Hit(hit.id, hit.score, passages.get(hit.id)) if place < texts else hit
-                    for place, hit in enumerate(ranking.hits)
-                )
-            )
-            for ranking in rankings
-        ]
+        return [(hit["_score"], id) for hit, id in zip(hits, ids, strict=True) if hit["_score"]]
 
     def _by_key(self, ids: Sequence[str]) -> dict[str, Passage]:
         sources = self._reader.documents([id for id in ids if len(id.encode()) <= _LONGEST_KEY])
         return {id: self._layout.passage(id, source) for id, source in sources.items()}
 
     def _by_field(self, ids: Sequence[str]) -> dict[str, Passage]:
-        found: dict[str, Passage] = {}
-        for start in range(0, len(ids), _LOOKED_UP):
-            for hit in self._reader.scan(query=self._layout.with_ids(ids[start : start + _LOOKED_UP])):
-                passage = self._layout.passage(hit["_id"], hit["_source"])
-                found.setdefault(passage.id, passage)
-        return found
-
-
-_LONGEST_KEY = 512
-"""Bytes of an ``_id``."""
-
-_WANTED = ("hits.hits._id", "hits.hits._score", "hits.hits.fields")
-
-
-def _plain(text: str) -> str:
-    """A text without halves of surrogate pairs, which JSON does not take."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _known(language: str) -> Analyzer | None:
-    """The stop words of a language that convqa knows."""
-    try:
-        return analyzer(language)
-    except InputError:
-        return None
+        queries = [self._layout.with_ids(chunk, str(self.target)) for chunk in slices(ids, _LOOKED_UP)]
+        bodies = [orjson.dumps({"size": _LOOKED_UP, "query": query}) for query in queries]
+        found = self._reader.search(bodies, ("hits.hits._id", "hits.hits._source"))
+        hits = [hit for answer in found for hit in answer.get("hits", {}).get("hits", [])]
+        passages = [self._layout.passage(hit["_id"], hit["_source"]) for hit in hits]
+        return {passage.id: passage for passage in passages}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,24 +11,15 @@ from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError, StoreDamaged, nearest
 from convqa.stores.address import Fields
 
-_K1, _B = 1.2, 0.75
-"""Elasticsearch's defaults."""
-
+_HAYSTACK = Fields("content")
 _NOT_META = frozenset({"content", "id", "blob", "embedding", "sparse_embedding", "score", "dataframe"})
 """Of a document of Haystack's; its other fields are meta."""
 
-_WHOLE = {
-    **dict.fromkeys(("byte", "short", "integer"), (-(2**31), 2**31 - 1)),
-    "long": (-(2**63), 2**63 - 1),
-    "unsigned_long": (0, 2**64 - 1),
-}
-_LARGEST = {"half_float": 65_504.0, "float": 3.4e38, "double": sys.float_info.max, "scaled_float": sys.float_info.max}
-_NUMBERS = {**_WHOLE, **{kind: (-largest, largest) for kind, largest in _LARGEST.items()}}
-"""What may be searched for in a field of numbers; the server refuses a whole search for one beyond."""
-
-_INTEGER = re.compile(r"-?\d{1,20}", re.ASCII)
-_DECIMAL = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 _KEYWORDS = frozenset({"keyword", "constant_keyword", "wildcard"})
+_NUMBERS = frozenset(
+    {"byte", "short", "integer", "long", "unsigned_long", "half_float", "float", "double", "scaled_float"}
+)
+_NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 Mapped = Mapping[str, Mapping[str, Any]]
 """Field -> its mapping; the names of inner fields have dots."""
@@ -52,13 +42,12 @@ class TextField:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The fields of a passage. ``id`` None: the document's ``_id``. ``meta`` None: all that Haystack's are."""
+    """The fields of a passage. ``id`` "": the document's ``_id``. ``meta`` None: all that Haystack's are."""
 
     text: TextField
     title: TextField | None
     url: str
-    id: str | None
-    id_indexed: str
+    id: str
     meta: tuple[str, ...] | None
     mapped: Mapped
 
@@ -66,39 +55,26 @@ class Layout:
     def of(cls, fields: Fields | None, mapping: Mapping[str, Any], settings: Mapping[str, Any], place: str) -> Layout:
         """:raises InputError: for a field that the index lacks, or an index whose fields are not told."""
         mapped = flat(mapping.get("properties", {}))
-        if fields is None:
-            if mapped.get("content", {}).get("type") != "text":
-                raise InputError(
-                    f"collection {place} was not made by convqa, nor by Haystack: which of its fields are a passage's? "
-                    "Name them in a file FILE.yaml with url and fields (text, id, title, url, meta) and give "
-                    f"--collection FILE.yaml. Its fields: {_listed(mapped)}."
-                )
-            return cls(_text("content", mapped, settings, place), None, "", None, "", None, mapped)
-        for name in filter(None, (fields.url, *fields.meta)):
+        if fields is None and mapped.get("content", {}).get("type") != "text":
+            raise InputError(
+                f"collection {place} was not made by convqa, nor by Haystack: which of its fields are a passage's? "
+                "Name them in a file FILE.yaml with url and fields (text, id, title, url, meta) and give "
+                f"--collection FILE.yaml. Its fields: {_listed(mapped)}."
+            )
+        told = fields or _HAYSTACK
+        for name in filter(None, (told.url, *told.meta)):
             _known(name, mapped, place)
+        id = "" if told.id == "_id" else told.id
+        if id:
+            _exact(id, mapped, place)
         return cls(
-            text=_text(fields.text, mapped, settings, place),
-            title=_text(fields.title, mapped, settings, place) if fields.title else None,
-            url=fields.url,
-            id=fields.id if fields.id not in {"", "_id"} else None,
-            id_indexed=_exact(fields.id, mapped, place) if fields.id not in {"", "_id"} else "",
-            meta=fields.meta,
+            text=_text(told.text, mapped, settings, place),
+            title=_text(told.title, mapped, settings, place) if told.title else None,
+            url=told.url,
+            id=id,
+            meta=None if fields is None else fields.meta,
             mapped=mapped,
         )
-
-    @property
-    def ids(self) -> dict[str, Any]:
-        """What a search asks for, to name its hits."""
-        return {"_source": False} if self.id is None else {"_source": False, "fields": [self.id]}
-
-    def id_of(self, hit: Mapping[str, Any]) -> str:
-        """:raises StoreDamaged: for a document without id."""
-        if self.id is None:
-            return str(hit["_id"])
-        values = hit.get("fields", {}).get(self.id)
-        if not values:
-            raise StoreDamaged(f"document {hit['_id']!r} has no value in the field {self.id!r}, which names passages.")
-        return str(values[0])
 
     def match(self, text: str, weight: float, title_weight: float | None) -> list[dict[str, Any]]:
         """The clauses that score a text; ``title_weight`` None is 1."""
@@ -114,32 +90,32 @@ class Layout:
         """
         if self.meta is not None and name not in self.meta:
             raise InputError(f"collection {place} has no meta field {name!r}." + nearest(name, self.meta))
-        field = _exact(name, self.mapped, place)
-        kind = self.mapped[field]["type"]
+        field, kind = _exact(name, self.mapped, place)
         return {"terms": {field: [value for value in accepted if _fits(value, kind)]}}
 
-    def with_ids(self, ids: Sequence[str]) -> dict[str, Any]:
+    def with_ids(self, ids: Sequence[str], place: str) -> dict[str, Any]:
         """The query for the documents with these ids, which stand in a field."""
-        kind = self.mapped[self.id_indexed]["type"]
-        return {"terms": {self.id_indexed: [id for id in ids if kind not in _NUMBERS or _is_number(id, kind)]}}
+        field, kind = _exact(self.id, self.mapped, place)
+        return {"terms": {field: [id for id in ids if kind in _KEYWORDS or _NUMBER.fullmatch(id)]}}
 
-    def passage(self, key: str, source: Mapping[str, Any], id: str | None = None) -> Passage:
-        """A document as a passage. ``key``: its ``_id``. ``id``: what it must be called, where that is known.
+    def id_of(self, key: str, source: Mapping[str, Any]) -> str:
+        """What a document's passage is called. ``key``: its ``_id``.
 
         :raises StoreDamaged: for a document without id.
         """
-        if id is None:
-            id = key if self.id is None else _string(value(source, self.id))
+        id = _string(value(source, self.id)) if self.id else key
         if not id:
             raise StoreDamaged(f"document {key!r} has no value in the field {self.id!r}, which names passages.")
+        return id
+
+    def passage(self, key: str, source: Mapping[str, Any]) -> Passage:
+        """A document as a passage. :raises StoreDamaged: for a document without id."""
         title = _string(value(source, self.title.name)) if self.title else ""
         url = _string(value(source, self.url)) if self.url else ""
-        return Passage(id, _string(value(source, self.text.name)), title, url, self._meta(source))
-
-    def _meta(self, source: Mapping[str, Any]) -> dict[str, MetaValue]:
         names = [name for name in source if name not in _NOT_META] if self.meta is None else self.meta
         found = {name: value(source, name) for name in names}
-        return {name: one for name, one in found.items() if isinstance(one, str | int | float | bool)}
+        meta = {name: one for name, one in found.items() if isinstance(one, str | int | float | bool)}
+        return Passage(self.id_of(key, source), _string(value(source, self.text.name)), title, url, meta)
 
 
 def flat(properties: Mapping[str, Any], prefix: str = "") -> dict[str, Mapping[str, Any]]:
@@ -175,29 +151,19 @@ def _string(found: Any) -> str:
 
 def _text(name: str, mapped: Mapped, settings: Mapping[str, Any], place: str) -> TextField:
     field = _known(name, mapped, place)
-    if field["type"] not in {"text", "match_only_text"}:
+    if field["type"] != "text":
         raise InputError(
             f"collection {place}: the field {name!r} has the type {field['type']}; wanted: text, which can be searched "
             "by words."
         )
-    analyzer = field.get("search_analyzer") or field.get("analyzer") or _default_analyzer(settings)
-    similarity = _similarity(field, settings)
+    default = "default" if "default" in settings.get("analysis", {}).get("analyzer", {}) else "standard"
+    analyzer = field.get("search_analyzer") or field.get("analyzer") or default
+    named = field.get("similarity", "default")
+    similarity = settings.get("similarity", {}).get(named) or {"type": "BM25" if named == "default" else named}
     if similarity.get("type", "BM25") != "BM25":
         return TextField(name, analyzer, None, None)
-    return TextField(name, analyzer, float(similarity.get("k1", _K1)), float(similarity.get("b", _B)))
-
-
-def _similarity(field: Mapping[str, Any], settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    if field["type"] == "match_only_text":
-        # It keeps no frequencies, and every match counts the same.
-        return {"type": "constant"}
-    named = field.get("similarity", "default")
-    found: Mapping[str, Any] = settings.get("similarity", {}).get(named, {})
-    return found or {"type": "BM25" if named in {"default", "BM25"} else named}
-
-
-def _default_analyzer(settings: Mapping[str, Any]) -> str:
-    return "default" if "default" in settings.get("analysis", {}).get("analyzer", {}) else "standard"
+    # Elasticsearch's defaults.
+    return TextField(name, analyzer, float(similarity.get("k1", 1.2)), float(similarity.get("b", 0.75)))
 
 
 def _known(name: str, mapped: Mapped, place: str) -> Mapping[str, Any]:
@@ -208,14 +174,13 @@ def _known(name: str, mapped: Mapped, place: str) -> Mapping[str, Any]:
     return mapped[name]
 
 
-def _exact(name: str, mapped: Mapped, place: str) -> str:
-    """The field that has a field's values as they are."""
+def _exact(name: str, mapped: Mapped, place: str) -> tuple[str, str]:
+    """The field that has a field's values as they are, and its type."""
     field = _known(name, mapped, place)
-    names = [name, *(f"{name}.{inner}" for inner in field.get("fields", {}))]
-    for candidate in names:
-        kind, indexed = mapped[candidate]["type"], mapped[candidate].get("index", True)
-        if indexed and (kind in _KEYWORDS or kind in _NUMBERS or kind == "boolean"):
-            return candidate
+    for candidate in (name, *(f"{name}.{inner}" for inner in field.get("fields", {}))):
+        kind = str(mapped[candidate]["type"])
+        if kind in _KEYWORDS | _NUMBERS | {"boolean"}:
+            return candidate, kind
     raise InputError(
         f"collection {place}: the field {name!r} ({field['type']}) is not indexed in a way that finds its values as "
         "they are; wanted: keyword, a number or boolean."
@@ -225,18 +190,7 @@ def _exact(name: str, mapped: Mapped, place: str) -> str:
 def _fits(value: MetaValue, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
-    return kind in _KEYWORDS if isinstance(value, str) else _holds(value, kind)
-
-
-def _holds(value: float, kind: str) -> bool:
-    return kind in _NUMBERS and _NUMBERS[kind][0] <= value <= _NUMBERS[kind][1]
-
-
-def _is_number(text: str, kind: str) -> bool:
-    """Whether a text is a number as the server reads it, of those that a field can hold."""
-    if kind in _WHOLE:
-        return _INTEGER.fullmatch(text) is not None and _holds(int(text), kind)
-    return _DECIMAL.fullmatch(text) is not None and _holds(float(text), kind)
+    return kind in (_KEYWORDS if isinstance(value, str) else _NUMBERS)
 
 
 def _listed(mapped: Mapped) -> str:

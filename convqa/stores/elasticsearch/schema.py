@@ -100,7 +100,10 @@ class Meta:
             )
         try:
             kept = {field.name: found[field.name] for field in fields(cls)}
-            vectors = None if kept["vectors"] is None else _vectors(kept["vectors"])
+            vectors = kept["vectors"]
+            if vectors is not None:
+                options = VectorOptions(**vectors["options"])
+                vectors = VectorMeta(Encoder(**vectors["encoder"]), options, vectors["count"], vectors["commits"])
             return cls(**{**kept, "prefix": tuple(kept["prefix"]), "vectors": vectors})
         except (KeyError, TypeError) as error:
             raise StoreDamaged(f"index {name}: its _meta lacks {error}: index its passages again.") from error
@@ -134,11 +137,6 @@ class Version:
 def meta_of(index: Mapping[str, Any]) -> Mapping[str, Any]:
     """What an index says about itself; nothing for most that others made."""
     return index.get("mappings", {}).get("_meta") or {}
-
-
-def _vectors(found: Mapping[str, Any]) -> VectorMeta:
-    options = VectorOptions(**found["options"])
-    return VectorMeta(Encoder(**found["encoder"]), options, found["count"], found["commits"])
 
 
 def vectors_of(index: str) -> str:

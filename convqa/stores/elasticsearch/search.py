@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
 from convqa.stores.base import Filter, SearchParams, VectorOptions
 from convqa.stores.content import meta_terms
+from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.reading import Answer, Reader
 from convqa.stores.elasticsearch.schema import document_id, is_text
 from convqa.stores.weights import check_weights
@@ -47,13 +48,11 @@ class Texts:
         :raises InputError: for more hits than the server gives.
         :raises ValueError: for weights that are no finite numbers, negative, or too large.
         """
-        check_depth(k)
         wanted = [self._query(query, params) if k > 0 else None for query in queries]
-        bodies = [_body(query, k) for query in wanted if query is not None]
-        answers = iter(self.reader.search(bodies, _SCORED))
-        found = [[] if query is None else scored(next(answers)) for query in wanted]
-        found = self._settled(wanted, found, k)
-        return rankings(self.reader, [[hit for hit in hits if hit[0]] for hits in found], k, texts)
+        bodies = [None if query is None else _body(query, k) for query in wanted]
+        found = [scored(answer) for answer in answers(self.reader, bodies, _SCORED)]
+        found = [[hit for hit in hits if hit[0]] for hits in self._settled(wanted, found, k)]
+        return rankings(found, k, texts, lambda ids: fetch(self.reader, ids))
 
     def _query(self, query: Query, params: SearchParams) -> dict[str, Any] | None:
         """The server's query; None for one that finds nothing."""
@@ -98,13 +97,12 @@ class Vectors:
 
         :raises InputError: for more hits than the server gives.
         """
-        check_depth(k)
         if k < 1:
             return [Ranking()] * len(matrix)
-        bodies = [self._body(row, k, filter) for row in np.ascontiguousarray(matrix, np.float32)]
-        answers = self.neighbours.search(bodies, _SCORED)
-        found = [[(inner_product(score), id) for score, id in scored(answer)] for answer in answers]
-        return rankings(self.passages, found, k, texts)
+        bodies = [self._body(row, k, filter) for row in matrix]
+        found = [scored(answer) for answer in self.neighbours.search(bodies, _SCORED)]
+        found = [[(inner_product(score), id) for score, id in hits] for hits in found]
+        return rankings(found, k, texts, lambda ids: fetch(self.passages, ids))
 
     def _body(self, row: NDArray[np.float32], k: int, filter: Filter | None) -> bytes:
         knn: dict[str, Any] = {
@@ -134,21 +132,17 @@ def vectors(reader: Reader, ids: Sequence[str]) -> list[NDArray[np.float32] | No
     """
     keys = [document_id(id) for id in ids]
     distinct = sorted({key for key in keys if key})
-    bodies = [_vectors_body(distinct[start : start + _VECTORS]) for start in range(0, len(distinct), _VECTORS)]
-    answers = reader.search(bodies, ("hits.hits._id", "hits.hits.fields"))
+    script = {"vector": {"script": "doc['vector'].vectorValue"}}
+    bodies = [
+        orjson.dumps({"size": _VECTORS, "_source": False, "query": {"ids": {"values": chunk}}, "script_fields": script})
+        for chunk in slices(distinct, _VECTORS)
+    ]
     found = {
         hit["_id"]: np.array(hit["fields"]["vector"][0], np.float32)
-        for answer in answers
+        for answer in reader.search(bodies, ("hits.hits._id", "hits.hits.fields"))
         for hit in answer.get("hits", {}).get("hits", ())
     }
     return [found.get(key) for key in keys]
-
-
-def _vectors_body(keys: Sequence[str]) -> bytes:
-    script = {"script": "doc['vector'].vectorValue"}
-    query = {"bool": {"filter": {"ids": {"values": list(keys)}}}}
-    body = {"size": len(keys), "_source": False, "track_total_hits": False, "script_fields": {"vector": script}}
-    return orjson.dumps({**body, "query": query})
 
 
 _VECTORS = 200
@@ -174,14 +168,13 @@ def _filter(accepted: Filter | None) -> dict[str, Any]:
 
 
 def asked(k: int) -> int:
-    """How many hits a search asks for, to give ``k``."""
-    return min(k + SPARE, MOST_HITS)
+    """How many hits a search asks for, to give ``k``.
 
-
-def check_depth(k: int) -> None:
-    """:raises InputError: for more hits than a server gives."""
+    :raises InputError: for more than a server gives.
+    """
     if k > MOST_HITS:
         raise InputError(f"top_k {k}: Elasticsearch gives at most {MOST_HITS} hits; wanted: {MOST_HITS} or fewer.")
+    return min(k + SPARE, MOST_HITS)
 
 
 def scored(answer: Answer) -> list[Scored]:
@@ -190,21 +183,26 @@ def scored(answer: Answer) -> list[Scored]:
     return [(hit["_score"], hit["fields"]["pid"][0]) for hit in hits]
 
 
-def rankings(reader: Reader, found: Sequence[list[Scored]], k: int, texts: int) -> list[Ranking]:
-    """The best ``k`` hits of each; the first ``texts`` carry their passages, each of which is asked for once.
+def answers(reader: Reader, bodies: Sequence[bytes | None], fields: Sequence[str]) -> list[Answer]:
+    """The answers to searches; an empty one for None, a query that finds nothing."""
+    found = iter(reader.search([body for body in bodies if body is not None], fields))
+    return [{} if body is None else next(found) for body in bodies]
+
+
+def rankings(
+    found: Sequence[list[Scored]], k: int, texts: int, fetch: Callable[[Sequence[str]], Sequence[Passage | None]]
+) -> list[Ranking]:
+    """The best ``k`` hits of each; the first ``texts`` carry their passages, each of which is fetched once.
 
     Hits are made last: making them is most of a client's work.
     """
     best = [sorted(hits, reverse=True)[:k] for hits in found]
     shown = max(texts, 0)
     ids = list(dict.fromkeys(id for hits in best for _, id in hits[:shown]))
-    passages: dict[str, Passage | None] = dict(zip(ids, fetch(reader, ids), strict=True))
+    passages = dict(zip(ids, fetch(ids), strict=True))
     return [
         Ranking(
-            (
-                *(Hit(id, score, passages[id]) for score, id in hits[:shown]),
-                *(Hit(id, score) for score, id in hits[shown:]),
-            )
+            tuple(Hit(id, score, passages[id] if place < shown else None) for place, (score, id) in enumerate(hits))
         )
         for hits in best
     ]

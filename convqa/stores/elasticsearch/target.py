@@ -13,9 +13,8 @@ SCHEME = "elasticsearch"
 _TLS = f"{SCHEME}+https"
 _PORT = 9200
 _FORM = f"{SCHEME}://[USER@]HOST[:9200]/INDEX or {_TLS}://[USER@]HOST[:9200]/INDEX"
-_FORBIDDEN = re.compile(r'[\\/*?"<>| ,#:\x00-\x1f]')
-_LONGEST_NAME = 255
-"""Bytes of UTF-8."""
+_NAME = re.compile(r'(?![-_+]|\.{1,2}$)[^\\/*?"<>| ,#:\x00-\x1f]+')
+"""What Elasticsearch takes as an index, but for capital letters; ``*`` and ``,`` would mean several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,9 @@ class Target:
         try:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
-        except ValueError as error:
-            raise InputError(f"collection {shown}: the URL has a mistake ({_bare(error)}). Wanted: {_FORM}.") from None
+        except ValueError:
+            # Its words may show a part of a password.
+            raise InputError(f"collection {shown}: host or port cannot be read. Wanted: {_FORM}.") from None
         if parts.password is not None:
             raise InputError(
                 f"collection {shown}: the URL has a password, which would end in logs and shell histories. Leave it "
@@ -48,55 +48,31 @@ class Target:
         if parts.scheme not in {SCHEME, _TLS} or not host or parts.query or parts.fragment:
             raise InputError(f"collection {shown} is no place on an Elasticsearch server. Wanted: {_FORM}.")
         index = unquote(parts.path.strip("/"))
-        target = cls(unquote(host), port or _PORT, parts.scheme == _TLS, unquote(parts.username or ""), index)
-        if index:
-            check_name(index, shown)
-        elif needs_index:
+        if not index and needs_index:
             raise InputError(f"collection {shown} names a server and no index. Wanted: {_FORM}.")
-        return target
+        if index and (not _NAME.fullmatch(index) or index != index.lower()):
+            raise InputError(
+                f"collection {shown}: Elasticsearch takes no index with the name {index!r}. Wanted: lower-case "
+                "letters, digits, '-', '_' and '.', beginning with a letter or digit."
+            )
+        return cls(unquote(host), port or _PORT, parts.scheme == _TLS, unquote(parts.username or ""), index)
 
     @property
     def url(self) -> str:
         """As a user writes it; equal for equal targets."""
-        scheme = _TLS if self.https else SCHEME
         user = f"{quote(self.user, safe='')}@" if self.user else ""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{scheme}://{user}{host}:{self.port}" + (f"/{quote(self.index, safe='')}" if self.index else "")
+        return f"{_TLS if self.https else SCHEME}://{user}{self._place}" + (
+            f"/{quote(self.index, safe='')}" if self.index else ""
+        )
 
     @property
     def http(self) -> str:
         """The server as HTTP clients name it, without user and index."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.https else 'http'}://{host}:{self.port}"
+        return f"{'https' if self.https else 'http'}://{self._place}"
+
+    @property
+    def _place(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def __str__(self) -> str:
         return redact(self.url)
-
-
-def check_name(name: str, place: str) -> None:
-    """Raise unless Elasticsearch takes a name for an index.
-
-    :raises InputError: with the rule that it breaks.
-    """
-    found = _FORBIDDEN.search(name)
-    if found:
-        fault = f"it has {found[0]!r}"
-    elif name != name.lower():
-        fault = "it has capital letters"
-    elif name[0] in "-_+":
-        fault = f"it begins with {name[0]!r}"
-    elif name in {".", ".."}:
-        fault = "it is a name for folders"
-    elif len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
-        fault = f"it has more than {_LONGEST_NAME} bytes"
-    else:
-        return
-    raise InputError(
-        f"collection {place}: Elasticsearch takes no index with the name {name!r}: {fault}. Wanted: lower-case "
-        "letters, digits, '-', '_' and '.', beginning with a letter or digit."
-    )
-
-
-def _bare(error: ValueError) -> str:
-    """What was wrong, without the value: a port may be a part of a password."""
-    return "no number for a port" if "ort" in str(error) else "no host that can be read"

@@ -28,16 +28,8 @@ from convqa.validation import shorten
 ROWS = 500
 """Vectors of one request."""
 
-_LARGEST = 4096
-_SMALLEST_BIT = 64
-_KINDS = {
-    ("float32", "hnsw"): "hnsw",
-    ("float32", "exact"): "flat",
-    ("int8", "hnsw"): "int8_hnsw",
-    ("int8", "exact"): "int8_flat",
-    ("bit", "hnsw"): "bbq_hnsw",
-    ("bit", "exact"): "bbq_flat",
-}
+_KINDS = {"float32": "", "int8": "int8_", "bit": "bbq_"}
+"""What the names of Elasticsearch's kinds of vector indexes begin with, by precision."""
 
 Vector = tuple[str, NDArray[np.float32], list[str]]
 """Id, vector and meta terms of a passage."""
@@ -152,9 +144,10 @@ def _known(meta: VectorMeta | None, encoder: Encoder, options: VectorOptions | N
     :raises InputError: for another encoder or other options than those that are there.
     """
     if meta is None:
-        made = VectorMeta(encoder, options or VectorOptions())
-        _kind(made)
-        return made
+        made = options or VectorOptions()
+        if made.precision not in _KINDS:
+            raise InputError(f"Elasticsearch keeps no vectors as {made.precision}; it can as {', '.join(_KINDS)}.")
+        return VectorMeta(encoder, made)
     if meta.encoder != encoder:
         raise InputError(
             f"{place} has vectors of {told(meta.encoder)}; found vectors of {told(encoder)}. Use one encoder for all, "
@@ -169,6 +162,7 @@ def _known(meta: VectorMeta | None, encoder: Encoder, options: VectorOptions | N
 
 
 def _mappings(meta: VectorMeta) -> dict[str, Any]:
+    kind = "flat" if meta.options.index == "exact" else "hnsw"
     return {
         "dynamic": False,
         "_source": {"excludes": ["vector", "meta"]},
@@ -179,29 +173,10 @@ def _mappings(meta: VectorMeta) -> dict[str, Any]:
                 "type": "dense_vector",
                 "dims": meta.encoder.dimension,
                 "similarity": "max_inner_product",
-                "index_options": {"type": _kind(meta)},
+                "index_options": {"type": _KINDS[meta.options.precision] + kind},
             },
         },
     }
-
-
-def _kind(meta: VectorMeta) -> str:
-    """The kind of index that keeps vectors so.
-
-    :raises InputError: for what Elasticsearch cannot.
-    """
-    options, dimension = meta.options, meta.encoder.dimension
-    kind = _KINDS.get((options.precision, "hnsw" if options.index == "auto" else options.index))
-    if kind is None:
-        raise InputError(f"Elasticsearch keeps no vectors as {options.precision}; it can as float32, int8 or bit.")
-    if dimension > _LARGEST:
-        raise InputError(f"Elasticsearch takes vectors of at most {_LARGEST} dimensions; found {dimension}.")
-    if options.precision == "bit" and dimension < _SMALLEST_BIT:
-        raise InputError(
-            f"Elasticsearch keeps vectors as bit from {_SMALLEST_BIT} dimensions on; found {dimension}. Use float32 or "
-            "int8."
-        )
-    return kind
 
 
 def _item(id: str, row: NDArray[np.float32], terms: list[str]) -> Item:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from base64 import b64encode
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
-from convqa.stores.elasticsearch.client import client, refuse_version
+from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.credentials import Credentials
 from convqa.stores.elasticsearch.target import Target
 
@@ -43,24 +42,9 @@ def test_a_server_needs_no_index():
         Target.parse("elasticsearch://host/")
 
 
-@pytest.mark.parametrize(
-    ("name", "fault"),
-    [
-        ("Docs", "capital letters"),
-        ("_docs", "begins with '_'"),
-        ("-docs", "begins with '-'"),
-        ("%2Bdocs", "begins with"),
-        ("a%2Cb", "','"),
-        ("a*", r"'\*'"),
-        ("a%20b", "' '"),
-        ("a/b", "'/'"),
-        ("..", "folders"),
-        ("x" * 256, "255 bytes"),
-        ("a%0Ab", "n'"),
-    ],
-)
-def test_names_that_elasticsearch_does_not_take_are_refused(name, fault):
-    with pytest.raises(InputError, match=fault):
+@pytest.mark.parametrize("name", ["Docs", "_docs", "-docs", "%2Bdocs", "a%2Cb", "a*", "a%20b", "a/b", "..", "a%0Ab"])
+def test_names_that_elasticsearch_does_not_take_are_refused(name):
+    with pytest.raises(InputError, match=r"Elasticsearch takes no index with the name .*Wanted: lower-case letters"):
         Target.parse(f"elasticsearch://host/{name}")
 
 
@@ -129,14 +113,12 @@ def test_credentials_come_from_the_environment_or_from_files(tmp_path):
             {"API_KEY": SECRET, "PASSWORD": SECRET},
             "both CONVQA_ELASTICSEARCH_API_KEY and CONVQA_ELAST.*PASSWORD",
         ),
-        (TARGET, {"PASSWORD": SECRET, "PASSWORD_FILE": "x"}, "both .*PASSWORD and .*PASSWORD_FILE"),
         (TARGET, {"PASSWORD_FILE": "nowhere"}, "PASSWORD_FILE: nowhere cannot be read"),
-        (TARGET, {"PASSWORD_FILE": os.devnull}, "is empty"),
-        (TARGET, {"PASSWORD": f"{SECRET}\nmore"}, "signs that no secret has"),
-        (TARGET, {"API_KEY": f"{SECRET}é"}, "signs that no API key has"),
+        (TARGET, {"PASSWORD": f"{SECRET}\nmore"}, "PASSWORD has signs that it cannot have"),
+        (TARGET, {"API_KEY": f"{SECRET}é"}, "API_KEY has signs that it cannot have"),
         (WITH_USER, {}, "names a user, but CONVQA_ELASTICSEARCH_PASSWORD"),
-        (WITH_USER, {"API_KEY": SECRET}, "API_KEY needs no user"),
-        (TARGET, {"CA": "nowhere.pem"}, "CONVQA_ELASTICSEARCH_CA: there is no file nowhere.pem"),
+        (WITH_USER, {"API_KEY": SECRET}, "With CONVQA_ELASTICSEARCH_API_KEY, leave the user out"),
+        (TARGET, {"CA": "nowhere.pem"}, "CONVQA_ELASTICSEARCH_CA: nowhere.pem cannot be read"),
     ],
 )
 def test_credentials_that_cannot_be_used_are_refused(target, environment, message):
@@ -157,39 +139,13 @@ def test_one_client_serves_all_indexes_of_a_server(monkeypatch):
         assert SECRET not in shown
 
 
-def test_an_authority_that_is_none_is_refused(monkeypatch, tmp_path):
-    (tmp_path / "ca.pem").write_text("no certificate")
-    monkeypatch.setenv("CONVQA_ELASTICSEARCH_CA", str(tmp_path / "ca.pem"))
-    with pytest.raises(InputError, match=r"CONVQA_ELASTICSEARCH_CA: .*ca\.pem cannot be used"):
-        client(TARGET)
-
-
 def test_a_child_process_has_a_client_of_its_own():
     code = (
         "import os\nfrom convqa.stores.elasticsearch.target import Target\n"
-        "from convqa.stores.elasticsearch.client import client, _lock\n"
+        "from convqa.stores.elasticsearch.client import client\n"
         "target = Target.parse('elasticsearch://127.0.0.1:1/a')\nfirst = client(target)\n"
-        "_lock.acquire()\n"  # as another thread would hold it at the moment of the fork
         "if os.fork() == 0:\n    os._exit(0 if client(target) is not first else 1)\n"
         "print(os.waitstatus_to_exitcode(os.wait()[1]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "0\n"
-
-
-@pytest.mark.parametrize("version", [(9, 0, 1), (9, 2, 0), (8, 18, 1), (7, 17, 9)])
-def test_a_client_that_servers_refuse_is_named_with_the_command(version):
-    with pytest.raises(InputError, match=r'pip install "elasticsearch>=8\.19,<9"') as caught:
-        refuse_version(version)
-    assert ".".join(map(str, version)) in str(caught.value)
-    refuse_version((8, 19, 0))
-
-
-def test_a_client_of_9_is_refused_when_the_engine_is_loaded():
-    code = (
-        "import elasticsearch\nelasticsearch.__version__ = (9, 1, 0)\n"
-        "from convqa.errors import InputError\nfrom convqa.stores import open_store\n"
-        "try:\n    open_store('elasticsearch://host/x')\nexcept InputError as error:\n    print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert 'pip install "elasticsearch>=8.19,<9"' in done.stdout

@@ -21,7 +21,7 @@ from convqa.domain import Passage
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.stores import create_store, open_store
 from convqa.stores.elasticsearch.client import ask, client
-from convqa.stores.elasticsearch.errors import IndexClosed, IndexMissing
+from convqa.stores.elasticsearch.errors import IndexMissing
 from convqa.stores.elasticsearch.target import Target
 
 HEADERS = "X-elastic-product: Elasticsearch\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -98,7 +98,7 @@ def test_nothing_listens():
 
 
 def test_a_name_that_is_not_known():
-    with pytest.raises(StoreUnavailable, match=r"the name 'nowhere\.invalid'.*not known in this network"):
+    with pytest.raises(StoreUnavailable, match=r"nothing answers at http://nowhere\.invalid:9200: .*correct host"):
         once(Target("nowhere.invalid", 9200, False, "", "docs"))
 
 
@@ -112,28 +112,28 @@ def test_no_answer_in_time():
 @pytest.mark.parametrize(
     ("status", "body", "kind", "message"),
     [
+        (401, error("security_exception", f"unable {SECRET}"), InputError, "no login.*CONVQA_ELASTICSEARCH_API_KEY"),
         (
-            401,
-            error("security_exception", f"unable to authenticate {SECRET}"),
+            403,
+            error("security_exception", "unauthorized"),
             InputError,
-            "CONVQA_ELASTICSEARCH_API_KEY",
+            "unauthorized.*lacks a right.*view_index_metadata",
         ),
-        (403, error("security_exception", "unauthorized"), InputError, "lacks a right.*view_index_metadata"),
         (404, error("index_not_found_exception", "no such index", index="docs"), IndexMissing, "convqa index SOURCES"),
-        (400, error("index_closed_exception", "closed", index="docs"), IndexClosed, "POST .*/docs/_open"),
-        (403, error("cluster_block_exception", "FORBIDDEN/8;"), StoreUnavailable, "blocked: FORBIDDEN/8. Lift it in"),
+        (400, error("index_closed_exception", "closed", index="docs"), StoreUnavailable, "POST .*/docs/_open"),
+        (403, error("cluster_block_exception", "FORBIDDEN/8;"), StoreUnavailable, "blocked: FORBIDDEN/8. Make room"),
         (429, error("cluster_block_exception", "flood-stage; x"), StoreUnavailable, "blocked: flood-stage. Make room"),
-        (403, b"<html>no</html>", InputError, "is there a proxy before it"),
-        (302, b"moved", InputError, "is there a proxy before it"),
-        (502, b"<html>bad gateway</html>", StoreUnavailable, "look also at a proxy"),
+        (403, b"<html>no</html>", InputError, "Is there a proxy before it"),
+        (302, b"moved", InputError, "Is there a proxy before it"),
+        (413, b"", InputError, "status 413.*Is there a proxy before it"),
+        (502, b"<html>bad gateway</html>", StoreUnavailable, "not Elasticsearch's.*Try again later"),
         (503, error("no_shard_available_action_exception", "no"), StoreUnavailable, "is red.*_cat/shards/docs"),
-        (429, error("es_rejected_execution_exception", "queue full"), StoreUnavailable, "too busy.*queue full"),
-        (503, {}, StoreUnavailable, "not ready .status 503"),
-        (500, error("null_pointer_exception", "x"), StoreUnavailable, "failed .status 500"),
-        (400, error("mapper_parsing_exception", "failed to parse field"), InputError, "other types.*--replace"),
-        (400, error("illegal_argument_exception", "mapper [pid] cannot be changed"), InputError, "other types"),
-        (400, error("parsing_exception", "odd"), WorkError, "refused a request .status 400, parsing_exception.: odd"),
-        (413, b"", WorkError, "status 413"),
+        (429, error("es_rejected_execution_exception", "queue full"), StoreUnavailable, "queue full.*fewer threads"),
+        (503, {}, StoreUnavailable, "status 503.*Try again later"),
+        (500, error("null_pointer_exception", "x"), StoreUnavailable, "status 500: x"),
+        (400, error("mapper_parsing_exception", "at most 4096"), InputError, "at most 4096.*other settings"),
+        (400, error("media_type_header_exception", "v9"), InputError, 'pip install "elasticsearch>=8.19,<9"'),
+        (400, error("parsing_exception", "odd"), WorkError, "refused a request to docs .status 400: odd"),
     ],
 )
 def test_every_refusal_says_what_to_do(status, body, kind, message):
@@ -145,20 +145,23 @@ def test_every_refusal_says_what_to_do(status, body, kind, message):
 
 def test_what_is_no_elasticsearch_is_said():
     plain = "Content-Type: application/json\r\nConnection: close\r\n"
-    with serving(answer(200, {}, plain)) as (target, _), pytest.raises(InputError, match="it is no Elasticsearch"):
+    with (
+        serving(answer(200, {}, plain)) as (target, _),
+        pytest.raises(InputError, match="not as Elasticsearch does: is there a proxy"),
+    ):
         once(target)
     page = b"<html>proxy</html>"
-    with serving(answer(200, page)) as (target, _), pytest.raises(StoreUnavailable, match="no JSON; is there a proxy"):
+    with serving(answer(200, page)) as (target, _), pytest.raises(InputError, match="not as Elasticsearch does"):
         once(target)
 
 
 def test_http_spoken_to_a_port_of_https_and_the_reverse():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
-    wrong = pytest.raises(StoreUnavailable, match=r"broke the connection off.*write elasticsearch\+")
+    wrong = pytest.raises(StoreUnavailable, match=r"nothing answers at .*If it speaks HTTPS, write elasticsearch\+")
     with serving(None, context=context) as (target, _), wrong:
         once(replace(target, https=False))
-    wrong = pytest.raises(InputError, match=r"speaks HTTP, and the URL says HTTPS\. Write elasticsearch://")
+    wrong = pytest.raises(InputError, match=r"The server speaks HTTP: write elasticsearch://")
     with serving(answer(400, {})) as (target, _), wrong:
         once(replace(target, https=True))
 
@@ -170,17 +173,26 @@ def test_certificates_are_checked(monkeypatch, tmp_path):
     authority.issue_cert("127.0.0.1").configure_cert(ours)
     authority.issue_cert("example.org").configure_cert(another)
     with serving(good, context=ours) as (target, _):
-        with pytest.raises(InputError, match=r"an authority that is not known here\. Set CONVQA_ELASTICSEARCH_CA"):
+        with pytest.raises(InputError, match=r"verify failed: .*Set CONVQA_ELASTICSEARCH_CA"):
             once(target)
         monkeypatch.setenv("CONVQA_ELASTICSEARCH_CA", str(tmp_path / "ca.pem"))
         assert once(target) == {"version": {}}
-    wrong = pytest.raises(InputError, match=r"is for another name than '127\.0\.0\.1'")
+    wrong = pytest.raises(InputError, match=r"'127\.0\.0\.1' doesn't match .*Use the name that its certificate is for")
     with serving(good, context=another) as (target, _), wrong:
+        once(target)
+    (tmp_path / "ca.pem").write_text("no certificate")
+    with (
+        serving(good, context=ours) as (target, _),
+        pytest.raises(InputError, match=r"Set CONVQA_.*_CA to a file with"),
+    ):
         once(target)
 
 
 def test_a_connection_that_breaks_off():
-    with serving(None) as (target, asked), pytest.raises(StoreUnavailable, match="broke the connection off"):
+    with (
+        serving(None) as (target, asked),
+        pytest.raises(StoreUnavailable, match=r"nothing answers at .*Connection aborted"),
+    ):
         once(target)
     assert len(asked) == 1
 
@@ -190,10 +202,10 @@ def test_what_passes_is_asked_again_and_what_does_not_is_not():
     with serving(busy, answer(503, {}), None, good) as (target, asked):
         assert ask(target, lambda known: known.info()).body == {"version": {}}
         assert len(asked) == 4
-    with serving(busy) as (target, asked), pytest.raises(StoreUnavailable, match="too busy"):
+    with serving(busy) as (target, asked), pytest.raises(StoreUnavailable, match="Try again later"):
         ask(target, lambda known: known.info(), patience=1)
     assert len(asked) == 3
-    with serving(answer(400, {})) as (target, asked), pytest.raises(WorkError):
+    with serving(answer(400, error("parsing_exception", "odd"))) as (target, asked), pytest.raises(WorkError):
         ask(target, lambda known: known.info())
     assert len(asked) == 1
 
@@ -213,7 +225,7 @@ def test_a_wrong_password_is_never_shown(secure_elasticsearch, monkeypatch, capl
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("CONVQA_ELASTICSEARCH_CA", str(secure_elasticsearch.ca))
     monkeypatch.setenv("CONVQA_ELASTICSEARCH_PASSWORD", SECRET)
-    with pytest.raises(InputError, match=r"refused user 'tester' with the password of CONVQA_.*Set CONVQA") as caught:
+    with pytest.raises(InputError, match=r"user 'tester' with the password of CONVQA_.*Set CONVQA") as caught:
         open_store(f"{secure_elasticsearch.url}/docs")
     shown = [str(caught.value), repr(caught.value.__cause__), repr(caught.value.__context__), caplog.text]
     assert all(SECRET not in text for text in shown)
@@ -238,7 +250,7 @@ def test_a_key_opens_what_it_is_for_and_nothing_else(secure_elasticsearch, monke
     monkeypatch.delenv("CONVQA_ELASTICSEARCH_PASSWORD")
     monkeypatch.setenv("CONVQA_ELASTICSEARCH_API_KEY", key)
     free = replace(target, user="")
-    with pytest.raises(InputError, match="does not allow this on other"):
+    with pytest.raises(InputError, match=r"request to other .*lacks a right"):
         ask(replace(free, index="other"), lambda known: known.search(index="other"))
     with pytest.raises(IndexMissing):
         ask(free, lambda known: known.search(index="docs"))
@@ -261,22 +273,6 @@ def test_an_index_whose_shards_have_no_node_is_red(index_url):
         told = f"index '{target.index}' at .* is red.*_cat/shards/{target.index}"
         with pytest.raises(StoreUnavailable, match=told):
             once(target, lambda known: known.search(index=target.index))
-    finally:
-        known.indices.delete(index=target.index)
-
-
-@pytest.mark.services
-def test_a_mapping_that_conflicts_is_said(index_url):
-    target = Target.parse(index_url)
-    known = client(target)
-    known.indices.create(index=target.index, mappings={"properties": {"pid": {"type": "long"}}})
-    try:
-        for call in (
-            lambda known: known.indices.put_mapping(index=target.index, properties={"pid": {"type": "keyword"}}),
-            lambda known: known.index(index=target.index, document={"pid": "no number"}),
-        ):
-            with pytest.raises(InputError, match="fields of other types"):
-                once(target, call)
     finally:
         known.indices.delete(index=target.index)
 

@@ -200,32 +200,14 @@ def test_numbers_may_be_ids(index, tmp_path):
     (tmp_path / "n.yaml").write_text(f"url: {index[0].url}\nfields: {{text: body, id: number}}\n")
     opened = open_store(str(tmp_path / "n.yaml"))
     assert ids(opened, "Rome") == ["2"]
-    assert [found and found.id for found in opened.fetch(["2", "x", "7"])] == ["2", None, None]
-
-
-@pytest.mark.parametrize("kind", ["byte", "short", "integer", "long", "half_float", "float", "double"])
-def test_what_is_no_number_of_a_field_is_no_id_there(index_url, tmp_path, kind):
-    target = Target.parse(index_url)
-    known = client(target)
-    known.indices.create(index=target.index, mappings={"properties": {"n": {"type": kind}, "t": {"type": "text"}}})
-    known.index(index=target.index, document={"n": 100, "t": "Rome"}, refresh=True)
-    (tmp_path / "n.yaml").write_text(f"url: {index_url}\nfields: {{text: t, id: n, meta: [n]}}\n")
-    opened = open_store(str(tmp_path / "n.yaml"))
-    odd = ["", "1_00", " 100", "nan", "inf", "1e999", "1e39", "١٠٠", "99999", str(2**31), str(2**63), "9" * 5000]
-    assert [passage and passage.id for passage in opened.fetch([*odd, "100", "-7"])] == [None] * len(odd) + [
-        "100",
-        None,
-    ]
-    never = (math.nan, math.inf, 1e39, 99_999, 2**31, 2**63)
-    assert ids(opened, "Rome", SearchParams(filter={"n": never})) == []
-    assert len(ids(opened, "Rome", SearchParams(filter={"n": (*never, 100)}))) == 1
-    known.indices.delete(index=target.index)
+    odd = ["x", "1_00", " 1", "nan", "1e3", "١", "9" * 5000]
+    assert [found and found.id for found in opened.fetch(["2", "7", *odd])] == ["2", None, *[None] * len(odd)]
 
 
 def test_two_documents_with_one_id_are_refused(store, index):
     target, known = index
     known.index(index=target.index, id="again", document={**DOCUMENTS[0]}, refresh=True)
-    with pytest.raises(InputError, match=r"documents '(key0|again)' and '(again|key0)' have the same id, 'd1'"):
+    with pytest.raises(InputError, match="2 documents have the same id, 'd1'"):
         store.search([Query("Thames")], 5, SearchParams())
 
 

@@ -302,14 +302,18 @@ def test_vectors_that_do_not_fit_are_refused(store):
             store.add_vectors(ids, matrix, encoder, options)
 
 
-def test_what_elasticsearch_cannot_keep_is_refused(store):
-    for dimension, options, message in (
-        (4, VectorOptions("float16"), "no vectors as float16; it can as float32, int8 or bit"),
-        (4, VectorOptions("bit"), "as bit from 64 dimensions on; found 4"),
-        (4097, VectorOptions(), "at most 4096 dimensions; found 4097"),
-    ):
-        with pytest.raises(InputError, match=message):
-            store.add_vectors(["p1"], np.ones((1, dimension)), Encoder("e", "c", dimension), options)
+@pytest.mark.parametrize(
+    ("dimension", "options", "message"),
+    [
+        (4, VectorOptions("float16"), "no vectors as float16; it can as float32, int8, bit"),
+        (4, VectorOptions("bit"), "fewer than 64"),
+        (4097, VectorOptions(), r"range \[1, 4096\] but was \[4097\]"),
+    ],
+)
+def test_what_elasticsearch_cannot_keep_is_refused(store, dimension, options, message):
+    with pytest.raises(InputError, match=message):
+        store.add_vectors(["p1"], np.ones((1, dimension)), Encoder("e", "c", dimension), options)
+        store.commit()
 
 
 def test_every_kind_of_vectors_is_taken(target):
