@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 
@@ -127,6 +128,19 @@ def test_a_foreign_component_that_raises_fails_its_turn_only():
     turns = [Conversation(1, (Turn(TurnId(1, 1), "bad"),)), Conversation(2, (Turn(TurnId(2, 1), "q"),))]
     bad, good = (response for wave in drive(Raising(), turns) for response in wave.responses)
     assert bad.error == Failure("ranker", "KeyError", "cause") and good.answer is not None
+
+
+def test_the_garbage_collector_is_as_it_was_afterwards():
+    before = gc.get_threshold()
+    walk = drive(Echo(), talks(2))
+    next(walk)
+    assert gc.get_threshold()[0] > before[0]
+    list(walk)
+    assert gc.get_threshold() == before
+    left = drive(Echo(), talks(2))
+    next(left)
+    left.close()
+    assert gc.get_threshold() == before
 
 
 def test_wrong_settings_are_refused():
