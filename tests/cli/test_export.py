@@ -34,11 +34,11 @@ def rows(run_folder):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_turn_and_every_citation_is_exported(call, run_folder, tmp_path, format):
+def test_every_turn_and_every_citation_is_exported(call, run_folder, tmp_path, readers, format):
     file = tmp_path / "deep" / "file"
     code, out, err = call("export", run_folder, "--as", format, "--output", file)
     assert (code, err) == (0, "")
-    read = list(FORMATS[format].read(file, "en"))
+    read = list(readers.READERS[format](file, "en"))
     assert [str(cited.id) for cited in read] == [
         f"{row['Conversation_no']}_{row['Turn_no']}" for row in rows(run_folder)
     ]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
 from convqa.domain import (
@@ -21,18 +17,6 @@ from convqa.domain import (
     Sentence,
     TurnId,
 )
-
-
-@pytest.fixture(scope="session")
-def readers():
-    """The module that reads exports back: benchmarks/export_readers.py."""
-    path = Path(__file__).resolve().parents[2] / "benchmarks" / "export_readers.py"
-    spec = importlib.util.spec_from_file_location("tests_export_readers", path)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
-
 
 FAUST = Passage(
     "doc 1/a%20b:[2]",
