@@ -9,7 +9,7 @@ from typing import Any
 
 from convqa.components.base import WantedVectors
 from convqa.domain import Conversation, Exchange, Response, Turn, TurnId
-from convqa.driver.history import HistoryMode, checked, exchange
+from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
 from convqa.errors import InputError, RunError
 from convqa.indexing import collection_of
@@ -76,7 +76,7 @@ class QA:
         :raises ConvqaError: if the contexts do not fit ``history``, or the work cannot go on.
         """
         with _ordinary_errors():
-            walked = list(checked(conversations, history))
+            walked = list(in_language(checked(conversations, history), self._language))
             for wave in drive(self.pipeline, walked, history, batch_size, WAIT_SECONDS):
                 yield from wave.responses
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import convqa
-from convqa.domain import Conversation, Turn, TurnId
+from convqa.domain import Conversation, Passage, Turn, TurnId
 from convqa.errors import ConvqaError, StoreUnavailable, WorkError
+from convqa.stores import create_store
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +51,19 @@ def test_drive_answers_as_a_conversation_does(qa):
     driven = [response.answer.text for response in qa.drive(talks)]
     talk = qa.conversation()
     assert driven == [talk.ask(question).answer.text for question in questions]
+
+
+def test_drive_and_conversation_speak_the_collections_language(tmp_path):
+    url = str(tmp_path / "collection")
+    with create_store(url, "de") as store:
+        store.add([Passage("g", "Goethe schrieb den Faust. Er wurde in Frankfurt geboren."), Passage("s", "Schiller.")])
+    german = convqa.load("expansion-bm25", url)
+    questions = ["Wer schrieb den Faust?", "Wo wurde er geboren?"]
+    talks = [Conversation("c", tuple(Turn(TurnId("c", n), q) for n, q in enumerate(questions, 1)))]
+    talk = german.conversation("c")
+    driven, asked = list(german.drive(talks)), [talk.ask(question) for question in questions]
+    assert [one.rewrite for one in driven] == [one.rewrite for one in asked]
+    assert [one.answer for one in driven] == [one.answer for one in asked]
 
 
 def test_overrides_and_errors(tmp_path):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from convqa.domain import Conversation, Exchange, Failure, Response, Turn, TurnId
+from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, Failure, Response, Turn, TurnId
 from convqa.errors import InputError, nearest
 
 HistoryMode = Literal["own", "gold", "none"]
@@ -89,6 +90,19 @@ def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterato
             "history gold: no turn of the input has a Context, so there is no given history. "
             "Use own (this run's answers) or none."
         )
+
+
+def in_language(conversations: Iterable[Conversation], language: str) -> Iterator[Conversation]:
+    """The same conversations; questions of the default language are in that of the collection."""
+    for conversation in conversations:
+        if language == DEFAULT_LANGUAGE:
+            yield conversation
+            continue
+        turns = [
+            replace(turn, language=language) if turn.language == DEFAULT_LANGUAGE else turn
+            for turn in conversation.turns
+        ]
+        yield replace(conversation, turns=tuple(turns))
 
 
 def _check_growing(turns: Sequence[Turn]) -> None:

@@ -7,15 +7,14 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from convqa.domain import DEFAULT_LANGUAGE, Conversation
 from convqa.driver.fingerprint import fingerprint
 from convqa.driver.folder import RunFolder
-from convqa.driver.history import HistoryMode, checked
+from convqa.driver.history import HistoryMode, checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
 from convqa.driver.summary import Summary, Tally
@@ -64,7 +63,7 @@ def run(
     start = time.perf_counter()
     read = checked(itertools.islice(task.read(input_path), options.limit), options.history)
     language = pipeline.language
-    with _locked(output), Intake((_in_language(one, language) for one in read), output) as intake:
+    with _locked(output), Intake(in_language(read, language), output) as intake:
         mark = fingerprint(task.name, intake.digest, pipeline, options.history, options.batch_size, options.limit)
         folder = RunFolder(output)
         folder.begin(mark, pipeline, task.run_file, options.restart)
@@ -101,18 +100,8 @@ def check_place(output: Path, input_path: Path, collection: str | None) -> None:
     read = (input_path if input_path.is_dir() else input_path.parent).resolve()
     if place == read or (input_path.is_dir() and read in place.parents):
         raise InputError(f"output {output}: lies in the input {read.name}, which is only read. Give another folder.")
-    if collection is not None and place == Path(collection).resolve():
-        raise InputError(f"output {output}: is the collection that is searched. Give another folder.")
-
-
-def _in_language(conversation: Conversation, language: str) -> Conversation:
-    """Questions are in the collection's language, unless the task says another than the default."""
-    if language == DEFAULT_LANGUAGE:
-        return conversation
-    turns = [
-        replace(turn, language=language) if turn.language == DEFAULT_LANGUAGE else turn for turn in conversation.turns
-    ]
-    return replace(conversation, turns=tuple(turns))
+    if collection is not None and Path(collection).resolve() in (place, *place.parents):
+        raise InputError(f"output {output}: lies in the collection that is searched. Give another folder.")
 
 
 def _silently(done: int, total: int) -> None:

@@ -26,7 +26,8 @@ _ENGINES = {
 
 _opened: dict[str, tuple[Hashable, Store]] = {}
 """The collections that this process has opened: (identity, store) by the engine's key."""
-_lock = threading.Lock()
+_locks: dict[str, threading.Lock] = {}
+"""One for each of them: opening one collection does not wait for another."""
 
 
 def open_store(url: str | None) -> Store:
@@ -39,7 +40,7 @@ def open_store(url: str | None) -> Store:
     """
     engine, found = _engine(url)
     key = engine.key(found)
-    with _lock:
+    with _locks.setdefault(key, threading.Lock()):
         identity = engine.identity(found)
         before, store = _opened.get(key, (None, None))
         if store is not None and before == identity and not store.closed:

@@ -90,6 +90,9 @@ def _transfer(client: httpx.Client, url: str, stream: IO[bytes], progress: Progr
                 return  # nothing is missing; the sum says whether it is the file
             if not response.is_success:
                 raise WorkError(f"{url}: the server answers {response.status_code} {response.reason_phrase}.")
+            part = response.headers.get("Content-Range", "")
+            if response.status_code == httpx.codes.PARTIAL_CONTENT and not part.startswith(f"bytes {done}-"):
+                raise WorkError(f"{url}: wanted the bytes from {done} on; the server sends {part!r}. Try again later.")
             if response.status_code != httpx.codes.PARTIAL_CONTENT:
                 done = 0  # a server without ranges sends all of it
                 stream.truncate(0)

@@ -352,7 +352,7 @@ def test_a_run_folder_is_a_folder_of_its_own(call, whole, indexed, tmp_path, mon
     code, _, err = call("run", whole, whole / "out", "--collection", tmp_path / "none.jsonl")
     assert code == 2 and "which is only read" in err  # before any passage is looked at
     code, _, err = call("run", whole, indexed, "--collection", indexed)
-    assert code == 2 and "is the collection that is searched" in err
+    assert code == 2 and "lies in the collection that is searched" in err
     monkeypatch.chdir(tmp_path)
     assert call("run", whole, "", "--collection", indexed)[0] == 2
     assert not (tmp_path / "run.json").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from convqa import stores
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreUnavailable
 from convqa.indexing import collection_of
-from convqa.stores import create_store, find_stores, open_store
+from convqa.stores import create_store, embedded, find_stores, open_store
 from convqa.stores.base import Info, SearchParams, refuse_unknown
 from convqa.stores.url import redact
 
@@ -111,6 +112,28 @@ def test_a_collection_that_was_open_and_is_gone_is_unavailable_until_it_is_back(
     assert caught.value.transient
     (tmp_path / "elsewhere").rename(tmp_path / "c")
     assert open_store(url) is store
+
+
+def test_opening_one_collection_does_not_wait_for_another(tmp_path, monkeypatch):
+    for name in "ab":
+        with create_store(str(tmp_path / name), "en"):
+            pass
+    begun, go_on = threading.Event(), threading.Event()
+    opened = embedded.open_collection
+
+    def slow(address):
+        if address.url.endswith("a"):
+            begun.set()
+            assert go_on.wait(10)
+        return opened(address)
+
+    monkeypatch.setattr(embedded, "open_collection", slow)
+    thread = threading.Thread(target=open_store, args=(str(tmp_path / "a"),))
+    thread.start()
+    assert begun.wait(10)
+    assert open_store(str(tmp_path / "b")).info().count == 0
+    go_on.set()
+    thread.join()
 
 
 FIXED = Info("x", 1, "en", "a", ("text",), "0", capabilities=frozenset({"stopwords", "write"}), k1=0.82, b=0.68)

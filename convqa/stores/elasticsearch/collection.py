@@ -109,6 +109,8 @@ def create(
     target, options = Target.parse(address.url), Options.of(address.url, settings)
     if address.fields is not None:
         raise InputError(f"collection {target}: an index made by convqa has its own fields; leave fields out.")
+    if target.index.endswith(lock_of("")):
+        raise InputError(f"collection {target}: a name that ends with {lock_of('')} is a lock's; give another name.")
     if len(target.index.encode()) > _LONGEST_NAME:
         raise InputError(f"collection {target}: the name is too long; wanted: at most {_LONGEST_NAME} bytes.")
     wanted = Meta(language, analyzer(language).name)

@@ -100,7 +100,7 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
     """The error for an answer that is one: of a request, or of one search among many."""
     kind, reason, index = cause(body)
     name = index or target.index
-    if kind == "index_not_found_exception":
+    if kind in {"index_not_found_exception", "aliases_not_found_exception"}:
         return missing(target, name)
     if kind == BLOCKED:
         return blocked(name, reason, target)

@@ -56,13 +56,12 @@ class Lock:
             "started": _started(os.getpid()),
         }
         _held.add(self._owner)
-        while not self._create():
-            holder = _holder(target)
-            if holder is not None and not self._is_mine(holder):
-                if not _is_gone(holder["_source"]):
-                    _held.discard(self._owner)
-                    raise _refusal(target, holder["_source"])
-                _remove(target, holder)
+        try:
+            self._acquire()
+        except BaseException:
+            # A document that was made all the same is that of an owner who gave up.
+            _held.discard(self._owner)
+            raise
 
     def __enter__(self) -> Lock:
         return self
@@ -97,6 +96,14 @@ class Lock:
         self.check()
         _held.discard(self._owner)
         ask(self._target, lambda known: known.indices.delete(index=self._index, ignore_unavailable=True))
+
+    def _acquire(self) -> None:
+        while not self._create():
+            holder = _holder(self._target)
+            if holder is not None and not self._is_mine(holder):
+                if not _is_gone(holder["_source"]):
+                    raise _refusal(self._target, holder["_source"])
+                _remove(self._target, holder)
 
     def _create(self) -> bool:
         # On an index that is there, its creation is refused with status 400.

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from convqa.errors import ConvqaError, RunError
+from convqa.errors import ConvqaError, RunError, WorkError
 from convqa.stores.elasticsearch.client import ask
+from convqa.stores.elasticsearch.errors import IndexMissing
 from convqa.stores.elasticsearch.index import Index, indices_like
 from convqa.stores.elasticsearch.lock import Lock
 from convqa.stores.elasticsearch.schema import FORMAT, Meta, meta_of, vectors_of
@@ -43,9 +44,13 @@ def put(index: Index, old: Index | None, replicas: int, lock: Lock) -> None:
         configure(index, {"number_of_replicas": replicas})
     actions: list[dict[str, Any]] = [{"add": {"index": index.name, "alias": target.index}}]
     if old is not None:
-        actions.append({"remove": {"index": old.name, "alias": target.index}})
+        # Without must_exist the server adds the alias even where the old version has lost it.
+        actions.append({"remove": {"index": old.name, "alias": target.index, "must_exist": True}})
     lock.check()
-    ask(target, lambda known: known.indices.update_aliases(actions=actions))
+    try:
+        ask(target, lambda known: known.indices.update_aliases(actions=actions))
+    except IndexMissing as error:
+        raise WorkError(f"collection {target} was taken over by another process: nothing was changed.") from error
     if old is not None:
         time.sleep(_GRACE)
         # What stays is removed by the next writer.
@@ -68,7 +73,7 @@ def remove(index: Index) -> None:
 
 
 def unfinished(target: Target) -> dict[str, Mapping[str, Any]]:
-    """The versions of a collection that no alias names, newest first. Nobody works at them who has not the lock."""
+    """The versions of a collection that no alias names, newest first. Only the holder of the lock works on them."""
     found = indices_like(target, f"{target.index}-*")
     return {
         name: found[name]

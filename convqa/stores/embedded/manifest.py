@@ -35,7 +35,7 @@ class FieldTotals:
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """The vectors of ``count`` passages; ``generation`` counts the commits that changed them.
+    """The vectors of ``count`` passages; ``generation`` is the number of the commit that made them.
 
     ``files``: as in :class:`Manifest`.
     """
@@ -66,6 +66,7 @@ class Manifest:
     )
     files: dict[str, int] = field(default_factory=dict)
     vectors: VectorState | None = None
+    vector_commits: int = 0  # goes on when vectors are gone: a reader of theirs may still write their graph by its name
 
     def write(self, folder: Path) -> None:
         """Replace the folder's manifest, whole or not at all, and make it last."""

@@ -100,8 +100,7 @@ def _build(folder: Path, language: str) -> Iterator[Embedded]:
         store.close()
     with writing(folder):
         changed(Manifest.read(data), data=data.name).write(folder)
-        (data / NAME).unlink()
-        _remove(path for path in folder.iterdir() if path.name not in {NAME, LOCK, data.name})
+        _remove([data / NAME, data / LOCK])
 
 
 def delete(address: Address) -> None:
@@ -163,11 +162,11 @@ def _is_free(folder: Path) -> bool:
 
 
 def _remove_builds(folder: Path) -> None:
-    """Remove the data folders that the manifest does not name."""
+    """Remove the data folders that the manifest does not name; none while it cannot be read."""
     try:
-        current = Manifest.read(folder).data
+        current = Manifest.read(folder).data if (folder / NAME).exists() else ""
     except (InputError, StoreDamaged):
-        current = ""
+        return
     _remove(path for path in folder.iterdir() if _DATA.fullmatch(path.name) and path.name != current)
 
 

@@ -29,6 +29,7 @@ class VectorWriter:
         self._folder = base.folder
         self._data = base.data
         self._state: VectorState | None = None
+        self._generation = base.manifest.vector_commits + 1
         if base.manifest.vectors is not None:
             self._begin(base.manifest.vectors)
 
@@ -88,9 +89,8 @@ class VectorWriter:
         live = _live(array(self._data, ROWS, ROW, files)["number"], deleted)
         if not live.any():
             return None
-        generation = state.generation + 1
-        files |= write_array(self._data, dead_name(generation), np.flatnonzero(~live).astype(NUMBER))
-        return replace(state, generation=generation, count=int(np.count_nonzero(live)), files=files)
+        files |= write_array(self._data, dead_name(self._generation), np.flatnonzero(~live).astype(NUMBER))
+        return replace(state, generation=self._generation, count=int(np.count_nonzero(live)), files=files)
 
     def close(self) -> None:
         """End; what was not committed is dropped."""

@@ -119,7 +119,9 @@ class Writer:
             manifest, deleted = self._text.write(), self._text.deleted
         if base.vectors is not None and len(deleted) > len(self._base.deleted):
             self._vector_side()
-        return manifest if self._vectors is None else replace(manifest, vectors=self._vectors.write(deleted))
+        if self._vectors is None:
+            return manifest
+        return replace(manifest, vectors=self._vectors.write(deleted), vector_commits=base.vector_commits + 1)
 
     def _remove_unused(self, manifest: Manifest) -> None:
         """Remove files of earlier states, and what killed writers left."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, StorageFull, StoreDamaged
+from convqa.stores import create_store, open_store
 from convqa.stores.address import Address
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.embedded import create, exact, open_collection
@@ -562,3 +564,20 @@ def test_every_half_number_is_widened_to_itself():
     finite = every[np.isfinite(every)].reshape(-1, 2)
     assert (_widened(finite) == finite.astype(np.float32)).all()
     assert _widened(finite).dtype == np.float32
+
+
+def test_vectors_after_none_share_no_name_with_earlier_ones(tmp_path):
+    """A reader of the earlier ones may still write their graph, by the name of its generation."""
+    url, generations = str(tmp_path / "collection"), []
+    with create_store(url, "en") as store:
+        store.add([Passage("a", "one"), Passage("b", "two")])
+    for id in ("a", "b"):
+        store = open_store(url)
+        store.add_vectors([id], np.ones((1, 4), np.float32), Encoder("e", "c", 4))
+        store.commit()
+        generations.append(Manifest.read(Path(url)).vectors.generation)
+        store = open_store(url)
+        store.delete([id])
+        store.commit()
+        assert Manifest.read(Path(url)).vectors is None
+    assert len(set(generations)) == 2
