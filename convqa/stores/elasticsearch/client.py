@@ -114,7 +114,7 @@ def _connected(server: Target, credentials: Credentials, process: int) -> Elasti
 
 
 class _Node(Urllib3HttpNode):
-    """A connection that keeps still: what the server warns of is for those who run it, and bodies are not logged.
+    """A connection that logs nothing: what the server warns of is for those who run it, and bodies are not logged.
 
     (elastic-transport decodes every body for its log wherever any logger has a handler, and the client turns the
     server's remarks into Python warnings.)

@@ -112,7 +112,7 @@ class Vectors:
         return numbers[order], rows[order]
 
     def rows_of(self, passages: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The rows that mean something of some passages: those whose number's place is True."""
+        """The current rows of some passages: those whose number's place is True."""
         live = self.live
         rows: NDArray[np.int64] = live[passages[self._rows["number"][live]]]
         return rows
@@ -156,7 +156,7 @@ class Vectors:
 
     @property
     def live(self) -> NDArray[np.int64]:
-        """Rows that mean something."""
+        """Rows that are current: neither replaced by a later vector nor of a deleted passage."""
         return np.delete(np.arange(len(self._rows)), self._dead)
 
     def _block(self, start: int, end: int) -> exact.Block:
