@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import multiprocessing
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -318,10 +319,17 @@ def test_a_cache_that_cannot_be_written_says_what_to_do(file, cache):
         collection_of(str(file(LINES)))
 
 
+def _processes():
+    """Processes of their own, forked from one that has imported what takes time."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["convqa.indexing"])
+    return context
+
+
 def test_two_processes_may_index_the_same_file_at_once(file):
     lines = [json.dumps({"id": f"p{n}", "text": f"passage number w{n}"}) for n in range(3000)]
     path = str(file(lines, "mine.jsonl"))
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
+    with _processes().Pool(2) as pool:
         urls = pool.map(collection_of, [path, path])
     assert urls[0] == urls[1]
     assert open_store(urls[0]).info().count == 3000
@@ -345,6 +353,7 @@ def _search_until(url, stop):
         store = open_store(url)
         ranking = store.search([Query("passage")], 1000, SearchParams(), texts=1000)[0]
         seen.add((len(ranking.hits), all(hit.passage is not None for hit in ranking.hits)))
+        time.sleep(0.005)
     return sorted(seen)
 
 
@@ -356,8 +365,8 @@ def test_two_processes_may_replace_a_collection_while_a_third_searches_it(file, 
         for count in (30, 50)
     ]
     index([Path(paths[0])], url)
-    spawn = multiprocessing.get_context("spawn")
-    with spawn.Manager() as manager, spawn.Pool(3) as pool:
+    context = _processes()
+    with context.Manager() as manager, context.Pool(3) as pool:
         stop = manager.Event()
         searcher = pool.apply_async(_search_until, (url, stop))
         builders = [pool.apply_async(_index_again, (path, url, times)) for path in paths]

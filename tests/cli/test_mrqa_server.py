@@ -52,7 +52,7 @@ def evaluate(dataset, port):
     return predictions
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("packed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_evaluator_gets_what_a_run_writes(process, call, pipeline, port, data, tmp_path, packed):
     pipeline = "mrqa" if packed else pipeline
     lines = [json.dumps(HEADER), *(data / "mrqa" / "NewsQA_sample.jsonl").read_text(encoding="utf-8").splitlines()[:2]]

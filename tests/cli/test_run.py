@@ -118,7 +118,7 @@ def test_the_same_command_again_changes_nothing(call, small, indexed, tmp_path):
     assert (tmp_path / "out" / "run.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(6, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_and_run_again_gives_the_same_bytes(process, call, slow, small, indexed, tmp_path, kills):
     arguments = ("run", small, tmp_path / "killed", "--collection", indexed, "--pipeline", slow, "--batch-size", 2)
     call("run", small, tmp_path / "whole", "--collection", indexed, "--pipeline", slow, "--batch-size", 2)
