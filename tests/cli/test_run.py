@@ -362,7 +362,7 @@ def test_a_collection_that_changes_meanwhile_changes_nothing(process, call, slow
     from convqa.indexing import index
 
     collection = shutil.copytree(indexed, tmp_path / "c")
-    arguments = ("run", small, "--collection", collection, "--pipeline", slow, "--batch-size", 1)
+    arguments = ("run", small, "--collection", collection, "--pipeline", slow, "--batch-size", 1, "--limit", 1)
     call(*arguments, "--output", tmp_path / "quiet")
     running = process(*arguments, "--output", tmp_path / "disturbed", SLOW_SECONDS="0.05")
     journal = tmp_path / "disturbed" / "responses.jsonl"
