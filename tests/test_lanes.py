@@ -14,7 +14,8 @@ def run(folder, code, *arguments, **environment):
     """The outcome of a test file under this suite's conftest, whose bound is a tenth of a second here."""
     text = CONFTEST.read_text(encoding="utf-8")
     assert "CPU_SECONDS = 5.0" in text
-    (folder / "conftest.py").write_text(text.replace("CPU_SECONDS = 5.0", "CPU_SECONDS = 0.1"))
+    text = text.replace("CPU_SECONDS = 5.0", "CPU_SECONDS = 0.1").replace("BUSY = 2.0", "BUSY = 1e9")
+    (folder / "conftest.py").write_text(text)
     (folder / "test_it.py").write_text(code)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n services\n models\n slow\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
