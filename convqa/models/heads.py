@@ -14,7 +14,7 @@ from convqa.validation import Shape, read_as
 
 
 class HeadSettings(BaseModel):
-    """What of a head's manifest only heads have.
+    """The settings of a head: those that no other kind of model has.
 
     ``encoder``: a model's name, and ``checksum``: which one of that name, since the weights mean no other's vectors.
     """
