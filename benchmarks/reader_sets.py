@@ -20,7 +20,7 @@ from comparing import Estimate, estimate, table
 from questions_with_contexts import asked, em_and_f1, reported
 
 from convqa.models import Options, SpanReader, load_reader
-from convqa.models.reader import PairReading
+from convqa.models.kinds.reader import PairReading
 from convqa.tasks.mrqa.contexts import Context, Question
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -45,7 +45,7 @@ def write(path: Path, contexts: int) -> None:
 
 
 def work(base: str, folder: Path) -> dict[str, float]:
-    from convqa.models import torch_runtime
+    from convqa.models.engines.torch import runtime as torch_runtime
     from convqa.training import reader
     from convqa.training.base import trainable
     from convqa.training.config import load

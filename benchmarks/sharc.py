@@ -23,7 +23,7 @@ from convqa.domain import Answer, Conversation, Response
 from convqa.driver.waves import drive
 from convqa.evaluation.result import summaries
 from convqa.indexing import collection_for
-from convqa.models.encoder import load_encoder
+from convqa.models.kinds.encoder import load_encoder
 from convqa.pipeline.load import load
 from convqa.tasks.sharc import Gold, ShARC
 from convqa.text.rules import rules

@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Import torch and models before the call of the first test that needs them, so that none pays for the others."""
     if item.get_closest_marker("models") and importlib.util.find_spec("torch"):
-        from convqa.models.torch_runtime import import_torch
+        from convqa.models.engines.torch.runtime import import_torch
 
         import_torch()
         importlib.import_module("transformers.models.bert.modeling_bert")
@@ -230,7 +230,7 @@ def file_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def make_generator() -> Callable[..., Any]:
     """Makes a real generator with random weights and saves it in a folder (tests/services/tiny_generators.py)."""
     from convqa.errors import InputError
-    from convqa.models.torch_runtime import import_torch
+    from convqa.models.engines.torch.runtime import import_torch
 
     try:
         import_torch()  # as convqa does it: threads that spin would make a busy machine slow
@@ -265,7 +265,7 @@ def tiny_readers() -> ModuleType:
 def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The folder of a reader of random weights: "Bert", "Roberta" ...; "Bert onnx" and "Bert int8" are exported."""
     from convqa.errors import InputError
-    from convqa.models.torch_runtime import import_torch
+    from convqa.models.engines.torch.runtime import import_torch
 
     try:
         import_torch()

@@ -75,7 +75,7 @@ def _train(
 
     chosen = load(recipe, config, changes)
     need_extra()
-    from convqa.models import torch_runtime
+    from convqa.models.engines.torch import runtime as torch_runtime
 
     place = torch_runtime.device(device)  # type: ignore[arg-type]
     precision = getattr(chosen, "precision", "float32")  # not every recipe has a choice

@@ -15,8 +15,8 @@ from typing_extensions import TypedDict
 from convqa.components.rewriting.said import said_before
 from convqa.domain import Query, Rewrite, Turn
 from convqa.models import Options, TextEncoder, load_encoder
-from convqa.models.encoder_input import conversational
-from convqa.models.options import Device, Engine, Precision
+from convqa.models.kinds.encoder_input import conversational
+from convqa.models.types import Device, Engine, Precision
 from convqa.stores.base import Encoder
 
 Matrix = NDArray[np.float32]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from convqa.models.conditions import Conditions, Told, load_conditions
-from convqa.models.encoder import TextEncoder, load_encoder
-from convqa.models.generator import Generator, Written, load_generator
-from convqa.models.options import Options
-from convqa.models.pairs import PairScorer, load_pair_scorer
-from convqa.models.reader import PairReading, SpanReader, load_reader
-from convqa.models.resolver import Resolution, Resolver, load_resolver
-from convqa.models.support import Support, load_support
+from convqa.models.kinds.conditions import Conditions, Told, load_conditions
+from convqa.models.kinds.encoder import TextEncoder, load_encoder
+from convqa.models.kinds.generator import Generator, Written, load_generator
+from convqa.models.kinds.pairs import PairScorer, load_pair_scorer
+from convqa.models.kinds.reader import PairReading, SpanReader, load_reader
+from convqa.models.kinds.resolver import Resolution, Resolver, load_resolver
+from convqa.models.kinds.support import Support, load_support
+from convqa.models.types import Options
 
 __all__ = [
     "Conditions",

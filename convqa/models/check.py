@@ -13,21 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.models.conditions import KIND as CONDITIONS
-from convqa.models.conditions import load_conditions
-from convqa.models.encoder import load_encoder
+from convqa.models.engines.onnx import OnnxModel
 from convqa.models.folder import Manifest, ModelFolder
-from convqa.models.generator import load_generator
-from convqa.models.onnx_runtime import OnnxModel
-from convqa.models.pairs import load_pair_scorer
-from convqa.models.reader import HEADS, load_reader
-from convqa.models.reader import KIND as READER
-from convqa.models.resolver import KIND as RESOLVER
-from convqa.models.resolver import Resolver, load_resolver
-from convqa.models.resolver_input import Said
+from convqa.models.kinds.conditions import KIND as CONDITIONS
+from convqa.models.kinds.conditions import load_conditions
+from convqa.models.kinds.encoder import load_encoder
+from convqa.models.kinds.generator import load_generator
+from convqa.models.kinds.pairs import load_pair_scorer
+from convqa.models.kinds.reader import HEADS, load_reader
+from convqa.models.kinds.reader import KIND as READER
+from convqa.models.kinds.resolver import KIND as RESOLVER
+from convqa.models.kinds.resolver import Resolver, load_resolver
+from convqa.models.kinds.resolver_input import Said
+from convqa.models.kinds.support import KIND as SUPPORT
+from convqa.models.kinds.support import load_support
 from convqa.models.source import find_model
-from convqa.models.support import KIND as SUPPORT
-from convqa.models.support import load_support
 from convqa.models.tokens import load_tokenizer
 from convqa.places import shipped
 
@@ -104,8 +104,8 @@ def kind_of(folder: ModelFolder) -> str:
     """
     if folder.manifest is not None:
         return folder.manifest.kind
-    from convqa.models.torch_entailment import entailing
-    from convqa.models.torch_runtime import load_config
+    from convqa.models.engines.torch.entailment import entailing
+    from convqa.models.engines.torch.runtime import load_config
 
     config = load_config(folder)
     heads = config.architectures or []

@@ -10,10 +10,10 @@ from typing import Any
 
 from convqa.errors import InputError, reason_of
 from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, check_target, licence_of, write_folder
-from convqa.models.options import Choice
-from convqa.models.reader import HEADS
-from convqa.models.reader import KIND as READER
+from convqa.models.kinds.reader import HEADS
+from convqa.models.kinds.reader import KIND as READER
 from convqa.models.source import find_model
+from convqa.models.types import Choice
 
 TORCH = Choice("torch", "cpu", "float32")
 _EXAMPLE = (2, 16)
@@ -55,7 +55,7 @@ def to_onnx(module: Any, inputs: Sequence[str], outputs: Sequence[str], target: 
     :param outputs: names for what it returns, in order; the first axis of each is that of the sequences.
     :param per_token: whether the second axis of each is that of the tokens.
     """
-    from convqa.models.torch_runtime import import_torch
+    from convqa.models.engines.torch.runtime import import_torch
 
     torch = import_torch()
     module.eval()
@@ -86,20 +86,20 @@ def needs_onnx() -> None:
 
 def _module(folder: ModelFolder) -> tuple[Any, Any, dict[str, Any]]:
     """What is exported, its tokenizer, and what the manifest says of it."""
-    from convqa.models import torch_runtime
+    from convqa.models.engines.torch import runtime as torch_runtime
 
     heads = torch_runtime.load_config(folder).architectures or []
     if any(head.endswith("ForSequenceClassification") for head in heads):
-        from convqa.models.torch_pairs import load_scored
+        from convqa.models.engines.torch.pairs import load_scored
 
         scored, tokenizer = load_scored(folder, TORCH)
         return scored, tokenizer, {"kind": "pairs", "max_tokens": tokenizer.max_tokens}
     if any(head.endswith(HEADS) for head in heads):
-        from convqa.models.torch_reader import load_spanned
+        from convqa.models.engines.torch.reader import load_spanned
 
         spanned, tokenizer = load_spanned(folder, TORCH)
         return spanned, tokenizer, {"kind": READER, "max_tokens": tokenizer.max_tokens}
-    from convqa.models.torch_encoder import load_pooled
+    from convqa.models.engines.torch.encoder import load_pooled
 
     module, tokenizer, made = load_pooled(folder, TORCH)
     about = {

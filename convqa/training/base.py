@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from convqa.errors import InputError, reason_of
-from convqa.models import torch_runtime
+from convqa.models.engines.torch import runtime as torch_runtime
 from convqa.models.folder import CARD, ModelFolder, licence_of, write_folder
-from convqa.models.heads import HeadSettings
+from convqa.models.kinds.heads import HeadSettings
 from convqa.models.source import find_model
 from convqa.training.card import card, name_of
 from convqa.training.config import Settings

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.metrics.answerability import auc
-from convqa.models.condition_features import FEATURES, features
-from convqa.models.conditions import KIND, Line, Settings
-from convqa.models.encoder import TextEncoder, load_encoder
+from convqa.models.kinds.condition_features import FEATURES, features
+from convqa.models.kinds.conditions import KIND, Line, Settings
+from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.training.base import write_head
 from convqa.training.config import ConditionsSettings
 from convqa.training.records import named_folder

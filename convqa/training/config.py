@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from convqa.errors import InputError, nearest
 from convqa.files import read_yaml
-from convqa.models.reader_input import MOST_TOKENS
+from convqa.models.kinds.reader_input import MOST_TOKENS
 from convqa.places import shipped
 from convqa.training.claims import INSCIT
 from convqa.training.data import OWN

@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
-from convqa.models.resolver_input import Said
+from convqa.models.kinds.resolver_input import Said
 from convqa.training.records import read_lines
 from convqa.training.rewrites import (
     Example,

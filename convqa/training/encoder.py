@@ -23,14 +23,15 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
-from convqa.models import load_encoder, torch_runtime
-from convqa.models.encoder_input import conversational
+from convqa.models import load_encoder
+from convqa.models.engines.torch import runtime as torch_runtime
+from convqa.models.engines.torch.encoder import Pooled, load_pooled
 from convqa.models.export import export as to_graph
 from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, licence_of, open_folder, write_folder
-from convqa.models.options import Choice
+from convqa.models.kinds.encoder_input import conversational
 from convqa.models.quantize import quantize
 from convqa.models.tokens import Tokenizer, Tokens
-from convqa.models.torch_encoder import Pooled, load_pooled
+from convqa.models.types import Choice
 from convqa.training.base import trainable
 from convqa.training.card import card, name_of
 from convqa.training.config import EncoderSettings
@@ -50,7 +51,7 @@ _BESIDE = (
 """Files that a model of sentence-transformers has beside its weights."""
 
 _USE = """It encodes passages and questions as the model that it was trained from does, and a question with its history
-(`convqa.models.encoder_input.conversational`) near the vector of the self-contained question."""
+(`convqa.models.kinds.encoder_input.conversational`) near the vector of the self-contained question."""
 
 _HELD_OUT = 300
 """Passages that do not train; with them it is seen how far the vectors of passages move."""

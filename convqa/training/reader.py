@@ -20,15 +20,16 @@ from torch.nn import functional
 
 from convqa.files import log, whole_file
 from convqa.metrics.squad import exact_match, f1
-from convqa.models import PairReading, SpanReader, load_reader, torch_runtime
+from convqa.models import PairReading, SpanReader, load_reader
+from convqa.models.engines.torch import runtime as torch_runtime
+from convqa.models.engines.torch.reader import Spanned
+from convqa.models.engines.torch.sentence_transformers import places
+from convqa.models.engines.torch.tokenizer import tokenizer_of
 from convqa.models.export import to_onnx
 from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, licence_of, write_folder
+from convqa.models.kinds.reader import KIND, OUTPUTS, Calibration, probability
+from convqa.models.kinds.reader_input import PassageTokens, ReaderInput, Window
 from convqa.models.quantize import quantize_graph
-from convqa.models.reader import KIND, OUTPUTS, Calibration, probability
-from convqa.models.reader_input import PassageTokens, ReaderInput, Window
-from convqa.models.sentence_transformers import places
-from convqa.models.torch_reader import Spanned
-from convqa.models.torch_tokenizer import tokenizer_of
 from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.training.base import trainable
 from convqa.training.calibration import logistic

@@ -16,15 +16,15 @@ from torch import Tensor
 
 from convqa.errors import InputError
 from convqa.metrics.rouge1 import rouge1
+from convqa.models.engines.torch.encoder import load_pooled
 from convqa.models.export import to_onnx
 from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, licence_of, write_folder
-from convqa.models.options import Choice
+from convqa.models.kinds.resolver import KIND, LEAST_TOKENS, PATTERNS, Resolver, load_resolver
+from convqa.models.kinds.resolver_input import MOST_TOKENS, Layout, lay_out
+from convqa.models.kinds.resolver_output import Scores as Outputs
 from convqa.models.quantize import quantize_graph
-from convqa.models.resolver import KIND, LEAST_TOKENS, PATTERNS, Resolver, load_resolver
-from convqa.models.resolver_input import MOST_TOKENS, Layout, lay_out
-from convqa.models.resolver_output import Scores as Outputs
 from convqa.models.tokens import Tokenizer
-from convqa.models.torch_encoder import load_pooled
+from convqa.models.types import Choice
 from convqa.training.base import trainable
 from convqa.training.card import card, name_of
 from convqa.training.config import ResolverSettings

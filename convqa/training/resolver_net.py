@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from convqa.models.resolver_input import Layout
+from convqa.models.kinds.resolver_input import Layout
 from convqa.training.edits import Edits, known_pattern
 from convqa.training.tensors import padded
 
 
 class ResolverNet(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Token ids -> (terms, deleted, patterns, starts, ends): see :class:`convqa.models.resolver_output.Scores`."""
+    """Token ids -> (terms, deleted, patterns, starts, ends): see `Scores` of `convqa.models.kinds.resolver_output`."""
 
     def __init__(self, trunk: Any, patterns: int, seed: int) -> None:
         """

@@ -25,7 +25,7 @@ from convqa.domain import Exchange, Turn, TurnId
 from convqa.metrics.rouge1 import Rouge1, rouge1, tokens
 from convqa.models import Generator
 from convqa.models.folder import CARD
-from convqa.models.options import Choice
+from convqa.models.types import Choice
 from convqa.training.base import language_model
 from convqa.training.card import card
 from convqa.training.config import RewriterSettings

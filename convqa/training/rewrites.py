@@ -15,7 +15,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
 from convqa.files import read_bytes
-from convqa.models.resolver_input import Said
+from convqa.models.kinds.resolver_input import Said
 from convqa.training.records import read_lines, read_list
 from convqa.validation import shorten
 

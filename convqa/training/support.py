@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.metrics.answerability import auc
-from convqa.models.encoder import TextEncoder, load_encoder
-from convqa.models.support import KIND, Settings, judged, probabilities
-from convqa.models.support_features import FEATURES, features
+from convqa.models.kinds.encoder import TextEncoder, load_encoder
+from convqa.models.kinds.support import KIND, Settings, judged, probabilities
+from convqa.models.kinds.support_features import FEATURES, features
 from convqa.training.base import write_head
 from convqa.training.claims import SUPPORTED, Claim, split
 from convqa.training.config import SupportSettings

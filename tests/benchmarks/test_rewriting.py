@@ -18,7 +18,7 @@ def test_quality_is_that_of_the_texts():
 def test_an_example_of_training_is_a_turn_with_its_history():
     from rewriting import turn
 
-    from convqa.models.resolver_input import Said
+    from convqa.models.kinds.resolver_input import Said
     from convqa.training.rewrites import Example
 
     made = turn(Example("qrecc-7", "When?", (Said("Who?", "Goethe"), Said("Why?", "")), "When did he?"), 3)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from convqa.models.folder import TOKENIZER, open_folder
-from convqa.models.options import Choice
-from convqa.models.reader import Calibration, SpanReader
+from convqa.models.kinds.reader import Calibration, SpanReader
 from convqa.models.source import SHIPPED
 from convqa.models.tokens import Tokenizer, Tokens
+from convqa.models.types import Choice
 
 TEXTS = (
     "Who wrote Faust? Goethe wrote Faust in Weimar. When was he born? He was born in Frankfurt in 1749.",

@@ -43,7 +43,7 @@ def own(tmp_path):
 def tiny_encoder(tmp_path_factory):
     """A real BERT of some thousand random weights, as a folder that transformers wrote."""
     from convqa.errors import InputError
-    from convqa.models.torch_runtime import import_torch
+    from convqa.models.engines.torch.runtime import import_torch
 
     try:
         torch = import_torch()

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from convqa.errors import InputError
-from convqa.models.resolver_input import Said
+from convqa.models.kinds.resolver_input import Said
 from convqa.training.data import FILES, held_out, read_own, silenced, split, with_own
 from convqa.training.rewrites import Example, without_overlap
 

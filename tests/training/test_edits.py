@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.models.resolver_input import Said, lay_out
+from convqa.models.kinds.resolver_input import Said, lay_out
 from convqa.training.edits import find_edits, known_pattern
-from tests.models.test_resolver_input import TOKENIZER
+from tests.models.kinds.test_resolver_input import TOKENIZER
 
 HISTORY = [
     Said("What group disbanded?", "Zappa and the Mothers of Invention"),

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.models
 
 @pytest.fixture(scope="module")
 def torch():
-    from convqa.models.torch_runtime import import_torch
+    from convqa.models.engines.torch.runtime import import_torch
 
     try:
         return import_torch()

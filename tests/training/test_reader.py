@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from convqa.models.reader_input import ReaderInput
+from convqa.models.kinds.reader_input import ReaderInput
 from convqa.training.config import load
 from convqa.training.train import Bench, train
 

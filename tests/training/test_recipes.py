@@ -78,7 +78,7 @@ def work_left(folder):
 
 def test_the_student_is_an_encoder_and_nearer_to_the_rewrite_than_the_question(settings, own, tmp_path):
     from convqa.models import load_encoder
-    from convqa.models.encoder_input import conversational
+    from convqa.models.kinds.encoder_input import conversational
 
     wanted = settings("encoder", epochs=30, rate=3e-3)
     model, scores = train(wanted, Bench(tmp_path / "made", own))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
-from convqa.models.resolver_input import Said
+from convqa.models.kinds.resolver_input import Said
 from convqa.training.rewrites import (
     Example,
     alternate,

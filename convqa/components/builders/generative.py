@@ -21,7 +21,7 @@ from convqa.components.generating.wording import worded
 from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn, open_question
 from convqa.errors import InputError
 from convqa.models import Support, load_support
-from convqa.models.support import LEXICAL
+from convqa.models.kinds.support import LEXICAL
 from convqa.text.support import IDENTITY as QUOTES
 
 

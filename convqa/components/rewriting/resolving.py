@@ -16,7 +16,7 @@ from convqa.components.rewriting.said import said_before
 from convqa.components.rewriting.words import latin
 from convqa.domain import Query, Rewrite, Turn, open_question
 from convqa.models import Options, Resolution, Resolver, load_resolver
-from convqa.models.resolver_input import LANGUAGE
+from convqa.models.kinds.resolver_input import LANGUAGE
 from convqa.text.analysis import Analyzer, analyzer
 
 Weight = Annotated[float, Field(gt=0, le=10)]

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from convqa.domain import Exchange, Turn
 from convqa.domain import replies as replied
-from convqa.models.resolver_input import Said
+from convqa.models.kinds.resolver_input import Said
 
 __all__ = ["Said", "blank", "first_and_latest", "fitted", "said_before"]
 

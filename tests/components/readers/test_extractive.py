@@ -1,4 +1,4 @@
-"""The extractive reader: what it reads, its scores and when it stops; a model's part is tests/models/test_reader.py."""
+"""The extractive reader: what it reads, its scores and when it stops. Its model: tests/models/kinds/test_reader.py."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""What runs a model's tensors: ONNX Runtime, or torch."""

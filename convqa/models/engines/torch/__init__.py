@@ -1,0 +1,1 @@
+"""Models of transformers, run by torch (the extra ``models``). Only what needs torch imports from here."""

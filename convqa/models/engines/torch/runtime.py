@@ -1,0 +1,185 @@
+"""torch as models need it: imported with patient threads, on the device that was asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convqa.errors import InputError, reason_of
+from convqa.models.folder import ModelFolder
+from convqa.models.once import once, threads
+from convqa.models.tokens import Tokens
+from convqa.models.types import Choice
+
+BUDGET = {"cpu": 2048, "cuda": 65536, "mps": 16384}
+"""Tokens of a batch, padding counted, by device."""
+
+Forward = Callable[[Any, Any, Any], Any]
+"""Tensors of ids, mask and types, each (n, tokens) -> a tensor with one row for each sequence."""
+
+
+def import_torch() -> Any:
+    """torch, with threads that sleep while they wait for each other.
+
+    GNU OpenMP's threads spin by default: beside a busy neighbour all of them wait, spinning, for the one that has no
+    core. The variables are read when the library is loaded; whoever sets them or loads torch before decides.
+
+    :raises InputError: if torch or transformers is not installed.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.setdefault("GOMP_SPINCOUNT", "0")
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise InputError(
+            f"{error.name} is not installed, which models without model.onnx need. Install the extra models: "
+            "pip install 'convqa[models]'"
+        ) from None
+
+    def prepare() -> None:
+        torch.set_num_threads(threads())
+        quiet: Any = transformers.utils.logging
+        quiet.set_verbosity_error()
+        quiet.disable_progress_bar()
+
+    once("torch", prepare)
+    return torch
+
+
+def device(wanted: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "cuda", "mps"]:
+    """The device to run on: for ``auto`` a GPU where torch sees one, else the CPU.
+
+    :raises InputError: if the device that was asked for is not there.
+    """
+    torch = import_torch()
+    there: dict[Literal["cuda", "mps", "cpu"], bool] = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if wanted == "auto":
+        return next(name for name, found in there.items() if found)
+    if not there[wanted]:
+        found = ", ".join(name for name, seen in there.items() if seen)
+        raise InputError(f"device {wanted}: torch {torch.__version__} sees none here; there is {found}.")
+    return wanted
+
+
+def fast_precision(device: Literal["cpu", "cuda", "mps"]) -> Literal["float32", "bfloat16"]:
+    """bfloat16 where the device multiplies in it natively (NVIDIA from Ampere on, CPUs with AMX), else float32."""
+    torch = import_torch()
+    if device == "cuda":
+        return "bfloat16" if torch.cuda.get_device_capability()[0] >= 8 else "float32"
+    has_amx = getattr(torch.cpu, "_is_amx_tile_supported", None)
+    return "bfloat16" if device == "cpu" and has_amx is not None and has_amx() else "float32"
+
+
+def load_config(folder: ModelFolder) -> Any:
+    """transformers' configuration of the model in a folder.
+
+    :raises InputError: if it cannot be read, or is of a kind of model that transformers does not know.
+    """
+    import_torch()
+    import transformers
+
+    try:
+        return transformers.AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # whatever the libraries raise on damaged files
+        raise _unloadable(folder, "config.json", error) from error
+
+
+def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> Any:
+    """A model of transformers, ready to run.
+
+    :param auto: the class of transformers that loads it, such as ``AutoModel``.
+    :raises InputError: if the folder's weights do not fill the model, or cannot be read.
+    """
+    torch = import_torch()
+    import transformers
+
+    try:
+        module, info = getattr(transformers, auto).from_pretrained(
+            folder.path, local_files_only=True, trust_remote_code=False, output_loading_info=True,
+            dtype=getattr(torch, precision),
+        )  # fmt: skip
+    except Exception as error:  # whatever the libraries raise on damaged files
+        raise _unloadable(folder, "the model", error) from error
+    # BERT's class makes a pooler over the first token, which a bare model has no use for; a classifier stands on it.
+    unused = "pooler" if auto == "AutoModel" else None
+    missing = sorted(name for name in info["missing_keys"] if unused is None or unused not in name)
+    if missing or info["mismatched_keys"]:
+        if missing:
+            about = f"lack {len(missing)} tensors, such as {missing[0]}, of what {type(module).__name__} needs"
+        else:
+            about = f"have other shapes than {type(module).__name__} needs"
+        raise InputError(f"{folder.path}: the weights {about}: the model is damaged or of another architecture.")
+    return module.to(device).eval()
+
+
+def padding(config: Any) -> int:
+    """The token that fills a batch up; any will do where the model names none, for the mask hides it."""
+    return getattr(config, "pad_token_id", None) or 0
+
+
+def _unloadable(folder: ModelFolder, what: str, error: Exception) -> InputError:
+    return InputError(f"{folder.path}: {what} cannot be loaded ({reason_of(error)}). Copy the model again.")
+
+
+def run_sorted(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> NDArray[np.float32]:
+    """:func:`rows` of one shape, as one array."""
+    return np.stack(rows(forward, sequences, pad, choice))
+
+
+def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> list[NDArray[np.float32]]:
+    """The rows that a model makes of sequences, in their order; like lengths run together, under a budget of tokens.
+
+    A row that has an axis of tokens is as long there as the longest sequence of its batch.
+
+    bfloat16 keeps 8 bits of a number, so that what a sequence is batched with shows in the third decimal. On a CPU
+    such sequences run alone; on a GPU, where that would be slow, bfloat16 is only for whoever asks for it.
+    """
+    torch = import_torch()
+    alone = choice.device == "cpu" and choice.precision == "bfloat16"
+    budget = 0 if alone else BUDGET[choice.device]
+    found: dict[int, NDArray[np.float32]] = {}
+    with torch.inference_mode():
+        for places in batches([len(sequence) for sequence in sequences], budget):
+            batch = _padded([sequences[place] for place in places], pad, choice.device)
+            found.update(zip(places, forward(*batch).float().cpu().numpy(), strict=True))
+    return [found[place] for place in range(len(sequences))]
+
+
+def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Places of sequences, shortest first, cut so that no batch holds more than ``budget`` tokens with its padding.
+
+    A sequence that is longer than the budget has a batch of its own.
+
+    >>> batches([5, 1, 2, 9], 6)
+    [[1, 2], [0], [3]]
+    """
+    made: list[list[int]] = []
+    for place in sorted(range(len(lengths)), key=lambda place: (lengths[place], place)):
+        if not made or (len(made[-1]) + 1) * lengths[place] > budget:
+            made.append([])
+        made[-1].append(place)
+    return made
+
+
+def _padded(sequences: Sequence[Tokens], pad: int, device: str) -> tuple[Any, Any, Any]:
+    torch = import_torch()
+    shape = (len(sequences), max(len(sequence) for sequence in sequences))
+    ids, mask, types = np.full(shape, pad), np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    for row, sequence in enumerate(sequences):
+        ids[row, : len(sequence)] = sequence.ids
+        mask[row, : len(sequence)] = 1
+        types[row, : len(sequence)] = sequence.types
+
+    def there(array: NDArray[np.int64]) -> Any:
+        return torch.from_numpy(array).to(device)
+
+    return there(ids), there(mask), there(types)

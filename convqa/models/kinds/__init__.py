@@ -1,0 +1,1 @@
+"""What is loaded: each module loads the models of one kind and runs them on texts."""

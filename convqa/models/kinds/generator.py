@@ -1,0 +1,252 @@
+"""Models that write: encoder-decoders (T5, BART) and causal ones (GPT, Llama), run by torch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from convqa.errors import InputError
+from convqa.files import mend
+from convqa.models.folder import TOKENIZER, ModelFolder
+from convqa.models.once import once
+from convqa.models.source import find_model
+from convqa.models.types import Choice, Identified, Options, choose
+
+LONGEST = 1024
+"""Tokens of a prompt, where neither the model nor the caller sets a smaller limit."""
+
+LEAST = 32
+"""Tokens that a model must have room for, to be shown a question."""
+
+
+class Written(NamedTuple):
+    """What was written for one prompt; ``finished`` = the model came to an end by itself."""
+
+    text: str
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Generator(Identified):
+    """A model and its tokenizer. Always takes the likeliest token or beam, so that equal prompts give equal texts.
+
+    Safe to share between threads. ``settings`` is what a model that convqa trained says of itself: the mapping
+    ``convqa`` in its config.json. ``runs`` says how it runs.
+    """
+
+    name: str
+    checksum: str
+    kind: Literal["seq2seq", "causal"]
+    settings: Mapping[str, Any]
+    runs: Choice
+    _model: Any
+    _tokenizer: Any
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether the model was made for turns of a chat."""
+        return bool(getattr(self._tokenizer, "chat_template", None))
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text takes."""
+        return [len(ids) for ids in self._ids(texts, False)]
+
+    def room(self, most_tokens: int) -> int:
+        """How many tokens of a prompt the model can be shown, where it is to write ``most_tokens``.
+
+        :raises InputError: if that is next to none.
+        """
+        places = getattr(self._model.config, "max_position_embeddings", None)
+        if not places:  # T5 has no limit but what it was trained on
+            return LONGEST
+        # A causal model writes into the same places, an encoder-decoder into as many of its own.
+        most = int(places) - LEAST if self.kind == "causal" else int(places)
+        if most_tokens > most:
+            raise InputError(
+                f"most_tokens: found {most_tokens}; wanted {max(most, 0)} or less: the model {self.name} has {places} "
+                f"positions{f', and {LEAST} are for what it reads' if self.kind == 'causal' else ''}."
+            )
+        return int(places) - most_tokens if self.kind == "causal" else min(int(places), LONGEST)
+
+    def check_chat(self) -> None:
+        """Refuse to chat with a model that was not made for it.
+
+        :raises InputError: if it has no chat template.
+        """
+        if not self.has_chat_template:
+            raise InputError(f"the model {self.name} has no chat template; choose another format than chat.")
+
+    def generate(self, prompts: Sequence[str], most_tokens: int) -> list[str]:
+        """The texts alone."""
+        return [written.text for written in self.write(prompts, most_tokens)]
+
+    def write(
+        self,
+        prompts: Sequence[str],
+        most_tokens: int,
+        beams: int = 1,
+        longest_input: int = LONGEST,
+        batch_size: int = 16,
+        seconds: float | None = None,
+        chat: bool = False,
+    ) -> list[Written]:
+        """Go on from each prompt; results in the order of the prompts.
+
+        :param most_tokens: tokens written at most. :param beams: 1 = greedy.
+        :param longest_input: tokens of a prompt; of a longer one, the middle is left out.
+        :param seconds: time for one batch; None = as long as it takes. A limit makes texts depend on the machine.
+        :param chat: each prompt is a user's message, to be put into the model's chat template.
+        :raises InputError: if the model cannot write so much (:meth:`room`), or has no chat template.
+        """
+        import torch
+
+        room = min(longest_input, self.room(most_tokens))
+        if chat:
+            self.check_chat()
+        # A chat template writes its special tokens itself.
+        rows = self._ids([self._as_chat(prompt) for prompt in prompts], False) if chat else self._ids(prompts, True)
+        ids = [_without_middle(row, room) for row in rows]
+        # Prompts of like length together: less padding. Ties by place, so that the batches are always the same.
+        order = sorted(range(len(ids)), key=lambda place: (len(ids[place]), place))
+        written: list[Written] = [Written("", True)] * len(ids)
+        config = self._config(most_tokens, beams, seconds)
+        with torch.inference_mode():
+            for start in range(0, len(order), batch_size):
+                places = order[start : start + batch_size]
+                for place, made in zip(places, self._batch([ids[place] for place in places], config), strict=True):
+                    written[place] = made
+        return written
+
+    def _batch(self, rows: Sequence[list[int]], config: Any) -> list[Written]:
+        import torch
+
+        longest = max(1, *map(len, rows))
+        pad = config.pad_token_id
+        gaps = [[pad] * (longest - len(row)) for row in rows]
+        ones = [[1] * len(row) for row in rows]
+        zeros = [[0] * len(gap) for gap in gaps]
+        # A causal model goes on where the prompt ends, so padding comes first.
+        left = self.kind == "causal"
+        inputs = [gap + row if left else row + gap for row, gap in zip(rows, gaps, strict=True)]
+        mask = [zero + one if left else one + zero for one, zero in zip(ones, zeros, strict=True)]
+        device = self._model.device
+        made = self._model.generate(
+            input_ids=torch.tensor(inputs, device=device),
+            attention_mask=torch.tensor(mask, device=device),
+            generation_config=config,
+        ).tolist()
+        ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
+        return [self._read(row[longest:] if left else row[1:], ends) for row in made]
+
+    def _read(self, ids: Sequence[int], ends: Sequence[int]) -> Written:
+        stop = next((place for place, id in enumerate(ids) if id in ends), None)
+        text = self._tokenizer.decode(ids[:stop], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return Written(text, stop is not None)
+
+    def _as_chat(self, message: str) -> str:
+        turns = [{"role": "user", "content": message}]
+        return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+
+    def _ids(self, texts: Sequence[str], special: bool) -> list[list[int]]:
+        if not texts:
+            return []
+        # Tokenizers refuse half characters. A text longer than the model's room is no news: it is cut here.
+        whole, _ = mend(list(texts))
+        found = self._tokenizer(whole, add_special_tokens=special, verbose=False)["input_ids"]
+        return [list(ids) for ids in found]
+
+    def _config(self, most_tokens: int, beams: int, seconds: float | None) -> Any:
+        """The model's own settings for generating, without any chance in them and with an end."""
+        config = copy.deepcopy(self._model.generation_config)
+        config.update(
+            max_new_tokens=most_tokens, max_length=None, min_length=0, min_new_tokens=None, num_beams=beams,
+            do_sample=False, temperature=None, top_p=None, top_k=None, typical_p=None, max_time=seconds,
+            num_return_sequences=1, return_dict_in_generate=False,
+        )  # fmt: skip
+        if config.eos_token_id is None:
+            config.eos_token_id = self._tokenizer.eos_token_id
+        if config.pad_token_id is None:
+            ends = config.eos_token_id
+            config.pad_token_id = ends[0] if isinstance(ends, list) else ends
+        return config
+
+
+def _without_middle(ids: list[int], room: int) -> list[int]:
+    """The beginning, which names the topic, and the end, where the question stands.
+
+    >>> _without_middle([1, 2, 3, 4, 5, 6], 4)
+    [1, 2, 5, 6]
+    """
+    head = room // 2
+    return ids if len(ids) <= room else [*ids[:head], *ids[len(ids) - (room - head) :]]
+
+
+def load_generator(name: str, options: Options = Options()) -> Generator:  # noqa: B008 - frozen
+    """The generator of that name, loaded once per process; torch only, and float32 unless another precision is named.
+
+    (In lower precisions what a prompt is batched with may change the text.)
+
+    :raises InputError: if there is none, if it is damaged or no generator, or cannot be run as the options ask.
+    """
+    folder = find_model(name)
+    if folder.manifest is not None:
+        raise InputError(f"{folder.path} holds a model of kind {folder.manifest.kind!r}; wanted a generator.")
+    if options.engine == "onnx" or options.precision == "int8":
+        asked = "engine onnx" if options.engine == "onnx" else "precision int8"
+        raise InputError(f"a generator runs on torch, in float32 or bfloat16; {asked} was asked for.")
+    choice = choose(folder, replace(options, precision="float32") if options.precision == "auto" else options)
+    return once(("generator", folder.path, folder.checksum(), choice), lambda: _load(folder, choice))
+
+
+def _load(folder: ModelFolder, choice: Choice) -> Generator:
+    from convqa.models.engines.torch import runtime as torch_runtime
+
+    torch_runtime.import_torch()
+    from transformers import (
+        MODEL_FOR_CAUSAL_LM_MAPPING,
+        MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+        AutoConfig,
+        AutoTokenizer,
+    )
+
+    try:
+        config = AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # whatever the libraries raise on missing and damaged files
+        if not (folder.path / TOKENIZER).is_file() and find_spec("sentencepiece") is None:
+            raise InputError(
+                f"{folder.path}: has no {TOKENIZER}; to make one of its older files, install the package sentencepiece."
+            ) from error
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(f"{folder.path}: the model cannot be loaded ({reason[0]}). Copy it again.") from error
+    seq2seq = bool(config.is_encoder_decoder)
+    heads = config.architectures or []
+    known = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING if seq2seq else MODEL_FOR_CAUSAL_LM_MAPPING
+    if type(config) not in known or getattr(known[type(config)], "__name__", "") not in heads:
+        raise InputError(
+            f"{folder.path}: {', '.join(heads) or config.model_type} writes no texts; wanted a causal or a "
+            "sequence-to-sequence language model."
+        )
+    auto = "AutoModelForSeq2SeqLM" if seq2seq else "AutoModelForCausalLM"
+    model = torch_runtime.load_module(folder, auto, choice.device, choice.precision)
+    # Where its files are missing, transformers makes a tokenizer that knows next to nothing.
+    if not tokenizer("Who?")["input_ids"] or not any(map(_of_tokenizer, folder.path.iterdir())):
+        raise InputError(f"{folder.path}: the tokenizer is missing. Copy the model again.")
+    places = model.get_input_embeddings().num_embeddings
+    if len(tokenizer) > places:
+        raise InputError(
+            f"{folder.path}: the tokenizer knows {len(tokenizer)} tokens, the model {places}: they are not of one "
+            "model. Copy the model again."
+        )
+    told = getattr(config, "convqa", None)
+    settings = told if isinstance(told, Mapping) else {}
+    kind: Literal["seq2seq", "causal"] = "seq2seq" if seq2seq else "causal"
+    return Generator(folder.name, folder.checksum(), kind, settings, choice, model, tokenizer)
+
+
+def _of_tokenizer(file: Path) -> bool:
+    return file.name.startswith(("tokenizer", "vocab", "spiece", "sentencepiece"))

@@ -1,0 +1,115 @@
+"""The resolver: what of the history a question needs, and the question written out with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from convqa.errors import InputError, WorkError
+from convqa.models.folder import MANIFEST, Manifest, ModelFolder
+from convqa.models.kinds.resolver_input import Layout, Said, lay_out
+from convqa.models.kinds.resolver_output import Scores, edited, term_probabilities
+from convqa.models.once import once
+from convqa.models.source import find_model
+from convqa.models.tokens import Tokens, load_tokenizer
+from convqa.models.types import Choice, Identified, Options, choose
+
+KIND = "resolver"
+PATTERNS = "patterns"
+"""The name in the manifest's settings of what may come before a word, with a slot for words of the history."""
+
+LEAST_TOKENS = 128
+"""Tokens of a sequence that a question and the first question of its history have room in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What the resolver says of one turn."""
+
+    _layout: Layout = field(repr=False)
+    _scores: Scores = field(repr=False)
+    _patterns: tuple[str, ...] = field(repr=False)
+
+    @property
+    def terms(self) -> list[tuple[str, float]]:
+        """Each word of the history, as it was written, with the probability that the question needs it.
+
+        The oldest exchange comes first, of each its answer. A word that was said several times stands there as often.
+        """
+        found = term_probabilities(self._layout, self._scores)
+        found.sort(key=lambda one: (-one[0].utterance, one[0].start))
+        return [(self._layout.text(word), chance) for word, chance in found]
+
+    def text(self, sure: float = 0.4) -> str:
+        """The self-contained question; the question itself where nothing is missing.
+
+        :param sure: the probability from which on a phrase is put in.
+        """
+        text, edits = edited(self._layout, self._scores, self._patterns, sure)
+        return text if edits else self._layout.utterances[0]
+
+
+class Resolver(Identified):
+    """Reads a question with its history, one sequence at a time. Safe to call from several threads.
+
+    ``checksum`` names weights, tokenizer and patterns.
+    """
+
+    def __init__(self, folder: ModelFolder, manifest: Manifest, choice: Choice) -> None:
+        from convqa.models.engines.onnx import OnnxModel
+
+        self.name = folder.name
+        self.checksum = folder.checksum()
+        self.runs = choice
+        self._patterns = _patterns(folder, manifest)
+        self.max_tokens = manifest.max_tokens
+        self._tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
+        self._tokenizer.inner.no_truncation()
+        self._model = OnnxModel(folder.path)
+
+    def resolve(self, turns: Sequence[tuple[str, Sequence[Said]]]) -> list[Resolution]:
+        """What each question needs of its history (oldest first), in order.
+
+        :raises WorkError: if the model makes something that is no number.
+        """
+        layouts = [lay_out(question, said, self._tokenizer.inner, self.max_tokens) for question, said in turns]
+        made = self._model.run_tokens([Tokens(layout.ids, layout.types) for layout in layouts])
+        return [self._resolution(layout, outputs) for layout, outputs in zip(layouts, made, strict=True)]
+
+    def _resolution(self, layout: Layout, outputs: Sequence[object]) -> Resolution:
+        scores = Scores(*(output[0] for output in outputs))  # type: ignore[index]
+        if not all(bool((part == part).all()) for part in scores):
+            raise WorkError(f"the resolver {self.name} made no numbers; try: convqa models check {self.name}")
+        return Resolution(layout, scores, self._patterns)
+
+
+def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa: B008 - frozen
+    """The resolver of that name, loaded once per process.
+
+    :raises InputError: if there is none, if it is damaged, no resolver, or cannot be run as the options ask.
+    """
+    folder = find_model(name)
+    manifest = folder.manifest
+    if manifest is None or manifest.kind != KIND:
+        kind = "of transformers" if manifest is None else f"of kind {manifest.kind!r}"
+        raise InputError(
+            f"{folder.path} holds a model {kind}; wanted a resolver: the shipped one, or one that "
+            "convqa train resolver made."
+        )
+    choice = choose(folder, options)
+    return once((KIND, folder.path, folder.checksum(), choice), lambda: Resolver(folder, manifest, choice))
+
+
+def _patterns(folder: ModelFolder, manifest: Manifest) -> tuple[str, ...]:
+    found = manifest.settings.get(PATTERNS)
+    if not (isinstance(found, list) and found and all(isinstance(pattern, str) for pattern in found)):
+        raise InputError(
+            f"{folder.path / MANIFEST}: settings: wanted {PATTERNS}, a list of texts; found {found!r}. Copy or make "
+            "the model again."
+        )
+    if manifest.max_tokens < LEAST_TOKENS:
+        raise InputError(
+            f"{folder.path / MANIFEST}: max_tokens: found {manifest.max_tokens}; a resolver wants {LEAST_TOKENS} or "
+            "more."
+        )
+    return tuple(found)

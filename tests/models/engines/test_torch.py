@@ -1,0 +1,371 @@
+"""Encoders and scorers on torch, and the way from there to ONNX Runtime: tiny real models made here."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from convqa.errors import InputError
+from convqa.models import Options, load_encoder, load_pair_scorer
+from convqa.models.check import check, compare
+
+pytestmark = pytest.mark.models
+
+WORDS = [
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "wrote", "faust", "goethe", "it", "is", "a", "play", "and",
+    "again", "query", ":", "passage", "?",
+]  # fmt: skip
+TEXTS = ["who wrote faust ?", "faust", "goethe wrote a play and again a play and it is faust", "", "x y z"]
+
+
+@pytest.fixture(scope="module")
+def transformers():
+    pytest.importorskip("torch")
+    return pytest.importorskip("transformers")
+
+
+@pytest.fixture(scope="module")
+def make(transformers, tmp_path_factory):
+    """``make("BertModel", num_labels=2)`` -> a new folder with a model of that class, of random weights."""
+
+    def made(model, **settings):
+        folder = tmp_path_factory.mktemp(model)
+        transformers.set_seed(5)
+        config = transformers.BertConfig(
+            vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+            max_position_embeddings=32, initializer_range=0.5, **settings,
+        )  # fmt: skip
+        getattr(transformers, model)(config).save_pretrained(folder)
+        tokenizer(transformers, WORDS).save_pretrained(folder)
+        return folder
+
+    return made
+
+
+def tokenizer(transformers, words):
+    import tokenizers
+
+    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel({w: n for n, w in enumerate(words)}, unk_token="[UNK]"))
+    plain.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    ends = {name: words.index(name) for name in ("[CLS]", "[SEP]")}
+    plain.post_processor = tokenizers.processors.BertProcessing(("[SEP]", ends["[SEP]"]), ("[CLS]", ends["[CLS]"]))
+    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=plain, model_max_length=24, **names)
+
+
+def by_hand(transformers, folder, text, pooling):
+    """The vector that transformers' own classes make, one text at a time."""
+    import torch
+
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    given = transformers.AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt", truncation=True)
+    with torch.inference_mode():
+        states = model(**given).last_hidden_state[0]
+    pooled = states.mean(0) if pooling == "mean" else states[0]
+    return torch.nn.functional.normalize(pooled, dim=0).numpy()
+
+
+def sentence_transformers(folder, **files):
+    """Add sentence-transformers' files to a model's folder."""
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    modules = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in kinds.items()]
+    content = {"modules.json": modules, "1_Pooling/config.json": {"pooling_mode_cls_token": True}, **files}
+    (folder / "1_Pooling").mkdir()
+    for name, value in content.items():
+        (folder / name).write_text(json.dumps(value))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(make):
+    return make("BertModel")
+
+
+@pytest.fixture(scope="module")
+def cls(make):
+    prompts = {"prompts": {"query": "query : ", "document": "passage : "}}
+    return sentence_transformers(
+        make("BertModel"),
+        **{"config_sentence_transformers.json": prompts, "sentence_bert_config.json": {"max_seq_length": 7}},
+    )
+
+
+def test_a_plain_model_is_pooled_by_the_mean(transformers, plain):
+    encoder = load_encoder(str(plain))
+    assert (encoder.dimension, encoder.max_tokens, str(encoder.runs)) == (16, 24, "torch float32 on cpu")
+    made = encoder.encode(TEXTS)
+    for text, vector in zip(TEXTS, made, strict=True):
+        assert np.allclose(vector, by_hand(transformers, plain, text, "mean"), atol=1e-5)
+
+
+def test_pooling_prompts_and_length_are_those_of_sentence_transformers(transformers, cls):
+    encoder = load_encoder(str(cls))
+    assert encoder.max_tokens == 7
+    for role, prefix in (("query", "query : "), ("passage", "passage : ")):
+        wanted = by_hand(transformers, cls, f"{prefix}faust", "cls")
+        assert np.allclose(encoder.encode(["faust"], role)[0], wanted, atol=1e-5)
+    long = "faust " * 3
+    assert np.array_equal(encoder.encode([long])[0], encoder.encode([long + "goethe wrote it"])[0])
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_a_vector_does_not_depend_on_its_batch_mates(plain, size, monkeypatch):
+    monkeypatch.setattr("convqa.models.engines.torch.runtime.BUDGET", {"cpu": 100})
+    texts = [" ".join(WORDS[5 : 6 + place % 13]) for place in range(64)]
+    encoder = load_encoder(str(plain))
+    parts = [encoder.encode(texts[start : start + size]) for start in range(0, len(texts), size)]
+    assert np.allclose(np.concatenate(parts), encoder.encode(texts), atol=1e-5)
+
+
+def test_batches_keep_their_budget_and_put_like_lengths_together():
+    from convqa.models.engines.torch.runtime import batches
+
+    lengths = [3, 9, 1, 9, 2, 30, 3]
+    made = batches(lengths, 12)
+    assert sorted(place for batch in made for place in batch) == list(range(7))
+    assert made == [[2, 4, 0, 6], [1], [3], [5]]
+    assert batches([], 12) == [] and batches([1, 1], 0) == [[0], [1]]
+
+
+def test_bfloat16_is_near_float32_and_sequences_run_alone_on_a_cpu(plain):
+    rough, exact = load_encoder(str(plain), Options(precision="bfloat16")), load_encoder(str(plain))
+    assert rough.identity != exact.identity and rough.checksum == exact.checksum
+    made = rough.encode(TEXTS)
+    assert np.allclose(made, exact.encode(TEXTS), atol=0.05) and not np.allclose(made, exact.encode(TEXTS), atol=1e-6)
+    for text, vector in zip(TEXTS, made, strict=True):
+        assert np.array_equal(rough.encode([text])[0], vector)
+
+
+def test_a_device_that_is_not_there_is_refused(plain):
+    torch = pytest.importorskip("torch")
+    absent = "mps" if torch.cuda.is_available() else "cuda"
+    with pytest.raises(InputError, match=f"device {absent}: torch .* sees none here; there is .*cpu"):
+        load_encoder(str(plain), Options(device=absent))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (Options(engine="onnx"), r"holds no model\.onnx, which the engine onnx runs\. .*convqa models export"),
+        (Options(precision="int8"), "the engine torch runs float32 and bfloat16; precision int8 was asked for"),
+    ],
+)
+def test_what_torch_cannot_do_is_refused(plain, options, message):
+    with pytest.raises(InputError, match=message):
+        load_encoder(str(plain), options)
+
+
+def test_models_that_write_are_no_encoders(transformers, tmp_path):
+    config = transformers.T5Config(vocab_size=32, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2)
+    transformers.T5ForConditionalGeneration(config).save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="T5ForConditionalGeneration writes texts; wanted an encoder"):
+        load_encoder(str(tmp_path))
+
+
+def test_weights_of_another_architecture_are_refused(make):
+    folder = make("BertModel")
+    file = folder / "config.json"
+    for changes, message in (
+        ({"model_type": "distilbert", "architectures": ["DistilBertModel"]}, "the weights lack .* tensors"),
+        ({"intermediate_size": 64}, "the weights have other shapes|cannot be loaded"),
+        ({"model_type": "new-kind"}, r"config\.json cannot be loaded"),
+    ):
+        before = file.read_text()
+        file.write_text(json.dumps({**json.loads(before), **changes}))
+        with pytest.raises(InputError, match=message):
+            load_encoder(str(folder))
+        file.write_text(before)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "sentence_bert_config.json",
+            {"max_seq_length": "abc"},
+            r"sentence_bert_config\.json: max_seq_length: found 'abc'",
+        ),
+        (
+            "sentence_bert_config.json",
+            {"max_seq_length": -5},
+            "max_seq_length: found -5; .* greater than or equal to 1",
+        ),
+        ("sentence_bert_config.json", {"max_seq_length": 1}, "texts are to be cut at 1 tokens; wanted 5 or more"),
+        ("tokenizer_config.json", {"model_max_length": "long"}, "model_max_length: found 'long'"),
+        ("config_sentence_transformers.json", {"prompts": [1]}, r"prompts: found \[1\]; input should be a valid dict"),
+        ("config_sentence_transformers.json", {"prompts": {"query": 3}}, r"prompts\.query: found 3"),
+    ],
+)
+def test_settings_that_no_model_has_are_refused(make, name, content, message):
+    folder = make("BertModel")
+    (folder / name).write_text(json.dumps(content))
+    with pytest.raises(InputError, match=message):
+        load_encoder(str(folder))
+
+
+def test_settings_may_say_nothing(make):
+    folder = sentence_transformers(
+        make("BertModel"),
+        **{"config_sentence_transformers.json": {"prompts": None},
+           "sentence_bert_config.json": {"max_seq_length": None},
+           "tokenizer_config.json": {"model_max_length": int(1e30)}, "1_Pooling/config.json": {"pooling_mode": "mean"}},
+    )  # fmt: skip
+    assert load_encoder(str(folder)).max_tokens == 32
+
+
+FAMILIES = {
+    "Bert": ("BertForMaskedLM", "BertForPreTraining", "BertForQuestionAnswering"),
+    "Roberta": ("RobertaModel", "RobertaForMaskedLM"),
+    "XLMRoberta": ("XLMRobertaModel", "XLMRobertaForMaskedLM"),
+    "MPNet": ("MPNetModel", "MPNetForMaskedLM"),
+    "DistilBert": ("DistilBertModel", "DistilBertForMaskedLM"),
+    "Electra": ("ElectraForPreTraining",),
+    "Albert": ("AlbertForMaskedLM",),
+}
+
+
+@pytest.mark.parametrize(("family", "model"), [(family, one) for family, names in FAMILIES.items() for one in names])
+def test_encoders_with_the_head_of_another_task_load(transformers, tmp_path, family, model):
+    sizes = {"vocab_size": len(WORDS), "max_position_embeddings": 32}
+    if family == "DistilBert":
+        sizes |= {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 16}
+    else:
+        sizes |= {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    config = getattr(transformers, f"{family}Config")(**sizes)
+    getattr(transformers, model)(config).save_pretrained(tmp_path)
+    tokenizer(transformers, WORDS).save_pretrained(tmp_path)
+    assert load_encoder(str(tmp_path)).encode(["faust"]).shape == (1, 16)
+
+
+def reconfigure(folder, **changes):
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    return str(folder)
+
+
+@pytest.mark.parametrize("heads", [None, [], ["Contriever"], ["pipeline"]])
+def test_architectures_that_say_nothing_are_no_reason_to_refuse(make, heads):
+    assert load_encoder(reconfigure(make("BertModel"), architectures=heads)).dimension == 16
+
+
+def test_damaged_weights_are_refused(make):
+    folder = make("BertModel")
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"the model cannot be loaded .* Copy the model again"):
+        load_encoder(str(folder))
+
+
+def test_a_tokenizer_of_another_model_is_refused(transformers, make):
+    folder = make("BertModel")
+    tokenizer(transformers, [*WORDS, "more"]).save_pretrained(folder)
+    with pytest.raises(InputError, match="the tokenizer knows 20 tokens, the model 19: they are not of one model"):
+        load_encoder(str(folder))
+    for file in folder.glob("*token*"):
+        file.unlink()
+    with pytest.raises(InputError, match="the model has no tokenizer"):
+        load_encoder(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"1_Pooling/config.json": {"pooling_mode_max_tokens": True}}, "asks for the pooling pooling_mode_max_tokens"),
+        ({"modules.json": [{"path": "", "type": "x.Transformer"}, {"path": "2", "type": "x.Dense"}]}, "asks for Dense"),
+        ({"modules.json": {}}, "modules: found {}; input should be a valid list"),
+        ({"modules.json": [{"type": 3}]}, r"modules\[0\]\.type: found 3"),
+        ({"1_Pooling/config.json": {"pooling_mode": ["mean", "cls"]}}, "asks for the pooling mean, cls"),
+        ({"1_Pooling/config.json": {"pooling_mode": 5}}, "pooling_mode.*: found 5"),
+        ({"1_Pooling/config.json": []}, "wanted a JSON object"),
+    ],
+)
+def test_steps_that_convqa_does_not_know_are_refused(make, files, message):
+    with pytest.raises(InputError, match=message):
+        load_encoder(str(sentence_transformers(make("BertModel"), **files)))
+
+
+@pytest.mark.parametrize("labels", [1, 2])
+def test_a_scorer_gives_what_transformers_gives(transformers, make, labels):
+    torch = pytest.importorskip("torch")
+    folder = make("BertForSequenceClassification", num_labels=labels)
+    pairs = [("who wrote faust ?", "goethe wrote faust"), ("who", "a play"), ("x", "faust")]
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    encode = transformers.AutoTokenizer.from_pretrained(folder)
+    scorer = load_pair_scorer(str(folder))
+    for pair, score in zip(pairs, scorer.score(pairs), strict=True):
+        with torch.inference_mode():
+            logits = model(**encode(*pair, return_tensors="pt", return_token_type_ids=True)).logits[0]
+        wanted = logits[0] if labels == 1 else logits[1] - logits[0]
+        assert score == pytest.approx(float(wanted), abs=1e-5)
+    assert scorer.score([]).shape == (0,)
+
+
+def test_models_that_score_nothing_are_refused(make):
+    with pytest.raises(InputError, match="BertModel with 2 labels scores no pairs"):
+        load_pair_scorer(str(make("BertModel")))
+    with pytest.raises(InputError, match="BertForSequenceClassification with 5 labels scores no pairs"):
+        load_pair_scorer(str(make("BertForSequenceClassification", num_labels=5)))
+
+
+@pytest.fixture(scope="module")
+def exported(cls, make, tmp_path_factory):
+    """The encoder and a scorer, exported."""
+    pytest.importorskip("onnx")
+    from convqa.models.export import export
+
+    folder = tmp_path_factory.mktemp("exported")
+    export(str(cls), folder / "encoder")
+    export(str(make("BertForSequenceClassification", num_labels=1)), folder / "pairs")
+    return folder
+
+
+def test_an_exported_encoder_gives_the_same_vectors(cls, exported):
+    one, two = load_encoder(str(cls)), load_encoder(str(exported / "encoder"))
+    assert (two.dimension, two.max_tokens, str(two.runs)) == (16, 7, "onnx float32 on cpu")
+    for role in ("query", "passage"):
+        assert np.allclose(one.encode(TEXTS, role), two.encode(TEXTS, role), atol=1e-5)
+
+
+def test_an_exported_scorer_gives_the_same_scores(make, exported):
+    one = load_pair_scorer(str(make("BertForSequenceClassification", num_labels=1)))
+    two = load_pair_scorer(str(exported / "pairs"))
+    pairs = [("who wrote faust ?", "goethe wrote faust"), ("who", "a play"), ("faust", "it is a play and " * 9)]
+    assert np.allclose(one.score(pairs), two.score(pairs), atol=1e-4)
+
+
+def test_a_quantized_model_is_near_and_says_so(exported, tmp_path):
+    from convqa.models.quantize import quantize
+
+    quantize(str(exported / "encoder"), tmp_path / "int8")
+    one, two = load_encoder(str(exported / "encoder")), load_encoder(str(tmp_path / "int8"))
+    cosines = (one.encode(TEXTS) * two.encode(TEXTS)).sum(axis=1)
+    assert 0.98 < cosines.min() < cosines.max() <= 1.00001
+    assert str(two.runs) == "onnx int8 on cpu" and two.checksum != one.checksum
+    said = compare(str(exported / "encoder"), str(tmp_path / "int8"))
+    assert re.match(r"cosine of vectors: mean (0\.9|1\.0)", said)
+    with pytest.raises(InputError, match="is int8 already"):
+        quantize(str(tmp_path / "int8"), tmp_path / "again")
+
+
+def test_what_cannot_be_exported_or_quantized_is_refused(plain, exported, tiny_generator, tmp_path):
+    from convqa.models.export import export
+    from convqa.models.quantize import quantize
+
+    with pytest.raises(InputError, match="is exported already"):
+        export(str(exported / "encoder"), tmp_path / "again")
+    with pytest.raises(InputError, match="is there already"):
+        export(str(plain), exported / "encoder")
+    with pytest.raises(InputError, match=r"holds no model\.onnx: make one first"):
+        quantize(str(plain), tmp_path / "int8")
+    with pytest.raises(InputError, match="is a generator, which runs on torch only; there is no int8 model of it"):
+        quantize(tiny_generator("t5"), tmp_path / "int8")
+
+
+def test_check_says_what_a_model_is(plain, exported, make):
+    found = check(str(plain))
+    assert (found["kind"], found["dimension"], found["runs"]) == ("encoder", 16, "torch float32 on cpu")
+    assert check(str(exported / "pairs"))["kind"] == "pairs"
+    assert check(str(make("BertForSequenceClassification", num_labels=2)))["kind"] == "pairs"

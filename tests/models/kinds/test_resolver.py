@@ -1,0 +1,62 @@
+"""The resolver that ships, and folders whose manifest is not that of their graph."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from convqa.errors import InputError
+from convqa.models import load_resolver
+from convqa.models.check import check
+from convqa.models.kinds.resolver_input import Said
+from convqa.models.source import SHIPPED
+
+HISTORY = [Said("Who is Ada Lovelace?", "A mathematician.")]
+
+
+@pytest.fixture
+def copied(tmp_path):
+    return shutil.copytree(SHIPPED / "resolver", tmp_path / "copied")
+
+
+def change(folder, **fields):
+    file = folder / "convqa.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **fields}))
+
+
+def test_it_writes_the_question_out():
+    assert "Lovelace" in load_resolver("resolver").resolve([("When was she born?", HISTORY)])[0].text()
+
+
+def test_the_longest_sequence_runs():
+    long = [Said("Who is it? " * 40, "Nobody knows that. " * 40)] * 9
+    assert load_resolver("resolver").resolve([("What else? " * 90, long)])[0].terms
+
+
+def test_check_runs_it_and_measures():
+    found = check("resolver")
+    assert (found["kind"], found["max_tokens"], found["runs"]) == ("resolver", 192, "onnx int8 on cpu")
+    assert found["speed"].endswith("texts/s (32 texts)")
+
+
+@pytest.mark.parametrize("load", [load_resolver, check])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"settings": {}}, "settings: wanted patterns, a list of texts; found None"),
+        ({"settings": {"patterns": "{}"}}, "settings: wanted patterns, a list of texts"),
+        ({"max_tokens": 5}, "max_tokens: found 5; a resolver wants 128 or more"),
+    ],
+)
+def test_a_manifest_that_is_not_the_graphs_is_refused_at_load(copied, load, fields, message):
+    change(copied, **fields)
+    with pytest.raises(InputError, match=message):
+        load(str(copied))
+
+
+def test_an_unknown_kind_is_no_good_model(copied):
+    change(copied, kind="banana")
+    with pytest.raises(InputError, match="holds a model of kind 'banana', which this version of convqa does not run"):
+        check(str(copied))
