@@ -16,8 +16,8 @@ from pathlib import Path
 
 from convqa.components.rewriting.follow_up import follows_up
 from convqa.text.words import words
-from convqa.training.data import split
-from convqa.training.rewrites import Example
+from convqa.training.data.rewrites import Example
+from convqa.training.data.split import split
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -1,7 +1,7 @@
 """What the benchmarks of extractive reading ask: the sets at hand, and of each only what trained no reader.
 
-The shipped reader trained on parts of three of them (convqa/training/reading.py); the parts that are reported on are
-disjoint from those by article, post or sentence. Of xquad.en, paragraphs that stand in what trained are left out.
+The shipped reader trained on parts of three of them (convqa/training/data/reading.py); the parts that are reported on
+are disjoint from those by article, post or sentence. Of xquad.en, paragraphs that stand in what trained are left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.tasks.mrqa.files import read_contexts
 from convqa.tasks.mrqa.squad import read_squad
 from convqa.training.config import ReaderSettings, load
-from convqa.training.reading import FILES, Split, split
+from convqa.training.data.reading import FILES, Split, split
 
 FOREIGN = {
     "xquad.en": "squad-format/xquad.en.json",

@@ -30,7 +30,7 @@ from convqa.text.rules import rules
 from convqa.text.ruling import SAME, Fact, as_condition, ruling
 from convqa.training.conditions import Work, export, lines, rows_of
 from convqa.training.config import load as load_settings
-from convqa.training.scenarios import DEV, OPEN, Utterance, apart, examples, utterances
+from convqa.training.data.scenarios import DEV, OPEN, Utterance, apart, examples, utterances
 
 RELEVANT = 0.12
 """As the pipeline ``sharc`` has it."""

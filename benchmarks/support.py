@@ -2,7 +2,7 @@
 
     python benchmarks/support.py [--models lexical support cosine ...] [--sets inscit clapnq] [--data ../shared/data]
 
-The claims are those of ``convqa.training.claims`` that are reported on: INSCIT's conversations of odd number and
+The claims are those of ``convqa.training.data.claims`` that are reported on: INSCIT's conversations of odd number and
 ClapNQ's dev part. ``cosine`` is that of sentence and evidence by the shipped encoder, untrained; any other name is one
 that ``convqa.models.load_support`` knows. "AUC": how often a supported sentence is above an unsupported one; the first
 is the mean over the kinds of the latter. "accuracy" at .5 is the mean of the share of supported sentences that pass and
@@ -23,7 +23,7 @@ from comparing import SEED, table
 from convqa.metrics.bootstrap import interval_of_statistic
 from convqa.models import load_encoder, load_support
 from convqa.models.kinds.support_features import FEATURES, features
-from convqa.training.claims import CLAPNQ, INSCIT, KINDS, Claim, split
+from convqa.training.data.claims import CLAPNQ, INSCIT, KINDS, Claim, split
 from convqa.training.support import score
 
 ROOT = Path(__file__).resolve().parents[1]

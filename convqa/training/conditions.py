@@ -19,8 +19,8 @@ from convqa.models.kinds.conditions import KIND, Line, Settings
 from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.training.base import write_head
 from convqa.training.config import ConditionsSettings
-from convqa.training.records import named_folder
-from convqa.training.scenarios import Example, split
+from convqa.training.data.records import named_folder
+from convqa.training.data.scenarios import Example, split
 from convqa.training.support import logistic
 from convqa.training.train import Bench, Scores
 

@@ -13,9 +13,9 @@ from convqa.errors import InputError, nearest
 from convqa.files import read_yaml
 from convqa.models.kinds.reader_input import MOST_TOKENS
 from convqa.places import shipped
-from convqa.training.claims import INSCIT
-from convqa.training.data import OWN
-from convqa.training.scenarios import SHARC_SEEN
+from convqa.training.data.claims import INSCIT
+from convqa.training.data.scenarios import SHARC_SEEN
+from convqa.training.data.split import OWN
 from convqa.validation import explain
 
 Share = Annotated[float, Field(strict=False, ge=0, le=1)]

@@ -35,10 +35,10 @@ from convqa.models.types import Choice
 from convqa.training.base import trainable
 from convqa.training.card import card, name_of
 from convqa.training.config import EncoderSettings
-from convqa.training.data import silenced
+from convqa.training.data.records import read_lines, read_titled
+from convqa.training.data.rewrites import Example
+from convqa.training.data.split import silenced
 from convqa.training.loop import fit as learn
-from convqa.training.records import read_lines, read_titled
-from convqa.training.rewrites import Example
 from convqa.training.tensors import padded
 from convqa.training.train import Bench, Scores, gather, mixed, plan_of, summary
 

@@ -35,9 +35,9 @@ from convqa.training.base import trainable
 from convqa.training.calibration import logistic
 from convqa.training.card import card, name_of
 from convqa.training.config import ReaderSettings
+from convqa.training.data.reading import Split, asked_elsewhere, split
+from convqa.training.data.rows import Row, Rows
 from convqa.training.loop import fit as learn
-from convqa.training.reading import Split, asked_elsewhere, split
-from convqa.training.rows import Row, Rows
 from convqa.training.tensors import padded
 from convqa.training.train import Bench, Scores, plan_of, summary
 

@@ -1,7 +1,7 @@
 """The resolver: history terms and edits of the question, in one model on a small trunk.
 
 What it learns of a turn: which words of the history stand in the human rewrite (QuReTeC: Voskarides et al., SIGIR
-2020), and which edits lead from the question to the rewrite (:mod:`convqa.training.edits`).
+2020), and which edits lead from the question to the rewrite (:mod:`convqa.training.data.edits`).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from convqa.models.types import Choice
 from convqa.training.base import trainable
 from convqa.training.card import card, name_of
 from convqa.training.config import ResolverSettings
-from convqa.training.data import silenced
-from convqa.training.edits import Edits, find_edits
+from convqa.training.data.edits import Edits, find_edits
+from convqa.training.data.rewrites import Example
+from convqa.training.data.split import silenced
 from convqa.training.loop import fit as learn
 from convqa.training.resolver_net import ResolverNet, Target, batch, loss, target
-from convqa.training.rewrites import Example
 from convqa.training.train import Bench, Scores, gather, mixed, plan_of, summary
 
 _USE = """Reads a question with its history and says which words of the history it needs, and how the question reads

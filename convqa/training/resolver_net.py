@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from convqa.models.kinds.resolver_input import Layout
-from convqa.training.edits import Edits, known_pattern
+from convqa.training.data.edits import Edits, known_pattern
 from convqa.training.tensors import padded
 
 

@@ -29,9 +29,9 @@ from convqa.models.types import Choice
 from convqa.training.base import language_model
 from convqa.training.card import card
 from convqa.training.config import RewriterSettings
-from convqa.training.data import silenced
+from convqa.training.data.rewrites import Example
+from convqa.training.data.split import silenced
 from convqa.training.loop import fit as learn
-from convqa.training.rewrites import Example
 from convqa.training.tensors import padded
 from convqa.training.train import Bench, Scores, gather, mixed, plan_of, summary
 

@@ -19,9 +19,9 @@ from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.models.kinds.support import KIND, Settings, judged, probabilities
 from convqa.models.kinds.support_features import FEATURES, features
 from convqa.training.base import write_head
-from convqa.training.claims import SUPPORTED, Claim, split
 from convqa.training.config import SupportSettings
-from convqa.training.records import named_folder
+from convqa.training.data.claims import SUPPORTED, Claim, split
+from convqa.training.data.records import named_folder
 from convqa.training.train import Bench, Scores
 
 _FOLDS = 5

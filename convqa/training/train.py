@@ -16,9 +16,9 @@ from filelock import FileLock, Timeout
 from convqa.errors import InputError
 from convqa.files import whole_file
 from convqa.training.config import LoopSettings, RewriteSettings, Settings
-from convqa.training.data import OWN, Split, read_own, split, with_own
-from convqa.training.records import named_folder
-from convqa.training.rewrites import Example
+from convqa.training.data.records import named_folder
+from convqa.training.data.rewrites import Example
+from convqa.training.data.split import OWN, Split, read_own, split, with_own
 
 if TYPE_CHECKING:  # the loop needs torch
     from convqa.training.loop import Plan, Progress

@@ -19,7 +19,7 @@ def test_an_example_of_training_is_a_turn_with_its_history():
     from rewriting import turn
 
     from convqa.models.kinds.resolver_input import Said
-    from convqa.training.rewrites import Example
+    from convqa.training.data.rewrites import Example
 
     made = turn(Example("qrecc-7", "When?", (Said("Who?", "Goethe"), Said("Why?", "")), "When did he?"), 3)
     assert (made.question, [(said.question, said.answer, said.status) for said in made.history]) == (

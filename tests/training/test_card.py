@@ -36,10 +36,10 @@ def test_the_turns_of_a_card_are_those_of_the_documented_split(name):
 
 
 SPLITS = {
-    "conditions": "`convqa.training.scenarios.split`",
-    "reader": "`convqa.training.reading.split`",
-    "resolver": "`convqa.training.data.split`",
-    "support": "`convqa.training.claims.split`",
+    "conditions": "`convqa.training.data.scenarios.split`",
+    "reader": "`convqa.training.data.reading.split`",
+    "resolver": "`convqa.training.data.split.split`",
+    "support": "`convqa.training.data.claims.split`",
 }
 
 

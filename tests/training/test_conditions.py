@@ -11,7 +11,7 @@ from convqa.errors import InputError
 from convqa.models import load_conditions
 from convqa.training.conditions import folds, score
 from convqa.training.config import load
-from convqa.training.scenarios import DEV, OPEN, Example, apart, examples, split, utterances
+from convqa.training.data.scenarios import DEV, OPEN, Example, apart, examples, split, utterances
 from convqa.training.train import Bench, train
 
 PLACES = ["Rome", "Cyprus", "France", "Malta", "Spain", "Greece"]

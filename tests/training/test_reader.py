@@ -134,7 +134,7 @@ def test_an_answer_that_no_window_holds_whole_teaches_nothing(reading):
 
 
 def test_rows_come_back_from_disk(tmp_path):
-    from convqa.training.rows import Row, Rows
+    from convqa.training.data.rows import Row, Rows
 
     made = Rows(tmp_path / "rows.bin")
     given = [Row([5, 6, 7], 2, [(1, 2)]), Row([9], 1, [(0, 0)]), Row([4, 4], 2, [(0, 1), (1, 1)])]

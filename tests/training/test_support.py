@@ -10,9 +10,9 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.models import load_support
-from convqa.training import changed
-from convqa.training.claims import BM25, CLAPNQ, CONVERSATION, INSCIT, KINDS, OTHER, SUPPORTED, split
 from convqa.training.config import load
+from convqa.training.data import changed
+from convqa.training.data.claims import BM25, CLAPNQ, CONVERSATION, INSCIT, KINDS, OTHER, SUPPORTED, split
 from convqa.training.support import logistic, score
 from convqa.training.train import Bench, train
 

@@ -2,7 +2,7 @@
 
 Supported: sentences of human answers, each with the passages that the answer's writer named. Not supported: the same
 sentences with another passage, sentences of other answers with the same passages, and sentences in which a number, a
-name or a negation was changed (``convqa.training.changed``).
+name or a negation was changed (``convqa.training.data.changed``).
 
 Of INSCIT's dev part the direct answers are taken, conversations numbered from 1 in the file's order. Those of even
 number train; those of odd number are reported on, and so is ClapNQ's dev part. No passage that is evidence in a
@@ -27,8 +27,8 @@ from convqa.text.bm25 import bm25
 from convqa.text.sentences import sentences
 from convqa.text.support import content
 from convqa.text.whole import whole_text
-from convqa.training.changed import CHANGES
-from convqa.training.records import read_lines, read_list, read_titled
+from convqa.training.data.changed import CHANGES
+from convqa.training.data.records import read_lines, read_list, read_titled
 
 SUPPORTED = "supported"
 BM25, CONVERSATION, OTHER = "top passage of BM25", "passage of the conversation", "sentence of another answer"

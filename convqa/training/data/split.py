@@ -3,7 +3,7 @@
 Of ``qrecc/dev-turns.json`` the conversations that have a turn with history are sorted by number: positions 1, 3, 5 ...
 may train, positions 0, 2, 4 ... are reported on (283 conversations, 413 turns). The 4k file and CANARD's training part
 may train; CANARD's dev part is the second set that is reported on. Validation is cut from the 4k file. What trains
-shares no conversation and no telling text with either (:func:`convqa.training.rewrites.without_overlap`).
+shares no conversation and no telling text with either (:func:`convqa.training.data.rewrites.without_overlap`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Said
-from convqa.training.records import read_lines
-from convqa.training.rewrites import (
+from convqa.training.data.records import read_lines
+from convqa.training.data.rewrites import (
     Example,
     alternate,
     canard_dev,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Said
-from convqa.training.rewrites import (
+from convqa.training.data.rewrites import (
     Example,
     alternate,
     canard_dev,

@@ -9,15 +9,15 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Said
-from convqa.training.data import FILES, held_out, read_own, silenced, split, with_own
-from convqa.training.rewrites import Example, without_overlap
+from convqa.training.data.rewrites import Example, without_overlap
+from convqa.training.data.split import FILES, held_out, read_own, silenced, split, with_own
 
 
 @pytest.fixture(scope="session")
 def written(request):
     from pathlib import Path
 
-    root = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    root = Path(__file__).resolve().parents[3].parent / "shared" / "data"
     if not root.is_dir():
         pytest.skip("the real data is not beside the checkout")
     return split(root)

@@ -16,7 +16,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from convqa.errors import InputError
 from convqa.files import read_bytes
 from convqa.models.kinds.resolver_input import Said
-from convqa.training.records import read_lines, read_list
+from convqa.training.data.records import read_lines, read_list
 from convqa.validation import shorten
 
 _LONG, _SHORT = 7, 5

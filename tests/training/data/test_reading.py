@@ -11,9 +11,9 @@ import pytest
 from convqa.errors import InputError
 from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.training.config import load
-from convqa.training.reading import FILES, asked_elsewhere, drawn, split
+from convqa.training.data.reading import FILES, asked_elsewhere, drawn, split
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 
 
 @pytest.fixture(scope="session")
