@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from convqa.components.rewriting.follow_up import follows_up
+from convqa.text.dialogue import follows_up
 from convqa.text.words import words
 from convqa.training.data.rewrites import Example
 from convqa.training.data.split import split

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from convqa.components.told import asking
 from convqa.domain import Answer, Conversation, Response
 from convqa.driver.waves import drive
 from convqa.evaluation.result import summaries
@@ -26,8 +25,9 @@ from convqa.indexing import collection_for
 from convqa.models.kinds.encoder import load_encoder
 from convqa.pipeline.load import load
 from convqa.tasks.sharc import Gold, ShARC
-from convqa.text.rules import rules
-from convqa.text.ruling import SAME, Fact, as_condition, ruling
+from convqa.text.english.replies import asking
+from convqa.text.english.rules import rules
+from convqa.text.english.verdict import SAME, Fact, as_condition, ruling
 from convqa.training.conditions import Work, export, lines, rows_of
 from convqa.training.config import load as load_settings
 from convqa.training.data.scenarios import DEV, OPEN, Utterance, apart, examples, utterances

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from haystack import component
 
-from convqa.components.citing import verified
+from convqa.components.citations import verified
 from convqa.domain import (
     Answer,
     Answers,
@@ -246,7 +246,7 @@ class Reader(Station):
 class Builder(Station):
     """Ranking and reading -> answer with citations. Implement ``build`` or ``build_batch``.
 
-    Every answer is verified here (:mod:`convqa.components.citing`).
+    Every answer is verified here (:mod:`convqa.components.citations`).
     """
 
     station = "builder"
@@ -306,7 +306,7 @@ def _optional(readings: Readings | None, turns: Turns) -> tuple[Any, ...]:
 
 
 def _verified(answers: Sequence[Answer | Failure], rankings: Sequence[Ranking]) -> list[Answer | Failure]:
-    """The same answers, each held to what ``convqa.components.citing`` asks of it."""
+    """The same answers, each held to what ``convqa.components.citations`` asks of it."""
     rows = zip(answers, rankings, strict=True)
     return [answer if isinstance(answer, Failure) else verified(answer, ranking) for answer, ranking in rows]
 

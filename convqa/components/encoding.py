@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.rewriting.said import said_before
+from convqa.components.history import said_before
 from convqa.domain import Query, Rewrite, Turn
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.kinds.encoder_input import conversational

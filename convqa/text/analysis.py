@@ -13,7 +13,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -143,6 +143,21 @@ def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"
 
 def _kept(text: str, analyzer: Analyzer, stopwords: Literal["default", "long"]) -> list[str]:
     return analyzer.tokens(text) if stopwords == "default" else analyzer.content(text)
+
+
+def placed(text: str, language: str) -> Iterator[tuple[str, int]]:
+    """Each word of the analysis, in lower case, with the offset where it is written in the text.
+
+    >>> list(placed("Ada's Engine", "en"))
+    [('ada', 0), ('engine', 6)]
+    """
+    # The dotted capital I is the one character whose lower case in Python is longer than itself.
+    lowered = text.replace("\u0130", "i").lower()
+    start = 0
+    for word in analyzer(language).words(text):
+        start = lowered.index(word, start)
+        yield word, start
+        start += len(word)
 
 
 _APOSTROPHES = frozenset("'\u2019\uff07")

@@ -60,6 +60,16 @@ def listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def latin(text: str) -> bool:
+    """Whether most letters of a text are Latin ones; a text without letters is in every script.
+
+    >>> latin("Wo wurde er geboren?"), latin("1808?"), latin("\u4ed6\u5728\u54ea\u91cc")
+    (True, True, False)
+    """
+    letters = [sign for sign in text if sign.isalpha()]
+    return not letters or 2 * sum(sign < chr(_WESTERN_END) for sign in letters) > len(letters)
+
+
 @cache
 def _unicode(western: bool) -> re.Pattern[str]:
     """The same rule beyond ASCII. Made at first need: all of Unicode takes some 100 ms, the West some 15."""

@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from convqa.components.rewriting.checks import first_line
-from convqa.components.rewriting.prompts import plain
-from convqa.components.rewriting.said import fitted, said_before
+from convqa.components.history import fitted, said_before
+from convqa.components.rewriters._checks import first_line
+from convqa.components.rewriters._prompts import plain
 from convqa.domain import Exchange, Turn, TurnId
 from convqa.metrics.rouge1 import Rouge1, rouge1, tokens
 from convqa.models import Generator

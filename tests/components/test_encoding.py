@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from convqa.components.encoding import QueryEncoder, expanded
+from convqa.components.rewriters._queries import rewritten
 from convqa.components.rewriters.fused import Fused
-from convqa.components.rewriting.queries import rewritten
 from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId
 from convqa.models import load_encoder
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
-import pkgutil
 from typing import Any, get_type_hints
 
 import pytest
 from pydantic import ValidationError
 
-from convqa.components import builders, joiners, readers, rerankers, retrievers, rewriters
-from convqa.components.base import Station
+from convqa.components.base import STATIONS, Station
 from convqa.components.joiners.rrf import RRF
+from convqa.components.members import members
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
@@ -24,12 +23,13 @@ UNLIMITED = {"rewriters.generate.seconds"}
 
 
 def parameters():
-    for package in (builders, joiners, readers, rerankers, retrievers, rewriters):
-        for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            for cls in vars(importlib.import_module(found.name)).values():
-                if inspect.isclass(cls) and issubclass(cls, Station) and cls.__module__ == found.name:
+    for station in STATIONS:
+        for member in members(station):
+            module = f"convqa.components.{station}s.{member}"
+            for cls in vars(importlib.import_module(module)).values():
+                if inspect.isclass(cls) and issubclass(cls, Station) and cls.__module__ == module:
                     for name, kind in get_type_hints(cls.__init__).items():
-                        place = f"{found.name.removeprefix('convqa.components.')}.{name}"
+                        place = f"{station}s.{member}.{name}"
                         if name != "return" and kind is not Any and place not in UNLIMITED:
                             yield cls, name
 

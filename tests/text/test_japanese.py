@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.rewriting.words import placed
 from convqa.domain import Query
 from convqa.errors import InputError
-from convqa.text.analysis import LONGEST_TOKEN, analyzer, weigh
+from convqa.text.analysis import LONGEST_TOKEN, analyzer, placed, weigh
 from convqa.text.japanese import LONGEST_PIECE, Sudachi, pieces
 
 JA = analyzer("ja")

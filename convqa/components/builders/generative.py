@@ -12,12 +12,12 @@ from haystack.dataclasses import ChatMessage
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Builder
-from convqa.components.citing import nothing
-from convqa.components.generating.asking import Asking, Reply
-from convqa.components.generating.checking import Scorer, Unsupported, check
-from convqa.components.generating.prompt import Prompt, Shown, prompt, shown
-from convqa.components.generating.reply import parse, unfinished
-from convqa.components.generating.wording import worded
+from convqa.components.builders._grounding import Scorer, Unsupported, check
+from convqa.components.builders._prompt import Prompt, Shown, prompt, shown
+from convqa.components.builders._reply import parse, unfinished
+from convqa.components.builders._wording import worded
+from convqa.components.chat import Asking, Reply
+from convqa.components.citations import nothing
 from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn, open_question
 from convqa.errors import InputError
 from convqa.models import Support, load_support

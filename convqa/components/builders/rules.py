@@ -9,14 +9,14 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Builder
-from convqa.components.citing import nothing
+from convqa.components.citations import nothing
 from convqa.components.members import describe, make
-from convqa.components.told import Told, agreed, asking, told, yes_or_no
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn, open_question
 from convqa.models import Conditions, Options, load_conditions
-from convqa.text.clauses import Condition
-from convqa.text.rules import Rule, rules
-from convqa.text.ruling import Fact, Ruling, alike, as_condition, fit, ruling, telling
+from convqa.text.english.conditions import Condition
+from convqa.text.english.replies import Told, agreed, asking, told, yes_or_no
+from convqa.text.english.rules import Rule, rules
+from convqa.text.english.verdict import Fact, Ruling, alike, as_condition, fit, ruling, telling
 
 _LANGUAGE = "en"
 _JUDGED, _MOST = 8, 64
@@ -42,9 +42,9 @@ class _Case(NamedTuple):
 class Rules(Builder):
     """Work out what the rules of the best passage say to a yes/no question, and ask back for what they depend on.
 
-    A passage is cut into rules with their conditions (:mod:`convqa.text.rules`); what the user has told settles some of
-    them; the rest decides, or the first open condition becomes a question (an answer of kind ``question``). What is
-    asked and replied stands in the turn's history, so that nothing is kept here. English only.
+    A passage is cut into rules with their conditions (:mod:`convqa.text.english.rules`); what the user has told settles
+    some of them; the rest decides, or the first open condition becomes a question (an answer of kind ``question``).
+    What is asked and replied stands in the turn's history, so that nothing is kept here. English only.
 
     :param conditions: who says whether what the user told of their own accord settles a condition: ``conditions``, the
         model that ships; ``lexical``; or a folder. See :func:`convqa.models.load_conditions`.

@@ -11,7 +11,7 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Builder
-from convqa.components.citing import nothing
+from convqa.components.citations import nothing
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.errors import InputError
 from convqa.text.analysis import analyzer

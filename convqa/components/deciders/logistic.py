@@ -9,8 +9,8 @@ from haystack import component
 from pydantic import ConfigDict, validate_call
 
 from convqa.components.base import Decider
-from convqa.components.citing import nothing
-from convqa.components.deciders._decision import Threshold, load_decision
+from convqa.components.citations import nothing
+from convqa.components.deciders._decision_file import Threshold, load_decision
 from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from haystack import component
 
 from convqa.components.base import Joiner, fuse
-from convqa.components.joining import Weighing
+from convqa.components.joiners._weighted import Weighing
 from convqa.domain import Ranking
 
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Reranker
 from convqa.components.encoding import ModelOptions
-from convqa.components.reranking import Reordering
+from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, PairScorer, load_pair_scorer
 from convqa.text.whole import whole_text

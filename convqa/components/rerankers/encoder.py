@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Reranker
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, Texts
-from convqa.components.reranking import Reordering
+from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.stores.base import WritableStore
 from convqa.text.whole import whole_text

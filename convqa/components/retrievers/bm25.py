@@ -10,8 +10,8 @@ from pydantic import ConfigDict, Field, validate_call, with_config
 from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever
-from convqa.components.feedback import expand
 from convqa.components.filtering import both, by_filter
+from convqa.components.retrievers._feedback import expand
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store
 from convqa.stores.base import Filter, Prf, SearchParams, Stopwords, Store
@@ -39,7 +39,7 @@ class BM25(Retriever):
     :param filter: meta field -> accepted values; where a turn has a filter too, both must hold.
     :param prf: RM3 feedback: mix the query, with ``weight`` (.5), with the ``terms`` (10) best words of the first
         ``passages`` (10); ``{}`` is feedback with these defaults. An Anserini index does it itself, elsewhere it is
-        that of :mod:`convqa.components.feedback`.
+        that of :mod:`convqa.components.retrievers._feedback`.
     """
 
     needs_collection = True

@@ -13,8 +13,8 @@ from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever, WantedVectors
 from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts, unit
-from convqa.components.feedback import rocchio
 from convqa.components.filtering import by_filter
+from convqa.components.retrievers._feedback import rocchio
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store
 from convqa.stores.base import Filter, Store, WritableStore, refuse_encoder

@@ -8,7 +8,7 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
-from convqa.components.rewriting.said import blank
+from convqa.components.history import blank
 from convqa.domain import Query, Rewrite, Turn, open_question
 
 

@@ -10,10 +10,9 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
-from convqa.components.rewriting.said import blank, first_and_latest
-from convqa.components.rewriting.words import placed
+from convqa.components.history import blank, first_and_latest
 from convqa.domain import Exchange, Query, Rewrite, Turn, open_question
-from convqa.text.analysis import analyzer
+from convqa.text.analysis import analyzer, placed
 from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
 from convqa.components.members import describe, make
-from convqa.components.rewriting.queries import unchanged
+from convqa.components.rewriters._queries import unchanged
 from convqa.domain import Query, Rewrite, Turn, open_question
 from convqa.errors import InputError
 

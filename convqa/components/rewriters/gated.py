@@ -10,9 +10,9 @@ from pydantic import ConfigDict, validate_call
 
 from convqa.components.base import Rewriter
 from convqa.components.members import describe, make
-from convqa.components.rewriting.follow_up import follows_up
-from convqa.components.rewriting.queries import unchanged
+from convqa.components.rewriters._queries import unchanged
 from convqa.domain import Rewrite, Turn, open_question
+from convqa.text.dialogue import follows_up
 
 KEPT = "gated: the question needs no history"
 
@@ -21,7 +21,7 @@ KEPT = "gated: the question needs no history"
 class Gated(Rewriter):
     """Leave a question alone that can be understood by itself, so that no rewriter leads it astray.
 
-    What counts as a sign that it cannot: ``convqa.components.rewriting.follow_up``. Questions that are left alone are
+    What counts as a sign that it cannot: ``convqa.text.dialogue``. Questions that are left alone are
     counted in the run's summary.
 
     :param rewriter: the rewriter that is asked for all others: its name, or ``{type: ..., init_parameters: {...}}``.

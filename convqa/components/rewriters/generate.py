@@ -10,10 +10,10 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
-from convqa.components.rewriting.checks import first_line, from_json
-from convqa.components.rewriting.prompts import of_format
-from convqa.components.rewriting.queries import Search, settled, unchanged
-from convqa.components.rewriting.said import Said, fitted, said_before
+from convqa.components.history import Said, fitted, said_before
+from convqa.components.rewriters._checks import first_line, from_json
+from convqa.components.rewriters._prompts import of_format
+from convqa.components.rewriters._queries import Search, settled, unchanged
 from convqa.domain import Rewrite, Turn, open_question
 from convqa.models import Generator, Options, Written, load_generator
 
@@ -22,9 +22,9 @@ from convqa.models import Generator, Options, Written, load_generator
 class Generate(Rewriter):
     """Let a sequence-to-sequence or causal model write the question; needs the extra ``models``.
 
-    Where its text fails the checks of ``convqa.components.rewriting.checks`` (empty, unfinished, a loop, an answer, too
-    long, astray), the turn keeps its question, and the reason is counted in the run's summary. Of a history that does
-    not fit, the first question and the latest exchanges are shown.
+    Where its text fails the checks of ``convqa.components.rewriters._checks`` (empty, unfinished, a loop, an answer,
+    too long, astray), the turn keeps its question, and the reason is counted in the run's summary. Of a history that
+    does not fit, the first question and the latest exchanges are shown.
 
     :param model: a folder, or a Hugging Face name such as ``castorini/t5-base-canard``.
     :param format: how history and question are shown: "canard-t5", "chat", "plain", a template of your own with

@@ -8,7 +8,7 @@ from haystack import component
 from pydantic import ConfigDict, validate_call
 
 from convqa.components.encoding import ModelOptions
-from convqa.components.rewriting.resolving import Probability, Resolving, Weight
+from convqa.components.rewriters._resolver import Probability, Resolving, Weight
 from convqa.models import Resolution
 
 

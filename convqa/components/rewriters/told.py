@@ -8,8 +8,8 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
-from convqa.components.told import told
 from convqa.domain import Query, Rewrite, Turn, open_question
+from convqa.text.english.replies import told
 
 
 @component

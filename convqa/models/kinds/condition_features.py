@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.models.kinds.encoder import TextEncoder
-from convqa.text.negation import ANYWHERE
+from convqa.text.english.lexicon import ANYWHERE
 from convqa.text.sentences import sentences
 from convqa.text.support import Overlap, overlap
 

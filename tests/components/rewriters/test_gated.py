@@ -7,9 +7,9 @@ from haystack import Pipeline
 
 from convqa.components.rewriters.expansion import Expansion
 from convqa.components.rewriters.gated import KEPT, Gated
-from convqa.components.rewriting.follow_up import follows_up
 from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId
 from convqa.errors import InputError
+from convqa.text.dialogue import follows_up
 
 ADA = (Exchange("Who was Ada Lovelace?", "She worked with Charles Babbage."),)
 

@@ -11,10 +11,10 @@ import time
 import pytest
 from haystack import Pipeline
 
+from convqa.components.history import Said
+from convqa.components.rewriters._checks import FALLBACKS
+from convqa.components.rewriters._prompts import canard_t5
 from convqa.components.rewriters.generate import Generate
-from convqa.components.rewriting.checks import FALLBACKS
-from convqa.components.rewriting.prompts import canard_t5
-from convqa.components.rewriting.said import Said
 from convqa.domain import Exchange, Failure, Query, Rewrite, Turn, TurnId, Turns
 from convqa.errors import InputError
 from convqa.models import Generator, Options, Written, load_generator

@@ -1,0 +1,158 @@
+"""Whether the passages bear out what a model said, sentence by sentence, and where exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from convqa.components.builders._addresses import foreign
+from convqa.components.builders._prompt import INSTRUCTION, Shown
+from convqa.components.builders._reply import Said
+from convqa.components.builders._wording import worded
+from convqa.domain import Citation, Sentence
+from convqa.text.sentences import sentences
+from convqa.text.words import words
+
+Unsupported = Literal["drop", "mark"]
+"""What becomes of a sentence that no passage bears out: it is left out, or said without a citation."""
+
+Scorer = Callable[[Sequence[tuple[str, str]], str], Sequence[float]]
+"""(evidence, sentence) pairs and their language -> how far each evidence supports its sentence, 0 to 1."""
+
+SUPPORTED = 0.5
+"""From this score on a sentence counts as supported."""
+
+_GAIN = 0.02
+"""What the sentence before or after must add to a quote to become part of it."""
+
+_RUN = 8
+"""Words in a row that a sentence shares with the instruction when it repeats it."""
+
+
+class Checked(NamedTuple):
+    """The sentences that may be said, and what was done to get there, for a run's summary: one note a sentence."""
+
+    sentences: tuple[Sentence, ...]
+    notes: tuple[str, ...]
+
+
+class _Quote(NamedTuple):
+    """The place of a passage that fits a sentence best."""
+
+    passage: int
+    start: int
+    end: int
+    evidence: str
+
+
+def check(
+    said: Sequence[Said], passages: Sequence[Shown], scorer: Scorer, language: str, unsupported: Unsupported, most: int
+) -> Checked:
+    """Hold the sentences of a reply to the passages that the model was shown; the first ``most`` that may stay stay.
+
+    A sentence is tried against the passages that it names: each that supports it is cited, or, where none does alone,
+    those that do together. One that names none, or is borne out by none that it names, is tried against the others,
+    and cites the best that supports it. A citation quotes the sentence of its passage that fits best, with the one
+    before or after where that helps. Addresses that no passage has, and sentences of the instruction, are never said.
+    """
+    kept: list[Sentence] = []
+    notes: list[str] = []
+    known = [text for shown in passages for text in (shown.text, shown.passage.title, shown.passage.url)]
+    for one in said:
+        if len(kept) == most:
+            break
+        if reason := _never(one.text, known):
+            notes.append(reason)
+            continue
+        citations, note = _citations(one, passages, scorer, language)
+        notes += [note] if note else []
+        if citations or unsupported == "mark":
+            kept.append(Sentence(one.text, citations))
+    return Checked(tuple(kept), tuple(notes))
+
+
+def _never(text: str, known: Sequence[str]) -> str:
+    if foreign(text, known):
+        return "foreign address"
+    return "" if _runs(text).isdisjoint(_INSTRUCTED) else "instruction repeated"
+
+
+def _citations(
+    said: Said, passages: Sequence[Shown], scorer: Scorer, language: str
+) -> tuple[tuple[Citation, ...], str]:
+    """A sentence's citations, and what there is to note."""
+    named = [number - 1 for number in said.numbers]
+    others = [index for index in range(len(passages)) if index not in named]
+    quotes = [quote for index in named if (quote := _quote(index, passages[index], said.text, language))]
+    chosen = _supporting(quotes, said.text, scorer, language)
+    if chosen:
+        return tuple(_citation(quote, passages) for quote in chosen), ""
+    elsewhere = [quote for index in others if (quote := _quote(index, passages[index], said.text, language))]
+    scores = scorer([(quote.evidence, said.text) for quote in elsewhere], language) if elsewhere else []
+    best = max(range(len(elsewhere)), key=lambda index: (scores[index], -index), default=None)
+    if best is None or scores[best] < SUPPORTED:
+        return (), "unsupported sentence"
+    return (_citation(elsewhere[best], passages),), "citation moved" if named else "citation added"
+
+
+def _supporting(quotes: Sequence[_Quote], text: str, scorer: Scorer, language: str) -> list[_Quote]:
+    """The quotes that support the text, each alone; else the fewest from the end that do together; else none."""
+    if not quotes:
+        return []
+    scores = scorer([(quote.evidence, text) for quote in quotes], language)
+    alone = [quote for quote, score in zip(quotes, scores, strict=True) if score >= SUPPORTED]
+    if alone or len(quotes) == 1:
+        return alone
+    together = list(quotes)
+    if _together(together, text, scorer, language) < SUPPORTED:
+        return []
+    for quote in quotes[::-1]:
+        rest = [other for other in together if other is not quote]
+        if len(rest) > 1 and _together(rest, text, scorer, language) >= SUPPORTED:
+            together = rest
+    return together
+
+
+def _together(quotes: Sequence[_Quote], text: str, scorer: Scorer, language: str) -> float:
+    return scorer([("\n".join(quote.evidence for quote in quotes), text)], language)[0]
+
+
+def _quote(index: int, shown: Shown, text: str, language: str) -> _Quote | None:
+    """The sentence of the shown part that has most of the text's words, grown to a neighbour that adds some.
+
+    Places are always found by words: a model then says of the best place whether it supports the text.
+    """
+    bounds = [(shown.start + start, shown.start + end) for start, end in sentences(shown.text, language)]
+    if not bounds:
+        return None
+
+    def evidence(first: int, last: int) -> str:
+        title, quoted = shown.passage.title, shown.passage.text[bounds[first][0] : bounds[last][1]]
+        return f"{title}\n{quoted}" if title else quoted
+
+    def score(first: int, last: int) -> float:
+        return worded([(evidence(first, last), text)], language)[0]
+
+    first = last = max(range(len(bounds)), key=lambda place: (score(place, place), -place))
+    reached = score(first, last)
+    for before, after in ((1, 0), (0, 1)):
+        wider = (max(0, first - before), min(len(bounds) - 1, last + after))
+        if wider != (first, last) and (more := score(*wider)) > reached + _GAIN:
+            (first, last), reached = wider, more
+    # A sentence that only repeats the title is borne out by nothing that could be quoted.
+    entitled = worded([(shown.passage.title, text)], language)[0] if shown.passage.title else 0.0
+    if entitled >= SUPPORTED and reached <= entitled:
+        return None
+    return _Quote(index, bounds[first][0], bounds[last][1], evidence(first, last))
+
+
+def _citation(quote: _Quote, passages: Sequence[Shown]) -> Citation:
+    return Citation(passages[quote.passage].passage.id, quote.start, quote.end)
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    spoken = words(text)
+    return frozenset(tuple(spoken[place : place + _RUN]) for place in range(len(spoken) - _RUN + 1))
+
+
+_INSTRUCTED = _runs(INSTRUCTION)

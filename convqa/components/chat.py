@@ -1,0 +1,128 @@
+"""Asking a chat generator of Haystack: several requests at a time, each once, and what to make of those that fail."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import weakref
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from haystack.dataclasses import ChatMessage
+
+from convqa.components.haystack import Wrapper
+from convqa.components.replies import Replies
+from convqa.errors import InputError, StoreUnavailable
+from convqa.places import cache_folder
+
+_REFUSED = frozenset([401, 403, 404])
+"""Wrong key, no permission, no such model or path: nothing that another request could change."""
+
+_AWAY = frozenset([429, 502, 503, 504])
+"""Too much asked, or nobody behind the gateway: worth waiting for."""
+
+_PATIENCE = 8
+"""Requests of one wave that may all run out of time before the server counts as away."""
+
+
+class Reply(NamedTuple):
+    """What a request brought: a text, or a reason why it came to nothing that concerns this request only."""
+
+    text: str = ""
+    doubt: str = ""
+
+
+class Asking(Wrapper):
+    """A station's other half, where the component is a chat generator: it takes ``messages`` and gives ``replies``.
+
+    A server that is away, or asks to wait (429, 502, 503, 504), is waited for as a store is; one that refuses every
+    request alike (401, 403, 404) is the user's mistake.
+    """
+
+    concurrency: int
+
+    def _wrap_chat(self, component: Any, concurrency: int, keep: bool) -> None:
+        self._wrap(component, ["messages"], [], "replies")
+        self.concurrency = concurrency
+        self.keep = keep
+        self._name = type(self.wrapped).__name__
+        if hasattr(self.wrapped, "close"):
+            # The client's connections end with the station, not when the garbage collector meets them.
+            weakref.finalize(self, self.wrapped.close).atexit = False
+        # Where the component names no server, OpenAI's client takes it from there.
+        named = self.component["init_parameters"].get("api_base_url")
+        self._server = "" if named else os.environ.get("OPENAI_BASE_URL", "")
+        model = json.dumps(self.component, sort_keys=True, default=str)
+        self._replies = Replies(model + self._server, cache_folder() / "replies.sqlite" if keep else None)
+
+    def identity(self) -> Mapping[str, str]:
+        """A digest of the server's address, where the environment names it and not the pipeline."""
+        if not self._server:
+            return {}
+        parts = urlsplit(self._server)
+        # Without a login or a query: a digest must not help to guess a key.
+        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+        return {"server": f"sha256:{hashlib.sha256(address.encode()).hexdigest()}"}
+
+    def _asked(self, prompts: Mapping[str, Sequence[ChatMessage]]) -> dict[str, Reply]:
+        """The replies to prompts, ``concurrency`` of them asked for at the same time.
+
+        :param prompts: messages by all that they say, which is the key under which a reply is kept.
+        """
+        replies: dict[str, Reply] = {}
+        if not prompts:
+            return replies
+        pool = ThreadPoolExecutor(self.concurrency, "llm")
+        try:
+            asked = {pool.submit(self._one, prompt, messages): prompt for prompt, messages in prompts.items()}
+            for done in as_completed(asked):
+                replies[asked[done]] = done.result()
+                if len(replies) >= _PATIENCE and all(reply.doubt == "timeout" for reply in replies.values()):
+                    raise StoreUnavailable(f"{self._name}: {len(replies)} requests ran out of time, and none did not.")
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return replies
+
+    def _one(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:
+        """The reply to one prompt. No reply at all is read as an empty one; what is empty is not kept."""
+        written = self._replies.get(prompt)
+        if not written:
+            try:
+                replies = self._ask(messages=list(messages))
+                if not replies:
+                    return Reply(self._written(ChatMessage.from_assistant("")))
+                written = self._written(replies[0])
+            except StoreUnavailable as error:
+                # Clients call a reply that takes too long a failed connection; a server that works may be slow at one.
+                if "Timeout" in type(error.__cause__).__name__:
+                    return Reply(doubt="timeout")
+                raise
+            except Exception as error:
+                return Reply(doubt=self._doubt(error))
+            if written:
+                self._replies.put(prompt, written)
+        return Reply(written)
+
+    def _written(self, reply: ChatMessage) -> str:
+        """What is kept of a reply; one without text (a call of a tool, a refusal) is read as an empty one."""
+        return reply.text or ""
+
+    def _doubt(self, error: Exception) -> str:
+        """Why there is no reply, where that concerns this prompt only. What the server says is not repeated: it may
+        quote the key.
+
+        :raises InputError: if no prompt can be answered.
+        :raises StoreUnavailable: if it is worth waiting.
+        """
+        status = getattr(error, "status_code", None)
+        if status in _REFUSED:
+            raise InputError(
+                f"{self._name}: the server answers {status} to every request. Check its key in the environment, the "
+                "model's name and the server's address."
+            ) from None
+        if status in _AWAY:
+            raise StoreUnavailable(f"{self._name}: the server answers {status}.") from None
+        return f"server error {status}" if status else f"failed ({type(error).__name__})"

@@ -1,0 +1,124 @@
+"""What speaks for or against the passages answering the question, as numbers that every pipeline has alike.
+
+None of them depends on the scale of a retriever's scores. A signal that a turn lacks is None: it then counts as an
+average one (``_decision_file``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import isfinite
+
+from convqa.domain import Answer, Hit, Ranking, Reading, Rewrite, Turn, quotes
+from convqa.errors import InputError
+from convqa.text.analysis import analyzer
+from convqa.text.cache import remembered
+from convqa.text.idf import idf
+from convqa.text.sentences import sentences
+from convqa.text.support import lexical_support
+
+SIGNALS = ("null", "best", "lead", "gap", "found", "near")
+"""Their names. ``signals`` says what each is."""
+
+_TOP = 3
+"""Passages in which the question's words are looked for."""
+
+_TENTH = 10
+_DEPTH, _FEWEST = 100, 50
+"""How much of a ranking is looked at, and with how little of it nothing can be said of how far others are behind."""
+
+SUPPORTED = 0.5
+"""From here on a sentence is supported (``convqa.text.support``)."""
+
+
+def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> dict[str, float | None]:
+    """All signals of a turn by name, each finite.
+
+    ``null``: the reading's null score, cut to 0 to 1: of the sentence reader the share of the question that no
+    sentence has, of a model the probability that nothing answers. ``best``: the score s of its best span as
+    s / (1 + |s|), so that any scale fits. ``lead`` and ``gap``: how far the second and the tenth hit are behind the
+    first, as a share of the distance from the first to the hundredth (or the last; None with fewer than fifty).
+    ``found``: the share of the question's content words, each counting its idf, that the first three passages with
+    their titles have together; ``near``: the most that two sentences in a row have of it.
+    """
+    found, near = _coverage(rewrite.text, ranking, turn.language)
+    spans = () if reading is None else reading.spans
+    return {
+        "null": None if reading is None else min(1.0, max(0.0, reading.null_score)),
+        "best": spans[0].score / (1 + abs(spans[0].score)) if spans and isfinite(spans[0].score) else None,
+        "lead": _behind(ranking.hits[:_DEPTH], 1),
+        "gap": _behind(ranking.hits[:_DEPTH], _TENTH - 1),
+        "found": found,
+        "near": near,
+    }
+
+
+def support(answer: Answer, ranking: Ranking, language: str) -> float:
+    """How far the answer's sentences have what they cite behind them, 0 to 1: the mean over its sentences.
+
+    1 for a sentence that is supported by the words of its quotes (or is one), falling to 0 for one that shares none;
+    0 for one that cites nothing. A whole passage counts as quoted where a citation has no offsets.
+    """
+    texts = quotes(answer, ranking)
+    found = []
+    for sentence in answer.sentences:
+        quoted = [texts[citation] for citation in sentence.citations]
+        if not quoted:
+            found.append(0.0)
+        elif any(" ".join(sentence.text.split()) in " ".join(text.split()) for text in quoted):
+            found.append(1.0)
+        else:
+            found.append(min(1.0, _supported("\n".join(quoted), sentence.text, language) / SUPPORTED))
+    return sum(found) / len(found) if found else 0.0
+
+
+def _supported(evidence: str, sentence: str, language: str) -> float:
+    try:
+        return lexical_support(evidence, sentence, language)
+    except InputError:
+        return SUPPORTED  # a language without an analysis: nothing is known against it
+
+
+def _behind(hits: Sequence[Hit], place: int) -> float | None:
+    """How far the hit at this place is behind the first, as a share of the distance to the last."""
+    if len(hits) < _FEWEST:
+        return None
+    width = hits[0].score - hits[-1].score
+    return (hits[0].score - hits[place].score) / width if width > 0 else 0.0
+
+
+def _coverage(question: str, ranking: Ranking, language: str) -> tuple[float | None, float | None]:
+    """``found`` and ``near``; None both where there is nothing to look for, or nowhere to look."""
+    passages = [hit.passage for hit in ranking.hits[:_TOP] if hit.passage is not None]
+    try:
+        wanted = _shares(question, language)
+    except InputError:
+        return None, None
+    if not wanted or not passages:
+        return None, None
+    read = [_sentences(passage.text, language) for passage in passages]
+    titles = frozenset(analyzer(language).tokens(" ".join(passage.title for passage in passages)))
+    together = titles.union(*(tokens for text in read for tokens in text))
+    pairs = (one | two for text in read for one, two in pairwise((*text, frozenset())))
+    near = max((sum(share for token, share in wanted.items() if token in pair) for pair in pairs), default=0.0)
+    return sum(share for token, share in wanted.items() if token in together), near
+
+
+@remembered(4096)
+def _sentences(text: str, language: str) -> tuple[frozenset[str], ...]:
+    """The tokens of each sentence."""
+    tokens = analyzer(language).tokens
+    return tuple(frozenset(tokens(text[start:end])) for start, end in sentences(text, language))
+
+
+def _shares(question: str, language: str) -> Mapping[str, float]:
+    """The content words of a question: token -> share of their idf."""
+    analysis = analyzer(language)
+    words = {
+        analysis.stem(word): idf(word, language)
+        for word in analysis.words(question)
+        if word not in analysis.long_stopwords
+    }
+    total = sum(words.values())
+    return {token: value / total for token, value in words.items()} if total else {}

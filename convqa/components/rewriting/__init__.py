@@ -1,1 +1,0 @@
-"""What rewriters share that have a text written: what was said before, how it is shown, what is made of the text."""

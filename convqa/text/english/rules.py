@@ -1,0 +1,305 @@
+"""What a rule text asks for: its conditions, how they go together, and what follows from them. English.
+
+A text gives rules: a list with its introduction, or a sentence with a condition (if, unless, must, who ...). A rule is
+a tree of conditions, joined by "all of" or "any of", and grants or denies what its outcome says. Lists are taken by how
+they are introduced ("all of the following", "one of"), then by how their points are joined, then by what they are:
+things and kinds of people are alternatives, and so is what follows "unless"; duties ("you must:") belong together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from convqa.text.cache import remembered
+from convqa.text.english.blocks import Block, blocks
+from convqa.text.english.conditions import AND, OR, SHORTEST, Condition, Group, condition, grouped, parts, series
+from convqa.text.english.lexicon import DENIED
+from convqa.text.english.questions import sealed, unsealed
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``outcome`` is what follows where the group holds; it ``grants`` or, said with a negation, denies something.
+
+    ``[start, end)``: where the rule stands.
+    """
+
+    start: int
+    end: int
+    outcome: str
+    group: Group
+    grants: bool
+
+
+_IF = r"(?:only )?if|when|where|provided(?: that)?|as long as|so long as|once|in case|because"
+_UNLESS = r"unless|except (?:if|when|where|that)|except"
+_MARK = re.compile(rf"\b(?:(?P<unless>{_UNLESS})|(?P<if>{_IF}))\b\s*", re.I)
+_NONE = re.compile(r"\b(?:none|neither) of\b", re.I)
+_MUST = re.compile(r"\b(?:must(?!n['\u2019`]t)|(?:have|has|need|needs) to|(?:are|is) required to)\b", re.I)
+_WHO = re.compile(
+    r"\b(?:who|which|that)(?=\s+(?:\w+ed|is|are|was|were|has|have|had|can|do|does|need|want|live|work|get)\b)"
+)
+_FOR = re.compile(r"\b(?:available (?:for|to)|only for|only to|for|to|by)\s+(?=\w)", re.I)
+_EVERY = re.compile(
+    r"\ball (?:of )?(?:the )?(?:following|these)|\ball\b[^.:]{0,60}\brequirements|\bboth\b|\beach of", re.I
+)
+_ANY = re.compile(
+    r"\b(?:any|one|either)\b(?: of)?(?: the)?(?: following)?|\bincluding\b|\bincludes?\b|\bsuch as\b|\bthings like\b|"
+    r"\bthe following (?:\w+ )?(?:types?|groups?|items?|areas?)",
+    re.I,
+)
+_FOLLOWING = re.compile(
+    r"\s*(?:,?\s*and\s+)?\b(?:(?:at least )?(?:any|one|either|all|both|some|none|neither) "
+    r"(?:of )?(?:the )?(?:following|these)"
+    r"(?: \w+)?(?:\s+(?:apply|applies|is true|are true|must apply))?|"
+    r"the following(?:\s+(?:apply|applies|things|items))?|following|either|both|including|such as|things like)\b\s*",
+    re.I,
+)
+_STARTS = (
+    r"(?:you|your|they|their|it|its|he|she|we|the|this|these|those|there|a|an|any|no|please|contact|apply|tell|ask|call|"
+    r"use|write|send|check|fill|get|complete)\b"
+)
+_COMMA = re.compile(rf",\s+(?={_STARTS})", re.I)
+_TOLD = re.compile(
+    r",\s+(?=(?:please|contact|apply|tell|ask|call|use|write|send|check|fill|complete)\b|(?:[\w'\u2019]+\s+){1,4}?"
+    r"(?:may|can|could|will|must|need|should|might)(?:not|n['\u2019`]t)?\b|(?:you|they|it)['\u2019`]ll\b)",
+    re.I,
+)
+"""A comma behind which somebody may or must do something."""
+_CLOSED = re.compile(r"\s+[-\u2013]\s+|;\s+|,?\s+(?:because|so that|so|but)\s+|\bthen\b", re.I)
+_GOES_ON = re.compile(
+    r"\s+(?=(?:you|they|it|we) (?:may|can|could|will|must|need|should|might|[a-z]+ (?:not )?be able)\b)"
+)
+_VERDICT = re.compile(
+    r",?\s+(?=(?:may|can|could|will|must|should|might)(?:not|n['\u2019`]t)?\b)|,\s+|"
+    r"\s+(?=(?:are|is)(?:n['\u2019`]t| not)? (?:entitled|eligible|considered|allowed|banned|excluded)\b)"
+)
+_ANYBODY = re.compile(
+    r"\b(?:someone|somebody|anyone|a person|persons?|people|individuals?|workers?|employees?|applicants?|veterans?|"
+    r"drivers?|residents?|students?|businesses|organi[sz]ations?)\b",
+    re.I,
+)
+_WORDS, _MARKUP = re.compile(r"\w{2,}.*\w{2,}"), re.compile(r"[|<>{}]")
+_LONGEST_SUBJECT, _LONGEST_STEM = 4, 12
+_SHORT = 4
+"""Characters in front of a condition that leads its sentence, and of the shortest condition."""
+
+
+@remembered(512)
+def rules(text: str) -> tuple[Rule, ...]:
+    """The rules of a text, in its order.
+
+    >>> text = "You can't get the payment if you live in Cyprus, France or Greece"
+    >>> [rule] = rules(text)
+    >>> rule.grants, rule.group.every, [one.question for one in rule.group.conditions()]
+    (False, False, ['Do you live in Cyprus?', 'Do you live in France?', 'Do you live in Greece?'])
+    >>> [rule] = rules("To qualify you must:\\n\\n* earn £113 a week\\n* give notice")
+    >>> rule.grants, rule.group.every, [text.question for text in rule.group.conditions()]
+    (True, True, ['Do you earn £113 a week?', 'Do you give notice?'])
+    """
+    text = sealed(text)
+    found: list[Rule] = []
+    for block in blocks(text):
+        made = _list_rule(text, block) if block.points else None
+        found += [made] if made else [rule for span in block.sentences for rule in _sentence_rules(text, *span)]
+    return tuple(replace(one, outcome=unsealed(one.outcome)) for one in found if _askable(one.group))
+
+
+def _list_rule(text: str, block: Block) -> Rule | None:
+    intro = text[slice(*block.intro)].lstrip("# ").rstrip(": ") if block.intro else ""
+    points = [(start, end) for start, end in block.points if len(text[start:end].strip(" ;,.")) >= SHORTEST]
+    if not points:
+        return None
+    outcome, stem, wanted = _introduced(intro)
+    anybody = _ANYBODY.search(outcome)
+    said = [_said(stem, _point(text[start:end])) for start, end in points]
+    made = [condition(*place, _you(one) if anybody else one) for place, one in zip(points, said, strict=True)]
+    if _NONE.search(intro):
+        group = Group(tuple(made), False, wanted=not wanted)
+    else:
+        group = Group(tuple(made), _all_of(text, intro, stem, wanted, points), wanted)
+    head = _head(text, block.intro, stem)
+    if head:
+        group = Group((*head, group), True)
+    begin = block.intro[0] if block.intro else points[0][0]
+    return Rule(begin, points[-1][1], outcome, group, not DENIED.search(outcome))
+
+
+def _you(said: str) -> str:
+    """What is said of anybody, said to the user: they have -> you have."""
+    for one, other in (("they", "you"), ("their", "your"), ("them", "you")):
+        said = re.sub(rf"\b{one}\b", other, said, flags=re.I)
+    return said
+
+
+def _introduced(intro: str) -> tuple[str, str, bool]:
+    """What follows from a list, how its points are completed, and whether they have to hold (not: "unless")."""
+    marks = list(_MARK.finditer(intro))
+    if marks:
+        last = marks[-1]
+        stem = _FOLLOWING.sub(" ", intro[last.end() :]).strip(" ,:-")
+        first = marks[0]
+        outcome = intro[: first.start()].strip(" ,")
+        if not outcome:
+            closed = _close(intro, first.end(), len(intro), leads=True)
+            outcome = intro[closed.end() :] if closed else intro
+        return outcome, stem, last["unless"] is None
+    must = _MUST.search(intro)
+    if must:
+        subject = _doer(intro[: must.start()])
+        behind = _FOLLOWING.sub(" ", intro[must.end() :]).strip(" ,:-")
+        if re.search(r"\b(?:apply|true|met)\b", behind) or len(behind.split()) > 3:
+            return intro, "", True
+        return intro, f"{subject} must {behind}".strip(), True
+    return (
+        intro,
+        _FOLLOWING.sub(" ", intro).strip(" ,:-") if re.search(r"\b(?:who|whose|that)\s*$", intro) else "",
+        True,
+    )
+
+
+def _doer(text: str) -> str:
+    """Who has to do what follows, as far as the words in front of it say it shortly."""
+    said = text.split(", ")[-1].split()
+    if said and said[-1].lower() in ("you", "they", "it", "we"):
+        return said[-1].lower()
+    return " ".join(said) if 0 < len(said) <= _LONGEST_SUBJECT else "you"
+
+
+def _point(text: str) -> str:
+    """A point of a list without what joins it to the next."""
+    return re.sub(r"[;,.\s]+(?:and|or|AND|OR)?[;,.\s]*$", "", text)
+
+
+def _said(stem: str, point: str) -> str:
+    """A point as a condition of its own: completed by the introduction where it is no clause already."""
+    if (
+        not stem
+        or re.match(r"(?:you|your|it|they|he|she|their)[\u2019'\s]", point, re.I)
+        or len(stem.split()) > _LONGEST_STEM
+    ):
+        return point
+    name = point[:2].isupper() or re.match(r"\S+ [A-Z]", point)
+    return f"{stem} {point if name else point[:1].lower() + point[1:]}"
+
+
+def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[int, int]]) -> bool:
+    """Whether the points of a list belong together, or are alternatives."""
+    if _EVERY.search(intro):
+        return True
+    joints = [re.search(r"\b(and|or)[;,.\s]*$", text[start:end], re.I) for start, end in points]
+    words = [joint[1].lower() for joint in joints if joint is not None]
+    if words:
+        return words.count("and") > words.count("or")
+    if not wanted or _ANY.search(intro):
+        return False
+    if _MUST.search(intro) or all(_MUST.search(text[start:end]) for start, end in points):
+        return True
+    first = [re.match(r"\s*(\w+)", text[start:end]) for start, end in points]
+    whole = sum(one is not None and one[1].lower() in ("you", "your", "the", "they", "it") for one in first)
+    return bool(stem) and whole * 2 > len(points) and not DENIED.search(intro)
+
+
+def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition | Group]:
+    """Conditions that stand in the introduction, in front of the one that the list completes."""
+    if intro is None:
+        return []
+    marks = list(_MARK.finditer(text, *intro))
+    if not marks:
+        return []
+    start, end = marks[-1].end(), intro[1]
+    body = text[start:end]
+    if re.search(r"\bbut$", body.strip(" :")):
+        return list(parts(text, start, start + body.rindex("but"), True))
+    listed = [one for one in _FOLLOWING.finditer(body) if not body[one.end() :].strip(" :")]
+    if listed:
+        joined = re.match(r"\s*(?:,|and\b)", listed[-1][0]) or body[: listed[-1].start()].rstrip().endswith(",")
+        return list(parts(text, start, start + listed[-1].start(), True)) if joined else []
+    joint = list(AND.finditer(body))
+    if len(stem.split()) >= 3 and joint and len(body[joint[-1].end() :].split()) <= 2:
+        return list(parts(text, start, start + joint[-1].start(), True))
+    return []
+
+
+def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
+    sentence = text[start:end]
+    marks = [mark for mark in _MARK.finditer(text, start, end) if mark["if"] != "because"]
+    if marks:
+        yield from _marked(text, start, end, marks)
+        return
+    must = _MUST.search(sentence)
+    if must and DENIED.search(sentence[max(0, must.start() - 8) : must.start()]):
+        return
+    if must and len(sentence[must.end() :].split()) >= SHORTEST:
+        subject = _doer(sentence[: must.start()])
+        group = grouped(list(parts(text, start + must.end(), end, True, f"{subject} must")), True)
+        yield Rule(start, end, sentence[: must.start()] or sentence, group, grants=True)
+        return
+    who = _WHO.search(sentence)
+    if who and len(sentence[who.end() :].split()) >= SHORTEST:
+        closed = _VERDICT.search(text, start + who.end(), end)
+        stop = closed.start() if closed else end
+        outcome = f"{sentence[: who.start()]}{text[stop:end]}"
+        group = grouped(list(parts(text, start + who.end(), stop, True, "you")), True)
+        yield Rule(start, end, outcome, group, not DENIED.search(outcome))
+        return
+    kinds = series(text, start, end)
+    if kinds is not None:
+        yield Rule(start, end, sentence, kinds, not DENIED.search(sentence))
+        return
+    targets = list(_FOR.finditer(sentence))
+    if targets:
+        last = targets[-1]
+        target = condition(start + last.end(), end, sentence[last.end() :])
+        yield Rule(start, end, sentence[: last.start()], Group((target,), True), not DENIED.search(sentence))
+        return
+    if len(sentence.split()) > SHORTEST:
+        yield Rule(start, end, sentence, Group((condition(start, end, sentence),), True), not DENIED.search(sentence))
+
+
+def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Iterator[Rule]:
+    """A sentence with if, unless and their like: what they say is the conditions, the rest is the outcome."""
+    found: list[Condition | Group] = []
+    left: list[tuple[int, int]] = []
+    place = start
+    for number, mark in enumerate(marks):
+        stop = marks[number + 1].start() if number + 1 < len(marks) else end
+        left.append((place, mark.start()))
+        closed = _close(text, mark.end(), stop, leads=mark.start() - start < _SHORT)
+        close = closed.start() if closed else stop
+        inner = list(parts(text, mark.end(), close, mark["unless"] is None))
+        if mark["unless"] is not None:
+            found.append(Group(tuple(inner), False, wanted=False))
+        else:
+            found += inner
+        place = closed.end() if closed else stop
+    left.append((place, end))
+    outcome = " ".join(text[one:two].strip() for one, two in left if text[one:two].strip(" .,-"))
+    flat = all(isinstance(part, Condition) for part in found)
+    every = not (len(found) > 1 and flat and _alternatives(text, start, end))
+    yield Rule(start, end, outcome, grouped(found, every), not DENIED.search(outcome))
+
+
+def _askable(group: Group) -> bool:
+    """Whether there are conditions, and each can be asked for: markup, tables and signs cannot."""
+    found = list(group.conditions())
+    return bool(found) and all(_WORDS.search(one.question) and not _MARKUP.search(one.question) for one in found)
+
+
+def _close(text: str, start: int, end: int, leads: bool) -> re.Match[str] | None:
+    """Where a condition ends: one that leads its sentence where it is said what follows, or else at the last comma.
+
+    One that follows its outcome goes on behind commas: "if you work, your income is low and you have a child".
+    """
+    if not leads:
+        return _CLOSED.search(text, start, end)
+    told = _TOLD.search(text, start, end) or next(reversed(list(_COMMA.finditer(text, start, end))), None)
+    # "If you want it you will need ...": no comma parts what follows.
+    return told or _GOES_ON.search(text, start + _SHORT, end) or _CLOSED.search(text, start, end)
+
+
+def _alternatives(text: str, start: int, end: int) -> bool:
+    found = text[start:end]
+    return bool(OR.search(found)) and not AND.search(found)

@@ -1,0 +1,142 @@
+"""Replies as models write them, and sentences with numbers as they are understood."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convqa.components.builders._reply import Parsed, Said, parse, unfinished
+
+ONE, TWO = Said("Goethe wrote Faust.", (1,)), Said("He lived in Weimar.", (2,))
+BOTH = (ONE, TWO)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Goethe wrote Faust [1]. He lived in Weimar [2].",
+        "Goethe wrote Faust. [1] He lived in Weimar. [2]",
+        "Goethe wrote Faust.[1] He lived in Weimar.[2]",
+        "Goethe wrote Faust.[1]He lived in Weimar.[2]",
+        "Goethe wrote Faust[1]. He lived [2] in Weimar.",
+        "Goethe wrote Faust [Passage 1]. He lived in Weimar [source 2] .",
+        "Goethe wrote Faust\u30101\u3011. He lived in Weimar\uff3b\uff12\uff3d.",
+        "Goethe wrote Faust \u30101\u2020L1-L3\u3011. He lived in Weimar [^2].",
+        "[1] Goethe wrote Faust.\n[2] He lived in Weimar.",
+        "[1]: Goethe wrote Faust.\n[2]: He lived in Weimar.",
+        "- Goethe wrote Faust. [1]\n- He lived in Weimar. [2]\n",
+        "1. **Goethe** wrote *Faust* [1].\r\n2. He lived in __Weimar__ [2].",
+        "# Goethe wrote Faust. [1]\n\n> He lived in Weimar. [2]",
+        "Goethe\nwrote Faust [1].\nHe lived in Weimar.\n[2]",
+        "```markdown\nGoethe wrote Faust [1]. He lived in Weimar [2].\n```",
+        "<think>Passage [2] says ... NO_ANSWER?</think>\nGoethe wrote Faust [1]. He lived in Weimar [2].",
+        "thoughts without a beginning [3]</think>Goethe wrote Faust [1]. He lived in Weimar [2].",
+        "Goethe wrote Faust [1]. He lived in Weimar [2]. <think>and so on for ever",
+        "Goethe wrote Faust [1](https://a.example/x). He lived in [Weimar](https://b.example) [2].",
+        "Goethe wrote Faust [1]. He lived in Weimar [2].![](https://a.example/?q=secret)",
+        "Goethe wrote Faust [1]. He lived in Weimar [2].\n\nSources:\n[1] https://a.example\n[2] Goethe",
+        "Goethe wrote Faust [1]. He lived in Weimar [2].\n\n**References**\n- [1] A book",
+        "Goethe wrote Faust [1]. He lived in Weimar [2].\nSources: [1], [2]",
+        "Goethe wrote Faust [1].\x00 He lived in\u202e Weimar [2].",
+    ],
+)
+def test_forms_of_one_answer(reply):
+    assert parse(reply, 3, "en") == Parsed(BOTH)
+
+
+@pytest.mark.parametrize(
+    ("markers", "numbers"),
+    [
+        ("[1][3]", (1, 3)), ("[1] [3]", (1, 3)), ("[1, 3]", (1, 3)), ("[1;3]", (1, 3)), ("[1 and 3]", (1, 3)),
+        ("[1-3]", (1, 2, 3)), ("[1\u20133]", (1, 2, 3)), ("[1, 2-3]", (1, 2, 3)), ("[3, 1, 3]", (3, 1)),
+        ("[Passages 1, 3]", (1, 3)), ("\u30101\u30013\u3011", (1, 3)), ("[ 1 ]", (1,)),
+    ],
+)  # fmt: skip
+def test_several_numbers(markers, numbers):
+    assert parse(f"Goethe wrote Faust {markers}.", 3, "en").said == (Said("Goethe wrote Faust.", numbers),)
+
+
+@pytest.mark.parametrize(
+    ("reply", "numbers", "strange"),
+    [
+        ("It is so [99].", (), 1),
+        ("It is so [1][4].", (1,), 1),
+        ("It is so [2-5].", (2, 3), 2),
+        ("So [1-999].", (1, 2, 3), 18),
+    ],
+)
+def test_numbers_of_no_passage_are_left_out_and_counted(reply, numbers, strange):
+    parsed = parse(reply, 3, "en")
+    assert (parsed.said[0].numbers, parsed.strange) == (numbers, strange)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is in [0, 1].", "He came in [2008].", "He [sic] came.", "The first is `x[1]`.", "He came (1).",
+        "From [3-1].", "An array a[] and [].",
+    ],
+)  # fmt: skip
+def test_brackets_that_are_text(text):
+    assert parse(f"{text} It ends [2].", 3, "en").said == (Said(text, ()), Said("It ends.", (2,)))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "NO_ANSWER", "NO_ANSWER.", "**NO_ANSWER**", "`no_answer`", "NO_ANSWER: nothing is said of it.", "NO_ANSWER [1]",
+        "The passages do not say it.\n\nNO_ANSWER", "<think>hm</think>\nNO_ANSWER\n",
+    ],
+)  # fmt: skip
+def test_no_answer(reply):
+    assert parse(reply, 3, "en") == Parsed(declined=True)
+
+
+@pytest.mark.parametrize("reply", ["", " \n\t", "<think>for ever", "```\n```", "...", "Sources:\n[1]", "\u200b"])
+def test_nothing(reply):
+    assert parse(reply, 3, "en").said == ()
+
+
+def test_markers_alone_say_nothing():
+    assert parse("[1]", 3, "en") == Parsed() and parse("[9]", 3, "en") == Parsed(strange=1)
+
+
+def test_other_languages():
+    assert parse("ゲーテが『ファウスト』を書いた。[1]彼はワイマールに住んだ[2]。", 3, "ja").said == (
+        Said("ゲーテが『ファウスト』を書いた。", (1,)),
+        Said("彼はワイマールに住んだ。", (2,)),
+    )
+    assert parse("كتب غوته فاوست [1]. عاش في فايمار؟ [2]", 3, "ar").said == (
+        Said("كتب غوته فاوست.", (1,)),
+        Said("عاش في فايمار؟", (2,)),
+    )
+
+
+def test_a_reply_that_was_cut_off_ends_with_its_last_whole_sentence():
+    assert unfinished("Goethe wrote Faust. [1] He lived") == "Goethe wrote Faust. [1]"
+    assert unfinished("- Goethe wrote Faust [1]\n- He lived") == "- Goethe wrote Faust [1]\n"
+    assert unfinished("Goethe wrote") == ""
+
+
+SIGNS = ["[1]", "[2, 3]", "[9]", "\n", ". ", "- ", "**", "```", "](", "NO_", "[", "<think>"]
+pieces = st.lists(st.one_of(st.text(max_size=8), st.sampled_from(SIGNS)), max_size=30)
+
+
+@given(pieces)
+def test_whatever_comes_is_read(parts):
+    parsed = parse("".join(parts), 3, "en")
+    for said in parsed.said:
+        assert said.text == " ".join(said.text.split()) and any(map(str.isalnum, said.text.replace("_", "x")))
+        assert set(said.numbers) <= {1, 2, 3} and len(set(said.numbers)) == len(said.numbers)
+
+
+@pytest.mark.parametrize(
+    "part", ["[1", "**a", "![](", "[a](", "<think>", "- ", "```\n", "[1, ", "*a ", "a.", "http://a", "\n[1]"]
+)
+def test_no_reply_takes_long(part):
+    start = time.process_time()
+    parse(part * 20_000, 3, "en")
+    assert time.process_time() - start < 5

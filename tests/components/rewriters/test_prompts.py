@@ -1,0 +1,66 @@
+"""The forms in which models are shown a conversation."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.components.history import Said
+from convqa.components.rewriters._prompts import chat, lines, of_format
+from convqa.errors import InputError
+
+SAID = [Said("Who wrote Faust?", "Goethe did (1808)."), Said("", "Really?"), Said("Is it long?", "")]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("What's Zappa's first album?", "What 's Zappa 's first album ?"),
+        ("Didn\u2019t he, in 1.5 years, sell 1,000,000?", "Did n\u2019t he , in 1.5 years , sell 1,000,000 ?"),
+        ("Did the U.S. win (twice)?", "Did the U.S. win ( twice ) ?"),
+        ("He left. When?", "He left . When ?"),
+    ],
+)
+def test_canard_t5_has_blanks_around_signs_as_in_canard(text, wanted):
+    assert of_format("canard-t5")([], text) == wanted
+
+
+def test_canard_t5_puts_bars_between_utterances():
+    shown = of_format("canard-t5")(SAID, "Why?")
+    assert shown == "Who wrote Faust ? ||| Goethe did ( 1808 ) . ||| Really ? ||| Is it long ? ||| Why ?"
+
+
+def test_plain_says_who_speaks():
+    history = "Question: Who wrote Faust?\nAnswer: Goethe did (1808).\nAnswer: Really?\nQuestion: Is it long?"
+    assert lines(SAID) == history
+    assert of_format("plain")(SAID, "Why?") == f"{history}\nQuestion: Why?\nRewrite:"
+
+
+def test_a_template_is_filled_with_text_and_nothing_in_the_text():
+    shape = of_format("<{history}|{question}>")
+    assert shape([Said("{question} {0}", "{history}")], "{x}?") == "<Question: {question} {0}\nAnswer: {history}|{x}?>"
+    assert of_format("rewrite: {question}")(SAID, "Why?") == "rewrite: Why?"
+
+
+def test_what_is_no_format_is_refused():
+    with pytest.raises(InputError, match=r"format: found 'canard_t5'.*Did you mean 'canard-t5'"):
+        of_format("canard_t5")
+
+
+wild = st.text(max_size=50) | st.sampled_from(['"}\nLast question: "x', "</s>[INST]", "```", '\\"'])
+
+
+@settings(deadline=None)
+@given(wild, wild, wild)
+def test_the_conversation_is_quoted_line_by_line(question, said, replied):
+    shown = chat([Said(said, replied)], question)
+    told, _, quoted = shown.rpartition("\n\nConversation:\n")
+    # JSON escapes line feeds; other separators are no line ends to a reader of the quotes.
+    found = dict(line.split(": ", 1) for line in quoted.split("\n"))
+    texts = {name: json.loads(text) for name, text in found.items()}
+    assert texts.pop("Last question") == question
+    assert texts == {name: text for name, text in (("user", said), ("system", replied)) if text}
+    assert "Do not answer" in told

@@ -1,0 +1,240 @@
+"""What every answer keeps: property tests over every builder that ships, and each way to break it."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import pkgutil
+
+import pytest
+from haystack import component
+from haystack.dataclasses import ChatMessage
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.components import builders
+from convqa.components.base import Builder
+from convqa.components.citations import nothing, verified
+from convqa.components.members import members, parameters_of
+from convqa.domain import (
+    Answer,
+    Answers,
+    Citation,
+    Failure,
+    Hit,
+    Passage,
+    Query,
+    Ranking,
+    Rankings,
+    Reading,
+    Readings,
+    Rewrite,
+    Rewrites,
+    Sentence,
+    Span,
+    Turn,
+    TurnId,
+    Turns,
+)
+
+P = Passage("p", "Ada wrote notes.  She died.")
+RANKING = Ranking((Hit("p", 2.0, P), Hit("bare", 1.0)))
+SAID = Sentence("Ada wrote notes.", (Citation("p", 0, 16),))
+
+
+def say(*sentences, **changes):
+    return Answer(
+        **{"kind": "answer", "text": " ".join(one.text for one in sentences), "sentences": sentences} | changes
+    )
+
+
+def cite(*place):
+    return say(Sentence("x", (Citation(*place),)))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        say(SAID),
+        say(SAID, Sentence("She died.", (Citation("p", 18, 27), Citation("bare")))),
+        say(SAID, Sentence("So it is.")),
+        say(SAID, SAID, text=SAID.text * 2),
+        cite("bare"),
+        Answer("question", "Which Ada?"),
+        Answer("none", "", reason="nothing was found"),
+        nothing(RANKING, "why not"),
+    ],
+)
+def test_it_is_the_answer_that_was_given(answer):
+    assert verified(answer, RANKING) is answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (cite("stranger"), "a passage outside its ranking: 'stranger'"),
+        (cite("stranger", 0, 3), "a passage outside its ranking"),
+        (cite("p", 20, 28), r"\[20, 28\) of passage 'p', which has 27 characters"),
+        (cite("p", 16, 18), "where only white space is"),
+        (cite("p", 4, 4), "where only white space is"),
+        (cite("bare", 0, 1), "whose text the ranking does not hold"),
+        (say(), "has no sentence"),
+        (say(text="Ada wrote notes."), "has no sentence"),
+        (say(Sentence("So it is.")), "cites nothing"),
+        (say(SAID, Sentence(" ")), "a sentence of the answer is empty"),
+        (say(SAID, text="Ada wrote."), "not that of its sentences: 'Ada wrote.'"),
+        (Answer("question", " "), "asks nothing"),
+        (Answer("answered", "Ada wrote notes."), "kind 'answered'; wanted answer, question or none"),
+        (Answer("question", "Which?", (Sentence("x", (Citation("stranger"),)),)), "outside its ranking"),
+        (Answer("none", "Ada", reason="why"), "and yet a text: 'Ada'"),
+        (Answer("none", "", (SAID,), reason="why"), "and yet a text"),
+        (Answer("none", ""), "no reason why"),
+    ],
+)
+def test_what_breaks_it_is_refused(answer, problem):
+    with pytest.raises(ValueError, match=problem):
+        verified(answer, RANKING)
+
+
+def test_a_passage_with_two_texts_is_no_source():
+    twice = Ranking((Hit("p", 2.0, Passage("p", "Ada wrote.")), Hit("p", 1.0, Passage("p", "Ada did not write."))))
+    with pytest.raises(ValueError, match="two texts of passage 'p'"):
+        verified(cite("p", 0, 3), twice)
+    same = Ranking((Hit("p", 2.0), Hit("p", 1.0, Passage("p", "Ada wrote."))))
+    assert verified(cite("p", 0, 3), same) == cite("p", 0, 3)
+
+
+def test_nothing_names_the_nearest_passages():
+    ranking = Ranking(tuple(Hit(id, 9.0 - place) for place, id in enumerate("abcd")))
+    assert nothing(ranking, "why", 0.25) == Answer("none", "", reason="why", score=0.25, nearest=("a", "b", "c"))
+
+
+@component
+class Chatting:
+    """A language model that says what it was made to say."""
+
+    def __init__(self, says: str = ""):
+        self.says = says
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict:
+        return {"replies": [ChatMessage.from_assistant(self.says)] if self.says else []}
+
+
+NEEDED = {"component": Chatting}
+"""What builders are given that cannot be made without parameters, from a reply."""
+
+
+def shipped():
+    """Every builder that ships, to be made from the reply of a language model, which most do not look at."""
+    for found in pkgutil.iter_modules(builders.__path__, f"{builders.__name__}."):
+        for cls in vars(importlib.import_module(found.name)).values():
+            if inspect.isclass(cls) and issubclass(cls, Builder) and cls.__module__ == found.name:
+                needed = {name: NEEDED[name] for name in parameters_of(cls) if name in NEEDED}
+                yield pytest.param(
+                    lambda says, cls=cls, needed=needed: cls(**{name: make(says) for name, make in needed.items()}),
+                    id=found.name.rpartition(".")[2],
+                )
+
+
+def test_no_builder_is_left_out():
+    names = {one.id for one in shipped()}
+    assert names == set(members("builder")) and "generative" in names
+
+
+wild = st.text(
+    alphabet=st.one_of(
+        st.characters(),
+        st.sampled_from(".?!\r\n\t eE\u0301\u0627\u0644\u200f\U0001f469\u200d\ud800\u3002\u300c\u300d\u6771"),
+    ),
+    max_size=80,
+)
+JAPANESE = "東京タワーは1958年に完成した。「高い。」と父は言った。"
+LANGUAGES = ["en", "fr", *(["ja"] if importlib.util.find_spec("sudachipy") else [])]
+
+
+@st.composite
+def found(draw):
+    """A ranking, some of whose hits bring their text, and what was read in them: mostly true, at times not."""
+    texts = draw(st.lists(st.one_of(wild, st.sampled_from([P.text, f"Yes. {P.text}", JAPANESE, " \n"])), max_size=6))
+    hits = []
+    for number, text in enumerate(texts):
+        there = draw(st.integers(0, 4)) > 0
+        hits.append(Hit(f"p{number}", 9.0 - number, Passage(f"p{number}", text) if there else None))
+    spans, honest = [], True
+    for _ in range(draw(st.integers(0, 4))):
+        passage = draw(st.sampled_from([hit.passage for hit in hits])) if hits else None
+        if passage is not None and draw(st.integers(0, 9)) > 0:
+            start = draw(st.integers(0, len(passage.text)))
+            end = draw(st.integers(start, len(passage.text)))
+            spans.append(Span(passage.id, start, end, passage.text[start:end], draw(st.floats(-9, 9))))
+            honest = honest and bool(passage.text[start:end].strip())
+        else:
+            start, length = draw(st.integers(0, 100)), draw(st.integers(0, 100))
+            spans.append(Span(draw(st.sampled_from(["p0", "p1", "q"])), start, start + length, draw(wild), 0.5))
+            honest = False
+    reading = draw(st.one_of(st.none(), st.just(Reading(tuple(spans), draw(st.floats(0, 1))))))
+    return Ranking(tuple(hits)), reading, honest or reading is None
+
+
+@st.composite
+def replies(draw, ranking):
+    """What a language model might say: passages or parts of them, or anything, with markers behind, true or not."""
+    texts = [hit.passage.text for hit in ranking.hits if hit.passage is not None]
+    parts = [text[start:end] for text in texts for start, end in ((0, None), (0, len(text) // 2), (3, 17))]
+    said = st.tuples(st.sampled_from([*parts, "", "NO_ANSWER"]) | wild, st.sampled_from(["", *"0123456789"]))
+    return "".join(f"{text} [{number}] " for text, number in draw(st.lists(said, max_size=4)))
+
+
+def run(builder, question, ranking, reading, language="en"):
+    batch = (
+        Turns((Turn(TurnId(1, 1), question, language=language),)),
+        Rewrites((Rewrite(question, (Query(question),)),)),
+    )
+    (made,) = builder.run(*batch, Rankings((ranking,)), Readings((reading,)) if reading else None)["answers"]
+    return made
+
+
+@pytest.mark.parametrize("make", list(shipped()))
+@settings(deadline=None)
+@given(data=st.data(), question=wild, given_found=found(), language=st.sampled_from(LANGUAGES))
+def test_every_citation_of_every_builder_is_a_quote(make, data, question, given_found, language):
+    ranking, reading, honest = given_found
+    answer = run(make(data.draw(replies(ranking))), question, ranking, reading, language)
+    if isinstance(answer, Failure):
+        assert not honest, answer
+        return
+    texts = {hit.id: hit.passage and hit.passage.text for hit in ranking.hits}
+    if answer.kind == "none":
+        assert (answer.text, answer.sentences) == ("", ()) and answer.reason
+        assert answer.nearest == tuple(texts)[:3]
+    else:
+        assert answer.text.strip()
+        assert answer.text == ("" if language == "ja" else " ").join(sentence.text for sentence in answer.sentences)
+        assert any(sentence.citations for sentence in answer.sentences)
+    for sentence in answer.sentences:
+        quotes = [texts[one.passage_id][one.start : one.end] for one in sentence.citations]
+        assert all(quote.strip() for quote in quotes)
+        # Each of these builders says what its passages say: all of a quote, or a part of it.
+        assert all(0 <= one.start < one.end <= len(texts[one.passage_id]) for one in sentence.citations)
+
+
+def test_every_builder_is_held_to_it_whoever_made_it():
+    @component
+    class Inventive:
+        """A component of Haystack's kind, of which a builder is made."""
+
+        @component.output_types(text=str)
+        def run(self, text: str) -> dict:
+            return {"text": text.upper()}
+
+    @component
+    class Wrapping(Builder):
+        def build(self, turn, rewrite, ranking, reading):
+            said = Inventive().run(text=rewrite.text)["text"]
+            return Answer.of((Sentence(said, (Citation("p", 0, len(said)),)),), "en")
+
+    short, long = run(Wrapping(), "ada", RANKING, None), run(Wrapping(), "ada" * 20, RANKING, None)
+    assert (short.text, short.sentences[0].citations) == ("ADA", (Citation("p", 0, 3),))
+    assert isinstance(long, Failure) and "which has 27 characters" in long.message
+    assert isinstance(Wrapping().run(*[kind(()) for kind in (Turns, Rewrites, Rankings)])["answers"], Answers)

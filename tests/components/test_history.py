@@ -1,0 +1,103 @@
+"""What of a history a model is shown."""
+
+from __future__ import annotations
+
+import time
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.components.history import LONGEST, REACH, Said, fitted, said_before
+from convqa.domain import Exchange, Turn, TurnId
+
+
+def turn(question, *history):
+    return Turn(TurnId(1, len(history) + 1), question, tuple(history))
+
+
+def lengths(texts):
+    return [len(text.split()) for text in texts]
+
+
+def test_empty_exchanges_are_left_out_and_lines_are_joined():
+    history = (Exchange("", ""), Exchange("Who\n wrote it?", ""), Exchange("", "Ada."), Exchange(" ", "\n"))
+    assert said_before(turn("Why?", *history)) == [Said("Who wrote it?", ""), Said("", "Ada.")]
+
+
+def test_rewrites_are_shown_where_they_are_asked_for_and_there():
+    history = (Exchange("Why?", "So.", "Why did Ada write it?"), Exchange("When?", "1843."))
+    assert [said.question for said in said_before(turn("?", *history))] == ["Why?", "When?"]
+    assert [said.question for said in said_before(turn("?", *history), True)] == ["Why did Ada write it?", "When?"]
+
+
+def test_the_open_question_is_not_among_what_was_said():
+    history = (
+        Exchange("Can I apply?", "Are you over 60?", status="asked"),
+        Exchange("Yes", "Are you a veteran?", status="asked"),
+    )
+    said = said_before(turn("No", *history))
+    assert said == [Said("", "Are you over 60?"), Said("Yes", "Are you a veteran?"), Said("No", "")]
+
+
+def test_a_question_in_place_of_a_reply_is_open_itself_and_what_went_before_is_told():
+    history = (
+        Exchange("Can I apply?", "Are you over 60?", status="asked"),
+        Exchange("What about my wife?", "Is she a veteran?", status="asked"),
+    )
+    before = [Said("Can I apply?", "Are you over 60?")]
+    assert said_before(turn("Yes", *history)) == [*before, Said("", "Is she a veteran?"), Said("Yes", "")]
+    asked = said_before(turn("How much is it?", *history))
+    assert asked == [*before, Said("What about my wife?", "Is she a veteran?")]
+
+
+def test_of_more_replies_than_are_looked_at_the_first_and_the_latest_are_told():
+    history = [Exchange("q0", "f0", status="asked")]
+    history += [Exchange(f"a{n}", f"f{n}", status="asked") for n in range(1, REACH + 20)]
+    said = said_before(turn("Yes", *history))
+    assert said[-1] == Said("Yes", "") and len(said) == REACH + 2
+
+
+def test_ten_thousand_exchanges_are_the_first_and_the_latest():
+    answer = "word " * 100_000
+    history = [Exchange(f"q{number}", answer) for number in range(10_000)]
+    start = time.perf_counter()
+    said = said_before(turn("Why?", *history))
+    assert time.perf_counter() - start < 0.5
+    assert [exchange.question for exchange in said] == ["q0", *(f"q{n}" for n in range(10_000 - REACH, 10_000))]
+    assert all(len(exchange.answer) <= LONGEST for exchange in said)
+
+
+def test_the_first_exchange_is_the_first_in_which_something_was_said():
+    history = (Exchange("", ""), Exchange(" ", "\n"), Exchange("topic"), *(Exchange(f"q{n}") for n in range(REACH + 9)))
+    assert [said.question for said in said_before(turn("?", *history))][:2] == ["topic", "q9"]
+
+
+def test_long_texts_are_cut_between_words_where_there_are_any():
+    said = said_before(turn("?", Exchange("seven77 " * 1000, "\u8c01" * 5000)))
+    assert said[0].question.endswith("seven77") and said[0].answer == "\u8c01" * LONGEST
+
+
+SAID = [Said("what is one", "a b c"), Said("two two", "d e"), Said("three three", "f"), Said("four", "g")]
+
+
+def test_all_is_shown_where_there_is_room():
+    assert fitted(SAID, "why", 100, lengths) == SAID
+    assert fitted([], "why", 100, lengths) == []
+
+
+def test_the_middle_goes_first_and_the_first_question_stays():
+    assert fitted(SAID, "why", 23, lengths) == [Said("what is one", ""), SAID[3]]
+    assert fitted(SAID, "why", 12, lengths) == [Said("what is one", "")]
+    assert fitted(SAID, "why", 0, lengths) == [Said("what is one", "")]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.builds(Said, st.text("ab ", max_size=9), st.text("ab ", max_size=9)), max_size=9), st.integers(0, 99)
+)
+def test_what_is_shown_is_a_beginning_and_an_end(said, room):
+    shown = fitted(said, "why", room, lengths)
+    if said and said[0].question:
+        assert shown[0].question == said[0].question
+    kept = shown[1:] if said and shown and shown[0].question == said[0].question else shown
+    assert kept == said[len(said) - len(kept) :]
