@@ -13,7 +13,7 @@ from convqa.components.retrievers.given import Given
 from convqa.domain import Passage, Query, Turn, TurnId
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.tasks.mrqa.files import read_contexts
+from convqa.tasks.mrqa.input import read_contexts
 from convqa.tasks.mrqa.squad import read_squad
 from convqa.training.config import ReaderSettings, load
 from convqa.training.data.reading import FILES, Split, split

@@ -31,8 +31,7 @@ def download(
     A download that was cut off goes on with the same command; a file that is there is checked and kept. Files with
     another sum than the benchmark tells are never put in place. Exit code 1 if any file is missing at the end.
     """
-    from convqa.tasks.downloads import downloads
-    from convqa.tasks.fetch import fetch, http_client
+    from convqa.tasks.downloads import downloads, fetch, http_client
 
     failed = 0
     wanted = downloads(what, part, only)

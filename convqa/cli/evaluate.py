@@ -123,7 +123,7 @@ def validate(
 
 
 def _scorers(sas: str | None, posscore: Path | None) -> list[AnswerScorer]:
-    from convqa.evaluation import scorers as make
+    from convqa.tasks.qrecc import scorers as make
 
     found = [] if sas is None else [make.sas(sas)]
     return found if posscore is None else [*found, make.posscore(posscore)]

@@ -44,7 +44,7 @@ def view(
     """
     import click
 
-    from convqa.tasks.mrqa.files import read_contexts
+    from convqa.tasks.mrqa.input import read_contexts
 
     if isinstance(sys.stdout, io.TextIOWrapper):  # where this is not UTF-8, what cannot be written is a question mark
         sys.stdout.reconfigure(errors="replace")

@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from convqa.errors import InputError
 from convqa.qa import QA
-from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.tasks.mrqa.turns import conversations
+from convqa.tasks.mrqa.contexts import Context, Question, conversations
 from convqa.validation import explain
 
 log = logging.getLogger("convqa")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -133,3 +133,17 @@ class Task(ABC):
 
 def _is_or_holds(path: Path, name: str) -> bool:
     return (path / name).is_file() or (path.is_file() and path.name.endswith(name))
+
+
+_SHOWN = 10
+
+
+def id_problems(what: str, ids: Sequence[object], total: int) -> Iterator[str]:
+    """One message about ids, or none where there are none.
+
+    >>> list(id_problems("turns are missing", [3, 7], 9)), list(id_problems("turns are missing", [], 9))
+    (['2 of 9 turns are missing: 3, 7'], [])
+    """
+    if ids:
+        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+        yield f"{len(ids)} of {total} {what}: {', '.join(map(str, ids[:_SHOWN]))}{more}"

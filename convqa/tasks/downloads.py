@@ -1,15 +1,21 @@
-"""What can be downloaded of a benchmark: its files with their addresses and MD5 sums, as a YAML file tells them."""
+"""What can be downloaded of a benchmark, as a YAML file lists it, and how a file is fetched.
+
+A transfer goes on where it was cut off, and a file is put in place only if its MD5 sum is as wanted.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated, Literal
 
+import httpx
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from convqa.errors import InputError, nearest
-from convqa.files import read_yaml
+from convqa.errors import InputError, WorkError, nearest, reason_of
+from convqa.files import read_yaml, unwritable
 from convqa.places import shipped
 from convqa.validation import explain
 
@@ -74,3 +80,99 @@ def _read(what: str) -> dict[str, dict[str, _Record]]:
     except ValidationError as error:
         problems = "; ".join(f"{field or 'the file'}: {message}" for field, message in explain(error))
         raise InputError(f"{path}: {problems}. Wanted: part, set, and file, url, md5 and examples of each.") from error
+
+
+Progress = Callable[[int, int], None]
+"""Called with (bytes done, bytes of the file; 0: unknown)."""
+
+
+def http_client() -> httpx.Client:
+    """What files are fetched with; to be closed. Proxies and certificates are those that the environment names.
+
+    :raises InputError: if these cannot be used.
+    """
+    try:
+        return httpx.Client(follow_redirects=True, timeout=httpx.Timeout(30.0))
+    except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+        raise InputError(
+            "the proxy or the certificates that the environment names (ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, "
+            f"SSL_CERT_FILE, SSL_CERT_DIR) cannot be used: {reason_of(error).rstrip('.')}. Correct or unset them."
+        ) from error
+
+
+def fetch(
+    client: httpx.Client, wanted: Download, folder: Path, progress: Progress | None = None
+) -> Literal["fetched", "kept"]:
+    """Fetch a file into a folder; one that is there with the right sum is kept, another one refused.
+
+    What has come stays in ``FILE.part`` when the transfer breaks off, and the next call goes on from there.
+
+    :raises InputError: if the folder is no place to write to.
+    :raises WorkError: if the server does not give the file, or gives another.
+    :raises StorageFull: if it cannot be written.
+    """
+    target, part = folder / wanted.file, folder / f"{wanted.file}.part"
+    if target.is_dir():
+        raise WorkError(f"{target}: is a folder; wanted the file {wanted.url}. Choose another folder, or remove it.")
+    if target.exists():
+        if (found := md5(target)) != wanted.md5:
+            raise WorkError(
+                f"{target}: this is another file than {wanted.url}: found MD5 {found}, wanted {wanted.md5}. "
+                "Choose another folder, or remove it."
+            )
+        return "kept"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with part.open("ab") as stream:
+            _transfer(client, wanted.url, stream, progress)
+        found, size = md5(part), part.stat().st_size
+        if found != wanted.md5:
+            part.unlink()
+            raise WorkError(
+                f"{wanted.url}: what came is not the file: found {size} bytes with MD5 {found}, wanted MD5 "
+                f"{wanted.md5}. Nothing of it is kept. Give the command again; if it says the same, the server has "
+                "another version, or answers with a page."
+            )
+        part.replace(target)
+    except OSError as error:
+        raise unwritable(str(target), error) from error
+    finally:
+        if part.is_file() and not part.stat().st_size:
+            part.unlink()
+    return "fetched"
+
+
+def md5(path: Path) -> str:
+    """The MD5 sum of a file, in hexadecimal: a check of copies, nothing to do with security."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def _transfer(client: httpx.Client, url: str, stream: IO[bytes], progress: Progress | None) -> None:
+    """Add what the server sends to a stream that holds the file's beginning, or nothing."""
+    done = stream.tell()
+    # The file as it is, not compressed once more for the way: a range is one of its own bytes.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={done}-"} if done else {})
+    try:
+        with client.stream("GET", url, headers=headers) as response:
+            if done and response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
+                return  # nothing is missing; the sum says whether it is the file
+            if not response.is_success:
+                raise WorkError(f"{url}: the server answers {response.status_code} {response.reason_phrase}.")
+            part = response.headers.get("Content-Range", "")
+            if response.status_code == httpx.codes.PARTIAL_CONTENT and not part.startswith(f"bytes {done}-"):
+                raise WorkError(f"{url}: wanted the bytes from {done} on; the server sends {part!r}. Try again later.")
+            if response.status_code != httpx.codes.PARTIAL_CONTENT:
+                done = 0  # a server without ranges sends all of it
+                stream.truncate(0)
+            length = response.headers.get("Content-Length", "")
+            total = done + int(length) if length.isdigit() else 0
+            for piece in response.iter_raw():
+                stream.write(piece)
+                done += len(piece)
+                if progress is not None:
+                    progress(done, total)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise WorkError(
+            f"{url}: cannot be fetched ({reason_of(error)}). Is there a network? The same command goes on from here."
+        ) from error

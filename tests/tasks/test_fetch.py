@@ -10,9 +10,8 @@ from dataclasses import replace
 import pytest
 
 from convqa.errors import InputError, StorageFull, WorkError
-from convqa.tasks.downloads import Download
-from convqa.tasks.fetch import fetch as fetch_with
-from convqa.tasks.fetch import http_client
+from convqa.tasks.downloads import Download, http_client
+from convqa.tasks.downloads import fetch as fetch_with
 
 DATA = random.Random(1).randbytes(1_000_003)
 MD5 = hashlib.md5(DATA).hexdigest()

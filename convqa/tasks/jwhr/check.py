@@ -10,13 +10,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from convqa.errors import InputError
-from convqa.tasks.base import Problem
+from convqa.tasks.base import Problem, id_problems
 from convqa.tasks.jwhr import run
-from convqa.tasks.jwhr.entries import read_entries
-from convqa.tasks.jwhr.files import named, read_values
+from convqa.tasks.jwhr.input import named, read_entries, read_values
 from convqa.tasks.jwhr.rules import wrong_in_run
 from convqa.tasks.jwhr.schema import RunEntry
-from convqa.tasks.problems import id_problems
 from convqa.validation import explain, shorten
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from convqa.domain import Answer, Citation, Passage, Response, quotes
 from convqa.files import to_json_bytes, whole_file
-from convqa.tasks.jwhr.entries import Notes, shaped
+from convqa.tasks.jwhr.input import Notes, shaped
 from convqa.tasks.jwhr.rules import wrong_in_run
 from convqa.tasks.jwhr.schema import RunEntry
 

@@ -14,18 +14,17 @@ from typing import Any
 
 from convqa.domain import TurnId
 from convqa.files import log
+from convqa.metrics import alce
+from convqa.metrics.alce import CitedSentence
 from convqa.metrics.characters import f1, rouge_l
 from convqa.metrics.citations import set_scores
 from convqa.metrics.quotes import quote_recall
 from convqa.metrics.sentence_sources import sentence_sources
 from convqa.tasks import scores
-from convqa.tasks.jwhr.cited import CitedAnswer, cited_answer
 from convqa.tasks.jwhr.run import Run
-from convqa.tasks.jwhr.schema import LANGUAGE
-from convqa.tasks.jwhr.sentences import cited_sentences
-from convqa.tasks.jwhr.truth import Gold
-from convqa.tasks.scores import Measure, Scores, Supports
-from convqa.tasks.supported import alce_measures, supported
+from convqa.tasks.jwhr.schema import LANGUAGE, Entry, Page
+from convqa.tasks.jwhr.truth import CitedAnswer, Gold, cited_answer
+from convqa.tasks.scores import Measure, Scores, Supports, alce_measures, supported
 
 OFFICIAL_FILE = "evaluation.json"
 
@@ -158,3 +157,26 @@ def _warn_of_entries(gold: Gold, run: Run) -> None:
         log.warning("%s: %d entries failed: wrong wherever they count", run.path, failed)
     if foreign:
         log.warning("%s: ignored %d entries that are not in the truth", run.path, foreign)
+
+
+def cited_sentences(entry: Entry) -> list[CitedSentence]:
+    """An answer's sentences, each with the quotes or summaries that it cites, under the titles of their pages.
+
+    A reference without a page, or without a quote or summary of it, is an empty text, which supports nothing. A text
+    without sentences is one that cites nothing, so that to leave them out gains nothing.
+    """
+    if entry.answer is None:
+        return []
+    texts = [_premise(reference.page) for reference in entry.references]
+    said = [CitedSentence(sentence.text, _cited(sentence.citations, texts)) for sentence in entry.answer.sentences]
+    return said or [CitedSentence(entry.answer.text, ())]
+
+
+def _cited(places: list[int], texts: list[str]) -> list[str] | None:
+    return [texts[place] for place in places] if all(0 <= place < len(texts) for place in places) else None
+
+
+def _premise(page: Page | None) -> str:
+    if page is None or not page.text.strip():
+        return ""
+    return alce.document(page.title, page.text) if page.title.strip() else page.text

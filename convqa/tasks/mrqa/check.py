@@ -6,11 +6,9 @@ from pathlib import Path
 
 from convqa.errors import InputError
 from convqa.files import read_json
-from convqa.tasks.base import Problem
+from convqa.tasks.base import Problem, id_problems
 from convqa.tasks.mrqa import run
-from convqa.tasks.mrqa.files import read_contexts
-from convqa.tasks.mrqa.sets import data_sets
-from convqa.tasks.problems import id_problems
+from convqa.tasks.mrqa.input import data_sets, read_contexts
 
 
 def check(run_path: Path, input_path: Path) -> list[Problem]:

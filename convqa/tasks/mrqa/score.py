@@ -15,8 +15,8 @@ from convqa.errors import InputError
 from convqa.files import log
 from convqa.metrics import mrqa, squad
 from convqa.tasks import scores
+from convqa.tasks.mrqa.input import domain_of
 from convqa.tasks.mrqa.run import Run
-from convqa.tasks.mrqa.sets import domain_of
 from convqa.tasks.mrqa.truth import Gold, GoldTurn
 from convqa.tasks.scores import Measure, Scores
 

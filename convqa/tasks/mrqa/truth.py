@@ -9,8 +9,7 @@ from typing import Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.tasks.mrqa.files import form_of, read_contexts
-from convqa.tasks.mrqa.sets import DataSet, Owners, data_sets, warn_of_gaps
+from convqa.tasks.mrqa.input import DataSet, Owners, data_sets, form_of, read_contexts, warn_of_gaps
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 from convqa.errors import InputError
 from convqa.tasks.base import Problem
 from convqa.tasks.lines import read_lines
-from convqa.tasks.poleval import passages, questions, run
-from convqa.tasks.poleval.tables import HEADER, ids_in
+from convqa.tasks.poleval import input, passages, run
+from convqa.tasks.poleval.run import HEADER, ids_in
 from convqa.validation import shorten
 
 
@@ -20,7 +20,7 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
     :raises InputError: if the questions or their passages cannot be read.
     """
     file = run_path / run.FILE if run_path.is_dir() else run_path
-    asked = questions.read(input_path)
+    asked = input.read(input_path)
     try:
         lines = list(read_lines(file, run.WANTED))
     except InputError as error:
@@ -61,7 +61,7 @@ def _line_errors(line: bytes) -> Iterator[str]:
         yield f"has {len(ids)} ids; wanted {run.DEPTH} at most"
 
 
-def _unknown_ids(asked: questions.Questions, lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
+def _unknown_ids(asked: input.Questions, lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
     """Where the passages lie beside the questions: ids that are none of theirs."""
     rows = [
         (number, one.set, [id for id in ids_in(line) if id])

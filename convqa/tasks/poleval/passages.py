@@ -11,9 +11,7 @@ import numpy
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
-from convqa.tasks.poleval.files import passage_files, passage_files_found
-from convqa.tasks.poleval.questions import Questions
-from convqa.tasks.poleval.records import Record, read_records
+from convqa.tasks.poleval.input import Questions, Record, passage_files, passage_files_found, read_records
 from convqa.validation import shorten
 
 WANTED = "JSON lines with id, text and, where known, title and meta"

@@ -10,8 +10,8 @@ from pathlib import Path
 from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import log, whole_file
-from convqa.tasks.poleval.questions import set_of
-from convqa.tasks.poleval.tables import HEADER, read_rankings
+from convqa.tasks.lines import read_lines
+from convqa.tasks.poleval.input import set_of
 
 FILE = "out.tsv"
 WANTED = "a line for each question, with passage ids separated by TAB"
@@ -81,3 +81,31 @@ def _ids(response: Response) -> list[str]:
                 "TABs and line ends. Rename the passage in the collection."
             )
     return ids
+
+
+HEADER = "Result1"
+"""The first field of out-header.tsv, by which GEval knows a header of rankings."""
+
+
+def read_rankings(path: Path, wanted: str) -> list[tuple[str, ...]]:
+    """The ids of each line, as GEval has them; a header is left out.
+
+    :raises InputError: if the file cannot be read; there is nothing else that GEval refuses in a line.
+    """
+    return [ids for _, ids in numbered_rankings(path, wanted)]
+
+
+def numbered_rankings(path: Path, wanted: str) -> list[tuple[int, tuple[str, ...]]]:
+    """What ``read_rankings`` reads, each with the number of its line in the file."""
+    rows = [(number, ids_in(line)) for number, line in read_lines(path, wanted)]
+    return rows[1:] if rows and rows[0][1][:1] == (HEADER,) else rows
+
+
+def ids_in(line: bytes) -> tuple[str, ...]:
+    """What GEval makes of a line: what is not UTF-8 becomes U+FFFD, carriage returns go, ids end at TABs only.
+
+    >>> ids_in(b"1-0 2-0\\t\\t3-0\\r\\n"), ids_in(b"\\n")
+    (('1-0 2-0', '', '3-0'), ())
+    """
+    text = line.removesuffix(b"\n").decode(errors="replace").replace("\r", "")
+    return tuple(text.split("\t")) if text else ()

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.tasks.poleval import passages, questions
-from convqa.tasks.poleval.files import is_pairs, questions_of, truth_file
-from convqa.tasks.poleval.tables import numbered_rankings, read_rows
+from convqa.tasks.poleval import input, passages
+from convqa.tasks.poleval.input import is_pairs, questions_of, read_rows, truth_file
+from convqa.tasks.poleval.run import numbered_rankings
 from convqa.validation import shorten
 
 _WANTED_EXPECTED = "a line for each question, with the ids of relevant passages separated by TAB"
@@ -71,10 +71,10 @@ def _of_lines(file: Path) -> Gold:
         raise InputError(f"{file}: there is no line to score; wanted {_WANTED_EXPECTED}.")
     asked = questions_of(file)
     if not asked.is_file():
-        _refuse_unknown(file, questions.Questions(asked, (), ("",)), _places(("", *row) for row in rows))
+        _refuse_unknown(file, input.Questions(asked, (), ("",)), _places(("", *row) for row in rows))
         turns = (GoldTurn(TurnId(line + 1, 1), ids, line, {}) for line, ids in enumerate(expected))
         return Gold(file, tuple(turns), len(expected))
-    found = questions.read(asked)
+    found = input.read(asked)
     items = found.items
     if len(items) != len(expected):
         raise InputError(f"{file}: has {len(expected)} lines; wanted {len(items)}, as {asked.name} has questions.")
@@ -91,7 +91,7 @@ def _of_lines(file: Path) -> Gold:
 
 def _of_pairs(file: Path) -> Gold:
     """Positive pairs by question. A question without any is left out: nobody said that it has no answer."""
-    asked = questions.read(questions_of(file))
+    asked = input.read(questions_of(file))
     relevant: dict[str, list[str]] = {str(one.id.conversation): [] for one in asked.items}
     rows = []
     for pair in _pairs(file):
@@ -125,7 +125,7 @@ def _places(rows: Iterable[tuple[str, int, tuple[str, ...]]]) -> dict[str, dict[
     return places
 
 
-def _refuse_unknown(file: Path, asked: questions.Questions, places: Mapping[str, Mapping[str, int]]) -> None:
+def _refuse_unknown(file: Path, asked: input.Questions, places: Mapping[str, Mapping[str, int]]) -> None:
     """Where the passages lie beside the questions: refuse the first line with an id that none of its set has."""
     lacking = passages.unknown(asked, places)
     strange = [(places[name][id], name, id) for name, ids in lacking.items() for id in ids]

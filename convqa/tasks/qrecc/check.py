@@ -11,10 +11,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from convqa.errors import InputError
-from convqa.tasks.base import Problem
-from convqa.tasks.problems import id_problems
-from convqa.tasks.qrecc import questions, run
-from convqa.tasks.qrecc.records import (
+from convqa.tasks.base import Problem, id_problems
+from convqa.tasks.qrecc import input, run
+from convqa.tasks.qrecc.schema import (
     AnswerScore,
     Citations,
     ConversationNo,
@@ -63,7 +62,7 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
     :raises InputError: if the questions themselves cannot be read.
     """
     file = run_path / run.FILE if run_path.is_dir() else run_path
-    wanted = [turn.id for conversation in questions.read(input_path) for turn in conversation.turns]
+    wanted = [turn.id for conversation in input.read(input_path) for turn in conversation.turns]
     try:
         records = read_array(file, run.WANTED)
     except InputError as error:

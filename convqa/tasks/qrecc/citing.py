@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
+from convqa.metrics.alce import CitedSentence
 from convqa.metrics.citations import quote_scores, set_scores, validity
 from convqa.metrics.squad import f1
 from convqa.tasks.qrecc.columns import Rows, collapsed, columns
 from convqa.tasks.qrecc.run import Quote, Run
-from convqa.tasks.qrecc.sentences import cited_sentences
 from convqa.tasks.qrecc.truth import Gold, GoldTurn
-from convqa.tasks.scores import Measure, Scores, Supports
-from convqa.tasks.supported import alce_measures, supported
+from convqa.tasks.scores import Measure, Scores, Supports, alce_measures, supported
+from convqa.text.sentences import sentences
 
 EVIDENCE = (
     Measure("Cited-F1"),
@@ -100,3 +101,30 @@ def _supported(gold: Gold, run: Run, support: Supports) -> Rows:
         if scores := supported(sentences, support):
             rows.append((turn.id, scores))
     return rows
+
+
+def cited_sentences(answer: str, quotes: Sequence[Quote]) -> list[CitedSentence]:
+    """An answer cut at its cited sentences, which follow one another in it, each with the texts that it cites.
+
+    What stands between them is split by ``convqa.text.sentences`` and cites nothing. A cited sentence that the answer
+    does not have is taken as it is.
+
+    >>> from convqa.metrics.citations import Cited
+    >>> cited_sentences("I know. Goethe wrote it.", [Quote(Cited("p", 0, 6, "Goethe"), "Goethe wrote it.")])
+    [CitedSentence(claim='I know.', cited=()), CitedSentence(claim='Goethe wrote it.', cited=('Goethe',))]
+    """
+    if not answer.strip():
+        return []
+    found: list[CitedSentence] = []
+    end = 0
+    for sentence, group in groupby(quotes, key=lambda quote: quote.sentence or ""):
+        start = answer.find(sentence, end)
+        if start >= 0:
+            found += _uncited(answer[end:start])
+            end = start + len(sentence)
+        found.append(CitedSentence(sentence, tuple(quote.cited.text for quote in group)))
+    return found + _uncited(answer[end:])
+
+
+def _uncited(text: str) -> list[CitedSentence]:
+    return [CitedSentence(text[start:end], ()) for start, end in sentences(text)]

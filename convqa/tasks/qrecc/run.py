@@ -12,7 +12,7 @@ import numpy
 from convqa.domain import Answer, Ranking, Response, TurnId, evidence_fields, quotes
 from convqa.files import log, to_json_bytes, whole_file
 from convqa.metrics.citations import Cited
-from convqa.tasks.qrecc.records import RUNS, check_spellings, read_records, turn_id, turn_key
+from convqa.tasks.qrecc.schema import RUNS, check_spellings, read_records, turn_id, turn_key
 
 FILE = "run.json"
 WANTED = "a JSON array of {Conversation_no, Turn_no, Model_rewrite, Model_passages: {id: score}, Model_answer}"

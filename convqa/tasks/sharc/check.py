@@ -6,11 +6,9 @@ from pathlib import Path
 
 from convqa.errors import InputError
 from convqa.files import read_json
-from convqa.tasks.base import Problem
-from convqa.tasks.problems import id_problems
+from convqa.tasks.base import Problem, id_problems
 from convqa.tasks.sharc import run
-from convqa.tasks.sharc.files import source
-from convqa.tasks.sharc.records import read_records
+from convqa.tasks.sharc.input import read_records, source
 
 
 def check(run_path: Path, input_path: Path) -> list[Problem]:

@@ -11,8 +11,7 @@ from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
 from convqa.tasks.sharc.answers import said
-from convqa.tasks.sharc.files import source
-from convqa.tasks.sharc.records import Placed, read_records
+from convqa.tasks.sharc.input import Placed, read_records, source
 from convqa.tasks.sharc.schema import ADVICE, Form, Open
 from convqa.validation import shorten
 

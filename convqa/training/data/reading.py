@@ -17,8 +17,8 @@ from pathlib import Path
 
 from convqa.errors import InputError
 from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.tasks.mrqa.files import read_contexts
-from convqa.tasks.mrqa.mistakes import Lenient
+from convqa.tasks.mrqa.input import read_contexts
+from convqa.tasks.mrqa.jsonl import Lenient
 from convqa.tasks.mrqa.squad import read_squad
 from convqa.text.analysis import analyzer
 from convqa.text.idf import idf

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from convqa.errors import InputError
 from convqa.tasks.sharc.answers import said
-from convqa.tasks.sharc.files import rule_texts, source
-from convqa.tasks.sharc.records import read_records
+from convqa.tasks.sharc.input import read_records, rule_texts, source
 from convqa.tasks.sharc.schema import Official, Open
 from convqa.tasks.sharc.truth import evidence_of
 

@@ -9,7 +9,7 @@ import pytest
 from convqa.metrics.squad import f1
 from convqa.models import load_reader
 from convqa.models.check import check
-from convqa.tasks.mrqa.files import read_contexts
+from convqa.tasks.mrqa.input import read_contexts
 
 TEXT = "Marbury v. Madison was decided in 1803. The opinion was written by Chief Justice John Marshall. \U0001f469"
 SAMPLE = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "mrqa" / "NewsQA_sample.jsonl"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.tasks.jwhr.pages import page_key, plain_url
+from convqa.tasks.jwhr.passages import page_key, plain_url
 
 TOKYO = "ja.wikipedia.org/wiki/東京"
 

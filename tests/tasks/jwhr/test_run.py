@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from convqa.domain import Answer, Citation, Failure, Hit, Passage, Query, Ranking, Response, Rewrite, Sentence, TurnId
 from convqa.errors import InputError
 from convqa.tasks.jwhr import JWHR
-from convqa.tasks.jwhr.entries import read_entries
+from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.run import record
 from convqa.tasks.jwhr.run import write as write_run
 

@@ -11,7 +11,7 @@ from convqa.metrics.alce import CitedSentence
 from convqa.models import load_support
 from convqa.tasks.jwhr import JWHR, Options
 from convqa.tasks.jwhr.schema import Entry
-from convqa.tasks.jwhr.sentences import cited_sentences
+from convqa.tasks.jwhr.score import cited_sentences
 
 
 class Within:

@@ -11,8 +11,8 @@ import pytest
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text
 from convqa.metrics.macro import macro_average
+from convqa.tasks.mrqa.input import official_name
 from convqa.tasks.mrqa.score import averages
-from convqa.tasks.mrqa.sets import official_name
 
 
 def line(*answers_by_qid):

@@ -14,7 +14,7 @@ from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, write_trec
 from convqa.metrics.geval_ndcg import geval_ndcg
 from convqa.tasks.poleval import PolEval
-from convqa.tasks.poleval.tables import read_rankings
+from convqa.tasks.poleval.run import read_rankings
 
 
 def scored(truth, *lines, path):

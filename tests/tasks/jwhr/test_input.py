@@ -11,7 +11,7 @@ from convqa.domain import Turn, TurnId
 from convqa.errors import InputError
 from convqa.tasks import find_task
 from convqa.tasks.jwhr import JWHR
-from convqa.tasks.jwhr.entries import read_entries
+from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.mrqa import MRQA
 from convqa.tasks.qrecc import QReCC
 

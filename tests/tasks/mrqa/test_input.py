@@ -11,8 +11,7 @@ import pytest
 from convqa.errors import InputError
 from convqa.tasks import find_task
 from convqa.tasks.mrqa import MRQA
-from convqa.tasks.mrqa.files import form_of, read_contexts
-from convqa.tasks.mrqa.sets import data_sets
+from convqa.tasks.mrqa.input import data_sets, form_of, read_contexts
 
 LINE = {"context": "c", "qas": [{"qid": "q", "question": "?", "answers": ["c"]}]}
 HEADER = {"header": {"dataset": "DuoRC.ParaphraseRC", "split": "dev"}}

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
-from convqa.tasks.mrqa.mistakes import Lenient
-from convqa.tasks.mrqa.official import read_official
+from convqa.tasks.mrqa.jsonl import Lenient, read_official
 
 
 def asked(qid="q1", answers=("Goethe",), **more):

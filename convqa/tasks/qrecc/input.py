@@ -10,7 +10,7 @@ from typing import Any
 from convqa.domain import Conversation, Exchange, Turn, TurnId
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.tasks.qrecc.records import (
+from convqa.tasks.qrecc.schema import (
     QUESTIONS,
     QuestionRecord,
     check_spellings,

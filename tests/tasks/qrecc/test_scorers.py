@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 from convqa.errors import InputError
-from convqa.evaluation.scorers import posscore, read_vectors, sas
+from convqa.tasks.qrecc.scorers import posscore, read_vectors, sas
 
 
 def tag(text):

@@ -5,19 +5,19 @@ The form: https://github.com/mrqa/MRQA-Shared-Task-2019#mrqa-format.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
-from convqa.files import parse_line
+from convqa.files import log, parse_line
 from convqa.metrics.squad import normalise
 from convqa.tasks.lines import read_lines
 from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.tasks.mrqa.mistakes import Lenient, Mistakes, Strict
 from convqa.validation import read_as, shorten
 
 WANTED = "MRQA's JSON lines: {context, qas: [{qid, question, answers, detected_answers: [{text, char_spans}]}]}"
@@ -142,3 +142,40 @@ def _spans(answer: Any, context: str, where: str, mistakes: Mistakes, aligned: b
 
 def _same(one: str, other: str) -> bool:
     return one == other or normalise(one).replace(" ", "") == normalise(other).replace(" ", "")
+
+
+class Mistakes(Protocol):
+    """Called with a mistake of some kind; whoever calls goes on without the part that is wrong."""
+
+    def found(self, kind: str, error: InputError) -> None: ...
+
+
+class Strict:
+    """The first mistake ends it."""
+
+    def found(self, kind: str, error: InputError) -> None:  # noqa: ARG002
+        raise error
+
+
+class Lenient:
+    """Skips what is wrong and counts it by kind (``counts``); each file's mistakes are told in one warning."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._in_file: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+        self._told: set[Path] = set()
+
+    def found(self, kind: str, error: InputError) -> None:
+        self.counts[kind] += 1
+        self._in_file[kind] += 1
+        self._first.setdefault(kind, str(error))
+
+    def tell(self, path: Path) -> None:
+        """Warn of what was found in the file that was just read; once, however often it is read."""
+        if self._in_file and path not in self._told:
+            skipped = ", ".join(f"{count} {kind}" for kind, count in self._in_file.items())
+            log.warning("%s: went on without %s. The first of each: %s", path, skipped, " ".join(self._first.values()))
+            self._told.add(path)
+        self._in_file.clear()
+        self._first.clear()

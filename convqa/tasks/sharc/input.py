@@ -1,19 +1,19 @@
-"""Which file has the utterances, in which form, and the rule texts that lie beside the open-retrieval one."""
+"""Which file has the utterances, in which form; the rule texts beside the open-retrieval one; conversations of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from convqa.domain import Passage
-from convqa.errors import InputError
+from convqa.domain import Conversation, Exchange, Passage, Turn, TurnId
+from convqa.errors import InputError, nearest
 from convqa.files import MENDED, log, parse_line, read_bytes, read_json
 from convqa.tasks.lines import files_in, first_object, read_lines, read_start
-from convqa.tasks.sharc.schema import ADVICE, WANTED, Form
-from convqa.validation import shorten
+from convqa.tasks.sharc.schema import ADVICE, SHAPES, WANTED, Form, Official, Open
+from convqa.validation import read_as, shorten
 
 RULES = "id2snippet.json"
 _RULES_WANTED = "a JSON object {id: rule text}"
@@ -121,3 +121,70 @@ def _begins_with_utterance(file: Path) -> bool:
 
 def _start(file: Path) -> str:
     return read_start(file, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An utterance, and where it stands, as messages name it: file, line or record, utterance_id."""
+
+    where: str
+    record: Official | Open
+
+
+def read_records(found: Source) -> list[Placed]:
+    """The utterances of a file, in order.
+
+    :raises InputError: naming file, place, utterance and field of the first fault; also for an utterance_id that was
+        there before, and a gold_snippet_id that is not among the rule texts beside the file.
+    """
+    rules = rule_texts(found) if found.form == "open" and found.rules.is_file() else None
+    placed, places = list[Placed](), dict[str, str]()
+    for place, value in values(found):
+        where = f"{found.file}: {_named(place, value)}"
+        record = read_as(SHAPES[found.form], value, where, ADVICE)
+        first = places.setdefault(record.utterance_id, place)
+        if first != place:
+            raise InputError(f"{where}: utterance_id: is that of {first} too; wanted another one. {ADVICE}")
+        gold = getattr(record, "gold_snippet_id", None)
+        if rules is not None and gold is not None and gold not in rules:
+            raise InputError(
+                f"{where}: gold_snippet_id: found {shorten(gold)}; wanted an id of {found.rules.name}, which has "
+                f"{len(rules)}.{nearest(gold, rules)} {ADVICE}"
+            )
+        placed.append(Placed(where, record))
+    if not placed:
+        raise InputError(f"{found.file}: there is no utterance in it. {ADVICE}")
+    return placed
+
+
+def _named(place: str, value: Any) -> str:
+    id = value.get("utterance_id") if isinstance(value, dict) else None
+    return f"{place} (utterance {shorten(id)})" if id else place
+
+
+def conversation(record: Official | Open) -> Conversation:
+    """An utterance as a conversation of one turn. The official form's brings its rule text, called by the tree's id."""
+    history, question = asked_back(
+        record.question, [(entry.follow_up_question, entry.follow_up_answer) for entry in record.history]
+    )
+    passages = None
+    if isinstance(record, Official):
+        passages = (Passage(record.tree_id, record.snippet, url=record.source_url),)
+    turn = Turn(TurnId(record.utterance_id, 1), question, history, passages, record.scenario)
+    return Conversation(record.utterance_id, (turn,))
+
+
+def asked_back(question: str, follow_ups: Sequence[tuple[str, str]]) -> tuple[tuple[Exchange, ...], str]:
+    """The history, and what the user says now: the last reply, or the question where nothing was asked back.
+
+    In each exchange the user said something, and the system asked.
+
+    :param follow_ups: (what was asked back, the reply) in order.
+
+    >>> history, now = asked_back("Can I apply?", [("Are you over 60?", "Yes"), ("Do you work?", "No")])
+    >>> [(one.question, one.answer, one.status) for one in history], now
+    ([('Can I apply?', 'Are you over 60?', 'asked'), ('Yes', 'Do you work?', 'asked')], 'No')
+    """
+    said = [question, *(reply for _, reply in follow_ups)]
+    pairs = zip(said, follow_ups, strict=False)
+    return tuple(Exchange(words, asked, status="asked") for words, (asked, _) in pairs), said[-1]
