@@ -171,8 +171,7 @@ def _about(collection: str) -> str:
 
 def _shown(collection: str) -> str:
     """The URL behind a name, as it may be shown."""
-    from convqa.stores.address import address
-    from convqa.stores.url import redact
+    from convqa.stores.address import address, redact
 
     return redact(address(collection).url)
 

@@ -162,7 +162,7 @@ def _vector_load(name: str | None, precision: str | None, index: str | None) -> 
 
 
 def _print(info: Info, collection: str) -> None:
-    from convqa.stores.url import redact
+    from convqa.stores.address import redact
 
     where = f"{redact(collection)} ({info.engine}, {info.language})"
     typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")

@@ -10,8 +10,8 @@ from convqa.domain import Passage
 from convqa.errors import DuplicatePassage, InputError
 from convqa.indexing.passages import places_of, read_passages
 from convqa.stores import create_store, exists, open_store
+from convqa.stores.address import redact
 from convqa.stores.base import Info, WritableStore
-from convqa.stores.url import redact
 from convqa.tasks.base import Task
 
 _REPORT = 1000

@@ -21,7 +21,7 @@ from convqa.indexing.vectors import add_vectors
 from convqa.models import load_encoder
 from convqa.places import cache_folder
 from convqa.stores import exists, is_collection, open_store
-from convqa.stores.url import redact
+from convqa.stores.address import redact
 from convqa.tasks.base import Task
 from convqa.text.analysis import analyzer
 

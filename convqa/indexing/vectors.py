@@ -10,8 +10,8 @@ from convqa.errors import InputError
 from convqa.indexing.build import Progress
 from convqa.models import TextEncoder
 from convqa.stores import exists, open_store
+from convqa.stores.address import redact
 from convqa.stores.base import Info, VectorOptions, WritableStore, told
-from convqa.stores.url import redact
 from convqa.text.whole import whole_text
 
 _AT_ONCE = 256

@@ -11,9 +11,8 @@ from typing import cast
 
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError, StoreUnavailable, nearest
-from convqa.stores.address import SCHEME, Address, address
+from convqa.stores.address import SCHEME, Address, address, redact
 from convqa.stores.base import Engine, Store, WritableStore
-from convqa.stores.url import redact
 
 _ENGINES = {
     "": "convqa.stores.embedded",

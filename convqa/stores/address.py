@@ -19,7 +19,8 @@ SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 """What an engine's URL begins with; a folder has none (and a drive of Windows is one letter)."""
 
 _SUFFIXES = (".yaml", ".yml")
-_ANSERINI = "anserini:"
+_USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+://).*@", re.DOTALL)
+_VALUE = re.compile(r"([?&;][^=&;]*=)[^&;]*")
 _WANTED = "Wanted: url, and if needed fields, language and settings."
 
 
@@ -115,14 +116,16 @@ def _address(data: Mapping[object, object], path: Path) -> Address:
         raise InputError(f"collection file {path}: language: {error}") from error
     found = record.fields
     fields = None if found is None else Fields(found.text, found.id, found.title, found.url, tuple(found.meta))
-    return Address(_beside(record.url, path.parent), fields, record.language, record.settings)
+    return Address(_from(path.parent, record.url), fields, record.language, record.settings)
 
 
-def _beside(url: str, folder: Path) -> str:
-    """A URL as it stands; the folder that it names is relative to its file's."""
-    if url.startswith(_ANSERINI):
-        return f"{_ANSERINI}{folder / url.removeprefix(_ANSERINI)}"
-    return url if SCHEME.match(url) else str(folder / url)
+def _from(folder: Path, url: str) -> str:
+    """Return the URL; a folder that it names (``FOLDER`` or ``anserini:FOLDER``) is relative to that of its file."""
+    scheme = SCHEME.match(url)
+    if scheme is None:
+        return str(folder / url)
+    rest = url[scheme.end() :]
+    return url if rest.startswith("//") else f"{scheme[0]}{folder / rest}"
 
 
 def _secrets(data: object, place: str = "") -> Iterator[str]:
@@ -133,3 +136,16 @@ def _secrets(data: object, place: str = "") -> Iterator[str]:
             if names_secret(str(name)):
                 yield here
             yield from _secrets(value, here)
+
+
+def redact(url: str) -> str:
+    """Return a URL without user, password and the values of its query; a folder stays as it is.
+
+    Redacts aggressively: a password may hold any character.
+
+    >>> redact("elasticsearch://me:secret@host:9200/index?api_key=abc")
+    'elasticsearch://***@host:9200/index?api_key=***'
+    >>> redact("data/a=b?c=d@e")
+    'data/a=b?c=d@e'
+    """
+    return _VALUE.sub(r"\1***", _USER.sub(r"\1***@", url).partition("#")[0]) if "://" in url else url

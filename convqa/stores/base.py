@@ -101,6 +101,9 @@ class Info:
     vector_options: VectorOptions | None = None
 
 
+LARGEST_WEIGHT = 1e30
+"""All weights of a query stay below this, so that they and the scores add up exactly."""
+
 NO_PARAMETERS = frozenset({"write", "vectors"})
 """Capabilities that are no search parameters."""
 
@@ -149,6 +152,18 @@ def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:
             raise InputError(f"{store} cannot search with {name}={value!r}; it can with {known}.")
         if not math.isclose(value, made_with, rel_tol=1e-6):
             raise InputError(f"{store} was made with {name}={made_with!r} and cannot search with {name}={value!r}.")
+
+
+def check_weights(weights: Iterable[float], query: Query) -> None:
+    """Raise unless Lucene takes these weights of terms: as boosts, 32-bit floats that are not negative.
+
+    :raises ValueError: for a weight that is no finite number, negative, or too large.
+    """
+    given = list(weights)
+    if not sum(map(abs, given)) < LARGEST_WEIGHT:
+        raise ValueError(f"the weights of a query's terms must be finite and below {LARGEST_WEIGHT:g}: {query}")
+    if any(weight < 0 for weight in given):
+        raise ValueError(f"Lucene takes no negative weights of terms: {query}")
 
 
 @runtime_checkable

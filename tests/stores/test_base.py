@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from convqa.domain import Query
 from convqa.errors import InputError
-from convqa.stores.base import Encoder, Info, refuse_encoder
+from convqa.stores.base import Encoder, Info, check_weights, refuse_encoder
 
 ENCODER = Encoder("mine", "c" * 64, 4)
 
@@ -34,3 +35,23 @@ def test_an_encoder_is_refused_with_what_to_do(found, message):
 
 def test_the_collections_own_is_not():
     assert refuse_encoder(ENCODER, info(ENCODER, "vectors"), "the index") is None  # and raises nothing
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([float("nan")], "finite"),
+        ([float("inf"), 1.0], "finite"),
+        ([float("inf"), -float("inf")], "finite"),
+        ([6e29, 6e29], "below 1e\\+30"),
+        ([1.0, -1e-9], "no negative"),
+    ],
+)
+def test_what_is_no_boost_is_refused(weights, message):
+    with pytest.raises(ValueError, match=f"{message}.*Rome"):
+        check_weights(weights, Query("Rome"))
+
+
+def test_other_weights_are_taken():
+    check_weights([], Query(""))
+    check_weights(iter([0.0, 1e-30, 9e29]), Query("Rome"))

@@ -15,7 +15,7 @@ from convqa.errors import InputError, StoreUnavailable
 from convqa.indexing import collection_of
 from convqa.stores import create_store, embedded, find_stores, open_store
 from convqa.stores.base import Info, SearchParams, refuse_unknown
-from convqa.stores.url import redact
+from convqa.stores.address import redact
 
 
 @pytest.mark.parametrize("url", [None, ""])

@@ -17,8 +17,8 @@ from convqa.components.filtering import by_filter
 from convqa.components.retrievers._feedback import rocchio
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store
+from convqa.stores.address import redact
 from convqa.stores.base import Filter, Store, WritableStore, refuse_encoder
-from convqa.stores.url import redact
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from convqa.components.retrievers.bm25 import BM25, Feedback
 from convqa.components.retrievers.dense import Dense, VectorFeedback
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store
+from convqa.stores.address import redact
 from convqa.stores.base import Stopwords
-from convqa.stores.url import redact
 from convqa.text.bm25 import K1, B
 
 logger = logging.getLogger(__name__)

@@ -20,8 +20,7 @@ from convqa.errors import InputError
 from convqa.stores.anserini.errors import CLAUSES, name_of
 from convqa.stores.anserini.index import CONTENTS, ID, Index
 from convqa.stores.anserini.java import java_class
-from convqa.stores.base import Prf, Stopwords
-from convqa.stores.weights import check_weights
+from convqa.stores.base import Prf, Stopwords, check_weights
 from convqa.text.analysis import Analyzer, analyzer, weigh
 
 FEEDBACK_DEPTH = 50

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import InputError, WorkError
-from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder
+from convqa.stores.base import Encoder, Filter, Info, SearchParams, check_weights, refuse_encoder
 from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.options import refuse
 from convqa.stores.elasticsearch.reading import Answer, Reader
 from convqa.stores.elasticsearch.schema import is_text
 from convqa.stores.elasticsearch.search import Scored, answers, asked, rankings
-from convqa.stores.weights import check_weights
 from convqa.text.analysis import MOST_TOKENS, analyzer
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
+from convqa.stores.address import redact
 from convqa.stores.base import Info, SearchParams, refuse_unknown
 from convqa.stores.elasticsearch.loading import THREADS
-from convqa.stores.url import redact
 from convqa.validation import read_as
 
 

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import Filter, SearchParams, VectorOptions
+from convqa.stores.base import Filter, SearchParams, VectorOptions, check_weights
 from convqa.stores.content import meta_terms
 from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.reading import Answer, Reader
 from convqa.stores.elasticsearch.schema import document_id, is_text
-from convqa.stores.weights import check_weights
 from convqa.text.analysis import Analyzer, weigh
 
 Scored = tuple[float, str]

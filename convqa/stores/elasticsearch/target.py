@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
 
 from convqa.errors import InputError
-from convqa.stores.url import redact
+from convqa.stores.address import redact
 
 SCHEME = "elasticsearch"
 _TLS = f"{SCHEME}+https"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import Filter, SearchParams
+from convqa.stores.base import LARGEST_WEIGHT, Filter, SearchParams
 from convqa.stores.content import meta_terms
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import Blob, array
@@ -24,7 +24,6 @@ from convqa.stores.embedded.lookup import NUMBER, Lookup, hashed
 from convqa.stores.embedded.manifest import Manifest
 from convqa.stores.embedded.vectors import Vectors
 from convqa.stores.embedded.vocabulary import Vocabulary
-from convqa.stores.weights import LARGEST
 from convqa.text.analysis import Analyzer, analyzer, weigh
 from convqa.text.bm25 import K1, B, bm25
 
@@ -119,8 +118,8 @@ class Snapshot:
         :raises ValueError: for weights that are no finite numbers, or too large.
         """
         weights = weigh(query, self.analyzer, params.stopwords)
-        if not sum(map(abs, weights.values())) < LARGEST:
-            raise ValueError(f"the weights of a query's terms must be finite and below {LARGEST:g}: {query}")
+        if not sum(map(abs, weights.values())) < LARGEST_WEIGHT:
+            raise ValueError(f"the weights of a query's terms must be finite and below {LARGEST_WEIGHT:g}: {query}")
         return {token: weights[token] for token in sorted(weights) if self.vocabulary.term(token) is not None}
 
     def search(self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int) -> list[Ranking]:
