@@ -44,10 +44,35 @@ MAY_BE_SKIPPED = re.compile("data is not|corpora|/dev/full|IPv6|this user|every 
 """Reasons that no package is the cure for. In CI a test that is skipped for another reason fails."""
 
 
-def pytest_configure() -> None:
-    """Let SIGINT reach what tests start: a background job of a shell ignores it, and so do its children."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--convqa-member",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Hold another package's part to the contracts: a station's member or a task by its dotted path "
+        "(my_package.Shout), a store by its scheme (shelf:) or its server's URL (shelf://HOST:PORT); repeat.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let SIGINT reach what tests start: a background job of a shell ignores it, and so do its children.
+
+    ``config.outside`` is what ``--convqa-member`` names: classes, and the URLs of stores.
+    """
+    config.outside = [name if ":" in name else _class(name) for name in config.getoption("--convqa-member")]
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _class(name: str) -> type:
+    module, _, cls = name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), cls)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise pytest.UsageError(
+            f"--convqa-member {name}: wanted MODULE.CLASS, or SCHEME: of a store ({error})"
+        ) from error
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -329,6 +354,23 @@ def readers():
     spec.loader.exec_module(module)
     yield module
     del sys.modules[spec.name]
+
+
+@pytest.fixture
+def installed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Installs a package of one module, ``installed(name, group, entry_point, source)``, for this process."""
+
+    def install(name: str, group: str, point: str, source: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        (folder / f"{name}.py").write_text(source)
+        facts = folder / f"{name}-1.0.dist-info"
+        facts.mkdir()
+        (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (facts / "entry_points.txt").write_text(f"[{group}]\n{point}\n")
+        monkeypatch.syspath_prepend(str(folder))
+        return folder
+
+    return install
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import cast
 
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError, StoreUnavailable, nearest
+from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME, Address, address, redact
 from convqa.stores.base import Engine, Store, WritableStore
 
@@ -22,6 +23,8 @@ _ENGINES = {
 }
 """Scheme -> module, loaded when the scheme is first used. A folder has no scheme."""
 
+GROUP = "convqa.stores"
+"""The entry points of other packages' engines: scheme = module."""
 
 _opened: dict[str, tuple[Hashable, Store]] = {}
 """The collections that this process has opened: (identity, store) by the engine's key."""
@@ -109,11 +112,9 @@ def take_over(url: str) -> None:
 def find_stores(place: str) -> list[str]:
     """The URLs of the collections in a place: a folder, or an engine's server."""
     engine, found = _engine(place)
-    urls = engine.find(found)
-    if not SCHEME.match(found.url):
-        # A folder may hold collections of every engine whose places are folders.
-        urls = sorted({url for name in ("", "anserini") for url in _load(_ENGINES[name]).find(found)})
-    return urls
+    # A folder may hold collections of every engine whose places are folders.
+    engines = [engine] if SCHEME.match(found.url) else [_built_in(""), _built_in("anserini")]
+    return sorted({url for engine in engines for url in engine.find(found)})
 
 
 def exists(url: str) -> bool:
@@ -142,15 +143,23 @@ def _engine(url: str | None) -> tuple[Engine, Address]:
     found = address(url)
     scheme = SCHEME.match(found.url)
     name = scheme[1] if scheme else _engine_of(Path(found.url))
-    module = _ENGINES.get(name)
-    if module is None:
+    engine = _load(name)
+    if engine is None:
         raise InputError(
-            f"collection {redact(found.url)}: the engine {name!r} is not in this version. Wanted: a folder made by "
-            "convqa index, elasticsearch://HOST:PORT/INDEX, elasticsearch+https://HOST:PORT/INDEX or anserini:FOLDER."
-            + nearest(name, filter(None, _ENGINES))
+            f"collection {redact(found.url)}: there is no engine {name!r}. Wanted: a folder made by convqa index, "
+            "elasticsearch://HOST:PORT/INDEX, elasticsearch+https://HOST:PORT/INDEX, anserini:FOLDER, or the URL of an "
+            f"engine that an installed package offers.{nearest(name, filter(None, [*_ENGINES, *plugins(GROUP)]))}"
         )
-    return _load(module), found
+    return engine, found
 
 
-def _load(module: str) -> Engine:
-    return cast(Engine, importlib.import_module(module))
+def _load(scheme: str) -> Engine | None:
+    """The engine of a scheme: ours, else another package's."""
+    if scheme in _ENGINES:
+        return _built_in(scheme)
+    point = plugins(GROUP).get(scheme)
+    return None if point is None else cast(Engine, load(point))
+
+
+def _built_in(scheme: str) -> Engine:
+    return cast(Engine, importlib.import_module(_ENGINES[scheme]))

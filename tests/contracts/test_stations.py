@@ -126,23 +126,42 @@ def members():
     for module in pkgutil.walk_packages(convqa.components.__path__, "convqa.components."):
         for _, cls in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if cls.__module__ == module.name and f"{cls.__module__}.{cls.__name__}" in component.registry:
-                found += [(station, cls) for station, base in STATIONS.items() if issubclass(cls, base)]
+                found += stations_of(cls)
     return sorted(found, key=str)
+
+
+def stations_of(cls):
+    return [(station, cls) for station, base in STATIONS.items() if issubclass(cls, base)]
 
 
 NEED_TORCH = (".generate", ".cross_encoder")
 
 
 def of_station(*stations):
-    return pytest.mark.parametrize(
+    """A test of every member, or of the members of some stations."""
+
+    def mark(test):
+        test.stations = stations or tuple(STATIONS)
+        return test
+
+    return mark
+
+
+def pytest_generate_tests(metafunc):
+    """Give tests of members ours, found in their folders, and those of ``--convqa-member``."""
+    wanted = getattr(metafunc.function, "stations", ())
+    if not wanted:
+        return
+    outside = [pair for cls in metafunc.config.outside if isinstance(cls, type) for pair in stations_of(cls)]
+    metafunc.parametrize(
         ("station", "cls"),
         [
             pytest.param(
-                station, cls, id=f"{station}-{cls.__module__[18:]}",
+                station, cls, id=f"{station}-{cls.__module__.removeprefix('convqa.components.')}",
                 marks=[pytest.mark.models] if cls.__module__.endswith(NEED_TORCH) else [],
             )
-            for station, cls in members()
-            if not stations or station in stations
+            for station, cls in members() + outside
+            if station in wanted
         ],
     )  # fmt: skip
 
@@ -160,8 +179,10 @@ def collection(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _allowed(monkeypatch):
-    monkeypatch.setenv(ALLOWLIST, __name__)
+def _allowed(monkeypatch, pytestconfig):
+    """What a pipeline may load beside convqa: this module's components, and those of ``--convqa-member``."""
+    outside = [cls.__module__ for cls in pytestconfig.outside if isinstance(cls, type)]
+    monkeypatch.setenv(ALLOWLIST, ",".join([__name__, *outside]))
 
 
 def ready(member):
@@ -311,7 +332,7 @@ def test_one_bad_item_spoils_no_other(station, cls, make):
 def test_it_survives_haystacks_yaml(station, cls, make):
     graph = Graph()
     graph.add_component("node", make(cls))
-    again = Graph.loads(graph.dumps(), allowed_modules=["convqa.components"]).get_component("node")
+    again = Graph.loads(graph.dumps(), allowed_modules=[cls.__module__]).get_component("node")
     again.warm_up()
     columns = rows(6)
     assert run(again, station, columns) == run(make(cls), station, columns)

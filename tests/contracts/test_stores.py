@@ -1,4 +1,4 @@
-"""What every store promises. A new engine is one line in ``STORES``."""
+"""What every store promises: ours, and those that ``--convqa-member SCHEME:`` names."""
 
 from __future__ import annotations
 
@@ -28,30 +28,41 @@ PASSAGES = [
 DEFAULT = SearchParams()
 
 
-@contextmanager
-def embedded(tmp_path, request):
-    """A place for a collection of the engine."""
-    yield str(tmp_path / "collection")
+SERVICES = {"elasticsearch", "anserini"}
+READ_ONLY = {"anserini"}
+"""Engines whose indexes are made elsewhere, here from the same passages: they keep the promises of reading."""
+
+
+def pytest_generate_tests(metafunc):
+    """Every engine that has the promise: ours, and those of ``--convqa-member``."""
+    outside = [name for name in metafunc.config.outside if isinstance(name, str)]
+    for fixture, read_only in (("url", []), ("readable", READ_ONLY)):
+        if fixture in metafunc.fixturenames:
+            engines = [
+                pytest.param(name, marks=pytest.mark.services if name in SERVICES else (), id=name)
+                for name in ["embedded", "elasticsearch", *read_only, *outside]
+            ]
+            metafunc.parametrize(fixture, engines, indirect=True)
 
 
 @contextmanager
-def elasticsearch(tmp_path, request):
-    url = f"{request.getfixturevalue('elasticsearch')}/t-{uuid.uuid4().hex[:12]}"
+def place(engine, folder, request):
+    """The URL of a place for a collection of an engine."""
+    if engine == "elasticsearch":
+        engine = request.getfixturevalue("elasticsearch")
+    if "//" not in engine:
+        yield f"{'' if engine == 'embedded' else engine}{folder / 'collection'}"
+        return
+    url = f"{engine}/t-{uuid.uuid4().hex[:12]}"
     yield url
     if exists(url):
         delete_store(url)
 
 
-STORES = {"embedded": embedded, "elasticsearch": elasticsearch}
-SERVICES = {"elasticsearch", "anserini"}
-
-
-@pytest.fixture(
-    params=[pytest.param(name, marks=pytest.mark.services if name in SERVICES else (), id=name) for name in STORES]
-)
+@pytest.fixture
 def url(request, tmp_path):
-    with STORES[request.param](tmp_path, request) as place:
-        yield place
+    with place(request.param, tmp_path, request) as made:
+        yield made
 
 
 @pytest.fixture
@@ -63,29 +74,20 @@ def store(url):
     opened.close()
 
 
-READ_ONLY = {"anserini"}
-"""Engines whose indexes are made elsewhere, here from the same passages: they keep the promises of reading."""
-
-
-@pytest.fixture(
-    params=[
-        pytest.param(name, marks=pytest.mark.services if name in SERVICES else (), id=name)
-        for name in [*STORES, *READ_ONLY]
-    ]
-)
+@pytest.fixture
 def readable(request, tmp_path):
     """A store of the passages that is only read."""
     if request.param in READ_ONLY:
         records = [{**passage.to_json(), "contents": passage.text} for passage in PASSAGES]
-        place = request.getfixturevalue("anserini_index")(records, folder=tmp_path / "index")
-        opened = open_store(f"{request.param}:{place}")
+        index = request.getfixturevalue("anserini_index")(records, folder=tmp_path / "index")
+        opened = open_store(f"{request.param}:{index}")
         yield opened
         opened.close()
         return
-    with STORES[request.param](tmp_path, request) as place:
-        with create_store(place, "en") as made:
+    with place(request.param, tmp_path, request) as url:
+        with create_store(url, "en") as made:
             made.add(PASSAGES)
-        opened = open_store(place)
+        opened = open_store(url)
         yield opened
         opened.close()
 
@@ -307,12 +309,11 @@ def test_deleted_passages_are_gone_and_no_longer_counted(store, url):
 
 
 def test_the_checksum_does_not_depend_on_the_order(store, tmp_path, request):
-    factory = STORES[request.node.callspec.id]
     (tmp_path / "other").mkdir()
-    with factory(tmp_path / "other", request) as place:
-        with create_store(place, "en") as made:
+    with place(request.node.callspec.params["url"], tmp_path / "other", request) as other:
+        with create_store(other, "en") as made:
             made.add(reversed(PASSAGES))
-        assert open_store(place).info().checksum == store.info().checksum
+        assert open_store(other).info().checksum == store.info().checksum
 
 
 def test_the_same_passage_again_is_skipped_with_one_warning(store, caplog):

@@ -14,8 +14,8 @@ from convqa.domain import Passage
 from convqa.errors import InputError, StoreUnavailable
 from convqa.indexing import collection_of
 from convqa.stores import create_store, embedded, find_stores, open_store
-from convqa.stores.base import Info, SearchParams, refuse_unknown
 from convqa.stores.address import redact
+from convqa.stores.base import Info, SearchParams, refuse_unknown
 
 
 @pytest.mark.parametrize("url", [None, ""])
@@ -25,7 +25,7 @@ def test_no_collection_is_said_with_the_option(url):
 
 
 def test_an_engine_that_is_not_there_is_named():
-    with pytest.raises(InputError, match=r"the engine 'http' is not in this version.*a folder"):
+    with pytest.raises(InputError, match=r"there is no engine 'http'\. Wanted: a folder"):
         open_store("http://x/y")
 
 
@@ -33,6 +33,18 @@ def test_a_folder_may_have_a_drive_letter_or_a_colon():
     for url in ("C:\\data\\index", "./a:b"):
         with pytest.raises(InputError, match="does not exist"):
             open_store(url)
+
+
+def test_an_engine_of_another_package_is_found_by_its_scheme(installed, tmp_path):
+    installed("shelf", "convqa.stores", "shelf = shelf", "from convqa.stores.embedded import *\n")
+    installed("broken", "convqa.stores", "broken = broken", "import nothing_of_the_kind\n")
+    url = f"shelf:{tmp_path}/c"
+    with pytest.raises(InputError, match="does not exist"):
+        open_store(url)
+    with pytest.raises(InputError, match=r"there is no engine 'shelv'.*Did you mean 'shelf'"):
+        open_store("shelv:c")
+    with pytest.raises(InputError, match=r"broken offers it in the group convqa.stores.*nothing_of_the_kind"):
+        open_store("broken:c")
 
 
 class Recorder:

@@ -1,0 +1,42 @@
+"""What docs/extending.md promises: parts of another package are held to the same contracts, and no file is edited."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def outside(installed, root):
+    """Another package as pip would install it: its folder, and beside it its name and entry points."""
+    folder = installed("outside", "convqa.stores", "shelf = outside.store", "")
+    (folder / "outside.py").unlink()
+    shutil.copytree(root / "tests" / "fixtures" / "outside" / "outside", folder / "outside")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("suite", "members", "tests"),
+    [
+        ("test_stations.py", ["outside.shout.Shout", "outside.opening.Opening"], 17),
+        ("test_stores.py", ["shelf:"], 46),
+    ],
+)
+def test_a_part_of_another_package_keeps_the_contract(outside, root, suite, members, tests):
+    chosen = [argument for member in members for argument in ("--convqa-member", member)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, "-k", "outside or shelf"]
+    environment = {**os.environ, "PYTHONPATH": str(outside), "PYTEST_ADDOPTS": ""}
+    done = subprocess.run(
+        [*command, str(root / "tests" / "contracts" / suite)],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, re.findall(r"\d+ passed", done.stdout)) == (0, [f"{tests} passed"]), done.stdout
