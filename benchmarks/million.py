@@ -102,7 +102,7 @@ def search(args: argparse.Namespace) -> dict[str, float]:
     from convqa.domain import Query
     from convqa.stores import open_store
     from convqa.stores.base import SearchParams
-    from convqa.stores.embedded.snapshot import Snapshot
+    from convqa.stores.embedded.search import Snapshot
     from convqa.text.analysis import weigh
 
     asked = [Query(text) for text in questions(args.data, args.queries)]

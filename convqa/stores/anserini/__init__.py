@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from convqa.stores.anserini.place import change, create, delete, find, identity, is_index, key, open_collection
+from convqa.stores.anserini.engine import change, create, delete, find, identity, is_index, key, open_collection
 
 __all__ = ["change", "create", "delete", "find", "identity", "is_index", "key", "open_collection"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convqa.stores.elasticsearch.collection import (
+from convqa.stores.elasticsearch.engine import (
     change,
     create,
     delete,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convqa.stores.embedded.place import (
+from convqa.stores.embedded.engine import (
     change,
     create,
     delete,

@@ -15,7 +15,7 @@ from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
 from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.stores.embedded.manifest import damaged
-from convqa.stores.embedded.snapshot import Snapshot
+from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vectors import checked
 from convqa.stores.embedded.writer import Writer
 from convqa.stores.writing import Writing

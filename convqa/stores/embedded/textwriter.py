@@ -19,7 +19,7 @@ from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, hashed
 from convqa.stores.embedded.manifest import FieldTotals, Manifest
-from convqa.stores.embedded.snapshot import Snapshot
+from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vocabulary import VocabularyWriter
 from convqa.text.analysis import analyzer
 

@@ -15,7 +15,7 @@ from convqa.stores.embedded.files import Appender, array, write_array
 from convqa.stores.embedded.graph import faiss
 from convqa.stores.embedded.lookup import NUMBER
 from convqa.stores.embedded.manifest import VectorState
-from convqa.stores.embedded.snapshot import Snapshot
+from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vectors import MATRIX, PRECISIONS, ROW, ROWS, checked, dead_name
 
 _BLOCK = 8192

@@ -23,7 +23,7 @@ from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.embedded.files import writing
 from convqa.stores.embedded.lookup import NUMBER
 from convqa.stores.embedded.manifest import NAME, Manifest
-from convqa.stores.embedded.snapshot import Snapshot
+from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.textwriter import TextWriter
 from convqa.stores.embedded.vectors import graph_name
 from convqa.stores.embedded.vectorwriter import VectorWriter

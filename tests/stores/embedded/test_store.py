@@ -18,7 +18,7 @@ from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
 from convqa.stores import open_store
 from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
-from convqa.stores.embedded import create, open_collection, place
+from convqa.stores.embedded import create, engine, open_collection
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
 
@@ -352,12 +352,12 @@ def test_a_replacement_that_is_killed_leaves_the_old_collection_or_the_new_one(f
 
 def test_a_first_build_that_is_killed_leaves_no_collection_and_is_given_again(tmp_path):
     built_and_killed(tmp_path / "c", before=True)
-    assert place.find(at(tmp_path)) == place.find(at(tmp_path / "c")) == []
+    assert engine.find(at(tmp_path)) == engine.find(at(tmp_path / "c")) == []
     with pytest.raises(InputError, match=r"is not a convqa collection.*If one was being made here, give the command"):
         open_store(str(tmp_path / "c"))
     with create(at(tmp_path / "c"), "en") as store:
         store.add(PASSAGES)
-        assert place.find(at(tmp_path / "c")) == []
+        assert engine.find(at(tmp_path / "c")) == []
     assert len(ids(tmp_path / "c")) == 20
     assert len(list((tmp_path / "c").glob("data-*"))) == 1
 
@@ -372,10 +372,10 @@ def test_one_build_at_a_time_and_none_beside_a_writer(folder):
     with pytest.raises(WorkError, match="being written"), create(at(folder), "en", replace=True):
         pass
     with pytest.raises(WorkError, match="being written"):
-        place.delete(at(folder))
+        engine.delete(at(folder))
     writer.close()
     assert ids(folder) == ["first"]
-    place.delete(at(folder))
+    engine.delete(at(folder))
     assert not folder.exists()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from convqa.stores.embedded.snapshot import _Candidates
+from convqa.stores.embedded.search import _Candidates
 
 
 @pytest.mark.parametrize(
