@@ -1,24 +1,18 @@
-"""The place of an Anserini index: a folder of Lucene's files, which is only ever read."""
+"""The Anserini engine: a collection is a folder of Lucene's files, which is only ever read."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from convqa.errors import InputError
 from convqa.stores.address import Address
-
-if TYPE_CHECKING:
-    from convqa.stores.anserini.store import Anserini
+from convqa.stores.anserini.index import SEGMENTS, fingerprint, is_index
+from convqa.stores.anserini.store import LANGUAGE, Anserini
 
 SCHEME = "anserini:"
-LANGUAGE = "en"
-
-_SEGMENTS = "segments_"
-_LOCK = "write.lock"
 
 
 def folder_of(address: Address) -> Path:
@@ -31,31 +25,6 @@ def key(address: Address) -> str:
 
 def identity(address: Address) -> str | None:
     return fingerprint(folder_of(address))
-
-
-def is_index(folder: Path) -> bool:
-    """Whether a folder has Lucene's list of segments; no Java is asked."""
-    try:
-        return any(name.startswith(_SEGMENTS) for name in os.listdir(folder))
-    except OSError:
-        return False
-
-
-def fingerprint(folder: Path) -> str | None:
-    """A checksum that changes whenever the index does, without reading it: of the list of segments, in which every
-    segment has a random id from its making, and of names and sizes of all files. None where there is no index.
-    """
-    try:
-        files = [(name, (folder / name).stat().st_size) for name in sorted(os.listdir(folder)) if name != _LOCK]
-        lists = [name for name, _ in files if name.startswith(_SEGMENTS)]
-        if not lists:
-            return None
-        digest = blake2b(repr(files).encode("utf-8", "surrogateescape"), digest_size=16)
-        for name in lists:
-            digest.update((folder / name).read_bytes())
-    except OSError:
-        return None
-    return digest.hexdigest()
 
 
 def open_collection(address: Address) -> Anserini:
@@ -75,11 +44,9 @@ def open_collection(address: Address) -> Anserini:
         raise InputError(f"collection {address.url}: {found}.")
     if not is_index(folder):
         raise InputError(
-            f"collection {address.url}: there is no Lucene index in {folder} (no file {_SEGMENTS}N)."
+            f"collection {address.url}: there is no Lucene index in {folder} (no file {SEGMENTS}N)."
             + "".join(f" Inside it there is one: {inside}." for inside in _inside(folder)[:1])
         )
-    from convqa.stores.anserini.store import Anserini
-
     return Anserini(folder)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,11 @@ from convqa.stores.anserini.passages import passage
 
 ID, CONTENTS, RAW = "id", "contents", "raw"
 """Anserini's fields."""
+
+SEGMENTS = "segments_"
+"""What the name of Lucene's list of segments begins with."""
+
+_LOCK = "write.lock"
 
 
 class Index:
@@ -115,3 +122,28 @@ class Index:
 
 def _text(stored: Any) -> str | None:
     return None if stored is None else str(stored)
+
+
+def is_index(folder: Path) -> bool:
+    """Whether a folder has Lucene's list of segments; no Java is asked."""
+    try:
+        return any(name.startswith(SEGMENTS) for name in os.listdir(folder))
+    except OSError:
+        return False
+
+
+def fingerprint(folder: Path) -> str | None:
+    """A checksum that changes whenever the index does, without reading it: of the list of segments, in which every
+    segment has a random id from its making, and of names and sizes of all files. None where there is no index.
+    """
+    try:
+        files = [(name, (folder / name).stat().st_size) for name in sorted(os.listdir(folder)) if name != _LOCK]
+        lists = [name for name, _ in files if name.startswith(SEGMENTS)]
+        if not lists:
+            return None
+        digest = blake2b(repr(files).encode("utf-8", "surrogateescape"), digest_size=16)
+        for name in lists:
+            digest.update((folder / name).read_bytes())
+    except OSError:
+        return None
+    return digest.hexdigest()

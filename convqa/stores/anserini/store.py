@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import StoreDamaged, WorkError
-from convqa.stores.anserini.engine import LANGUAGE, fingerprint
-from convqa.stores.anserini.index import Index
+from convqa.stores.anserini.index import Index, fingerprint
 from convqa.stores.anserini.search import Search, check_feedback
 from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.text.bm25 import K1, B
 
 CAPABILITIES = frozenset({"k1", "b", "stopwords", "prf"})
+LANGUAGE = "en"
 ANALYZER = "anserini-en"
 
 
