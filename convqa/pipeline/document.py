@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import graphlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,6 +51,16 @@ class Document(_Strict):
     connections: list[Connection] = []
     inputs: dict[str, Annotated[list[str], BeforeValidator(_listed)]] = {}
     outputs: dict[str, str] = {}
+
+    def in_order(self) -> list[str]:
+        """Return the nodes in the order of their work.
+
+        :raises graphlib.CycleError: if the connections go in a circle.
+        """
+        before: dict[str, set[str]] = {name: set() for name in sorted(self.components)}
+        for arrow in self.connections:
+            before[arrow.receiver.partition(".")[0]].add(arrow.sender.partition(".")[0])
+        return list(graphlib.TopologicalSorter(before).static_order())
 
     def to_yaml(self) -> str:
         """The resolved pipeline, with sorted nodes and arrows so that equal pipelines give equal text."""

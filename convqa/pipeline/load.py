@@ -169,11 +169,8 @@ def _connect(graph: Graph, document: Document) -> list[str]:
 
 
 def _circle(document: Document) -> list[str]:
-    before: dict[str, set[str]] = {}
-    for arrow in document.connections:
-        before.setdefault(arrow.receiver.partition(".")[0], set()).add(arrow.sender.partition(".")[0])
     try:
-        graphlib.TopologicalSorter(before).prepare()
+        document.in_order()
     except graphlib.CycleError as error:
         return [f"connections go in a circle: {' -> '.join(reversed(error.args[1]))}; a turn must come to an end."]
     return []

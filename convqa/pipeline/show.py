@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import graphlib
-
 from convqa.pipeline.document import Document
 
 
@@ -16,7 +14,7 @@ def as_text(document: Document) -> str:
     for arrow in document.connections:
         feeds[arrow.receiver.partition(".")[0]].append(arrow.sender)
     lines = []
-    for name in _in_order(document):
+    for name in document.in_order():
         node = document.components[name]
         settings = ", ".join(f"{key}={value!r}" for key, value in sorted(node.init_parameters.items()))
         lines += [
@@ -33,7 +31,7 @@ def as_mermaid(document: Document) -> str:
     lines = ["flowchart LR"]
     lines += [
         f'    {name}["{name}<br/><i>{document.components[name].type.rpartition(".")[2]}</i>"]'
-        for name in _in_order(document)
+        for name in document.in_order()
     ]
     for label, receivers in sorted(document.inputs.items()):
         lines += [f"    {label}([{label}]) --> {receiver.partition('.')[0]}" for receiver in sorted(receivers)]
@@ -45,10 +43,3 @@ def as_mermaid(document: Document) -> str:
         for label, sender in sorted(document.outputs.items())
     ]
     return "\n".join(lines)
-
-
-def _in_order(document: Document) -> list[str]:
-    before: dict[str, set[str]] = {name: set() for name in sorted(document.components)}
-    for arrow in document.connections:
-        before[arrow.receiver.partition(".")[0]].add(arrow.sender.partition(".")[0])
-    return list(graphlib.TopologicalSorter(before).static_order())
