@@ -211,9 +211,8 @@ class Store(Protocol):
     def closed(self) -> bool: ...
 
 
-@runtime_checkable
-class WritableStore(Store, Protocol):
-    """A collection that can grow and shrink. Nothing is visible to readers before ``commit``."""
+class Transaction(Protocol):
+    """What can be written to. Nothing of it is visible to readers before ``commit``, and ``close`` drops it."""
 
     def add(self, passages: Iterable[Passage]) -> None: ...
 
@@ -233,6 +232,15 @@ class WritableStore(Store, Protocol):
         """
         ...
 
+    def commit(self) -> object: ...
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class WritableStore(Store, Transaction, Protocol):
+    """A collection that can grow and shrink."""
+
     def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
         """The committed vectors of passages as they are kept, of shape (dimension,); None where there is none."""
         ...
@@ -240,8 +248,6 @@ class WritableStore(Store, Protocol):
     def without_vectors(self) -> Iterator[Passage]:
         """The committed passages that have no vector yet: where a load that was cut off goes on."""
         ...
-
-    def commit(self) -> None: ...
 
 
 class Engine(Protocol):

@@ -4,33 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convqa.domain import Passage
-from convqa.stores.base import Encoder, VectorOptions
-
-
-class Transaction(Protocol):
-    """What is written to: nothing of it is seen before ``commit``, and ``close`` drops it."""
-
-    def add(self, passages: Iterable[Passage]) -> None: ...
-
-    def delete(self, ids: Sequence[str]) -> None: ...
-
-    def add_vectors(
-        self,
-        ids: Sequence[str],
-        matrix: NDArray[np.floating[Any]],
-        encoder: Encoder,
-        options: VectorOptions | None = None,
-    ) -> None: ...
-
-    def commit(self) -> object: ...
-
-    def close(self) -> None: ...
+from convqa.stores.base import Encoder, Transaction, VectorOptions
 
 
 class Writing:

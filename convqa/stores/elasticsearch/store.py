@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import InputError, RunError, WorkError
-from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder
+from convqa.stores.base import Encoder, Filter, Info, SearchParams, Transaction, refuse_encoder
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.options import refuse
 from convqa.stores.elasticsearch.reading import Reader
@@ -22,7 +22,7 @@ from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.transaction import Change
 from convqa.stores.elasticsearch.vectors import checked, without_vectors
 from convqa.stores.elasticsearch.writer import Build
-from convqa.stores.writing import Transaction, Writing
+from convqa.stores.writing import Writing
 from convqa.text.analysis import Analyzer, analyzer
 
 ENGINE = "elasticsearch"
