@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,24 +25,6 @@ Yes = Annotated[
 collections = group("collections", "List, show, change and delete collections.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One line of the list. ``info`` is None where it was not asked for, or where ``problem`` says why not."""
-
-    name: str
-    url: str
-    info: Info | None = None
-    problem: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        about = {} if self.info is None else _json(self.info)
-        return {"name": self.name, "url": self.url, **about, **({"problem": self.problem} if self.problem else {})}
-
-    def line(self) -> str:
-        about = self.problem or (self.url if self.info is None else _short(self.info))
-        return f"  {self.name}  {about}"
-
-
 @collections("list")
 def list_collections(
     place: Annotated[
@@ -53,12 +35,15 @@ def list_collections(
     """List the collections of a place; without one, those of this folder, of the cache, and the shipped files."""
     groups = _everywhere() if place is None else {_shown(place): _found(place)}
     if json:
-        print_json([{"place": title, **entry.to_json()} for title, entries in groups.items() for entry in entries])
+        print_json([{"place": title, **entry} for title, entries in groups.items() for entry in entries])
         return
     for title, entries in groups.items():
         typer.echo(f"{title}:")
-        for line in [entry.line() for entry in entries] or ["  none"]:
-            typer.echo(line)
+        for entry in entries:
+            about = entry.get("problem") or ("count" in entry and _short(**entry)) or entry["url"]
+            typer.echo(f"  {entry['name']}  {about}")
+        if not entries:
+            typer.echo("  none")
 
 
 @collections("show")
@@ -94,7 +79,7 @@ def set_collection(
         raise InputError("nothing to set: give --k1, --b or --replicas.")
     named = ", ".join(f"{name}={value}" for name, value in settings.items())
     if not yes:
-        about = _short(open_store(collection).info())
+        about = _short(**_json(open_store(collection).info()))
         raise InputError(f"this would set {named} of {_shown(collection)} ({about}). Give --yes to do it.")
     if take_over:
         free(collection)
@@ -126,12 +111,13 @@ def delete_collection(
         typer.echo(f"{_shown(collection)}: deleted")
 
 
-def _everywhere() -> dict[str, list[_Entry]]:
+def _everywhere() -> dict[str, list[dict[str, Any]]]:
+    """What is in this folder and in the cache, and the shipped files, which are not asked whether they are there."""
     from convqa.places import cache_folder
     from convqa.stores.address import address, shipped_names
 
     cache = cache_folder() / "collections"
-    shipped = [_Entry(name, _shown(address(name).url)) for name in shipped_names()]
+    shipped = [{"name": name, "url": _shown(address(name).url)} for name in shipped_names()]
     return {
         f"this folder ({Path.cwd()})": _found("."),
         f"the cache ({cache})": _found(str(cache)) if cache.is_dir() else [],
@@ -139,21 +125,18 @@ def _everywhere() -> dict[str, list[_Entry]]:
     }
 
 
-def _found(place: str) -> list[_Entry]:
-    from convqa.stores import find_stores
+def _found(place: str) -> list[dict[str, Any]]:
+    """The collections of a place; one that cannot be opened is listed with the reason."""
+    from convqa.stores import find_stores, open_store
 
-    return [_entry(url) for url in find_stores(place)]
-
-
-def _entry(url: str) -> _Entry:
-    """A collection that was found; one that cannot be opened is listed with the reason."""
-    from convqa.stores import open_store
-
-    shown = _shown(url)
-    try:
-        return _Entry(shown, shown, open_store(url).info())
-    except (InputError, StoreDamaged, StoreUnavailable) as error:
-        return _Entry(shown, shown, problem=str(error))
+    entries = []
+    for url in find_stores(place):
+        try:
+            about = _json(open_store(url).info())
+        except (InputError, StoreDamaged, StoreUnavailable) as error:
+            about = {"problem": str(error)}
+        entries.append({"name": _shown(url), "url": _shown(url), **about})
+    return entries
 
 
 def _about(collection: str) -> str:
@@ -164,7 +147,7 @@ def _about(collection: str) -> str:
     from convqa.stores import open_store
 
     try:
-        return _short(open_store(collection).info())
+        return _short(**_json(open_store(collection).info()))
     except StoreDamaged as error:
         return f"damaged: {error}"
 
@@ -176,8 +159,8 @@ def _shown(collection: str) -> str:
     return redact(address(collection).url)
 
 
-def _short(info: Info) -> str:
-    return f"{info.count} passages, {info.language}, {info.engine}"
+def _short(*, count: int, language: str, engine: str, **_: object) -> str:
+    return f"{count} passages, {language}, {engine}"
 
 
 def _lines(info: Info) -> dict[str, object]:

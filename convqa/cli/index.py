@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,7 +95,9 @@ def index(
     20,000 passages that were noted as done; in a folder it begins anew. Nothing is visible before all is there.
     Vectors come after the passages, and those that were done stay: without SOURCES, --vectors goes on with the others.
     """
+    from convqa.indexing import add_vectors
     from convqa.indexing import index as build
+    from convqa.indexing.vectors import refuse_vectors
     from convqa.stores import take_over as free
     from convqa.tasks import find_task
 
@@ -106,44 +107,31 @@ def index(
         raise InputError("--task says what SOURCES are: give them too.")
     brings = None if task is None or not sources else find_task(task, sources[0])
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
-    load = _vector_load(vectors, precision, vector_index)
-    if not sources and (load is None or replace or language or settings):
+    model, options = _encoder(vectors, precision, vector_index)
+    if not sources and (model is None or replace or language or settings):
         raise InputError("SOURCES is missing: only --vectors, to a collection that is there, goes without.")
-    if load is not None and not replace:
-        load.check(collection)
+    if model is not None and not replace:
+        refuse_vectors(collection, model)
     if take_over:
         free(collection)
     if sources:
         with Progress("indexing", "passages", quiet) as shown:
             how = {"add": add, "replace": replace, "language": language, "task": brings}
             info = build(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
-    if load is not None:
+    if model is not None:
         with Progress("encoding", "passages", quiet) as shown:
-            info = load.add(collection, shown)
+            info = add_vectors(collection, model, options, shown)
     if not quiet:
         _print(info, collection)
 
 
-@dataclass(frozen=True, slots=True)
-class _VectorLoad:
-    """Which vectors are wanted; the encoder is loaded before any passage is indexed."""
+def _encoder(
+    name: str | None, precision: str | None, index: str | None
+) -> tuple[TextEncoder | None, VectorOptions | None]:
+    """The encoder of the vectors that are wanted, loaded before any passage is indexed, and how they are kept.
 
-    model: TextEncoder
-    options: VectorOptions | None
-
-    def check(self, collection: str) -> None:
-        from convqa.indexing.vectors import refuse_vectors
-
-        refuse_vectors(collection, self.model)
-
-    def add(self, collection: str, progress: Progress) -> Info:
-        from convqa.indexing import add_vectors
-
-        return add_vectors(collection, self.model, self.options, progress)
-
-
-def _vector_load(name: str | None, precision: str | None, index: str | None) -> _VectorLoad | None:
-    """:raises InputError: for an encoder or option that is not known."""
+    :raises InputError: for an encoder or option that is not known.
+    """
     for option, value, known in (
         ("--precision", precision, ("float32", "float16", "int8", "bit")),
         ("--vector-index", index, ("auto", "exact", "hnsw")),
@@ -153,12 +141,12 @@ def _vector_load(name: str | None, precision: str | None, index: str | None) -> 
         if value is not None and value not in known:
             raise InputError(f"{option}: found {value!r}; wanted: one of {', '.join(known)}.")
     if name is None:
-        return None
+        return None, None
     from convqa.models import load_encoder
     from convqa.stores.base import VectorOptions
 
     options = given(precision=precision, index=index)
-    return _VectorLoad(load_encoder(name), VectorOptions(**options) if options else None)  # type: ignore[arg-type]
+    return load_encoder(name), VectorOptions(**options) if options else None  # type: ignore[arg-type]
 
 
 def _print(info: Info, collection: str) -> None:

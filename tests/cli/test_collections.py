@@ -99,10 +99,10 @@ def test_list_of_a_server_names_what_cannot_be_opened(call, server):
     out = call("collections", "list", "rec://me:s3cret@host")[1]
     assert out.splitlines() == [
         "rec://***@host:",
-        "  rec://***@host/one  7 passages, de, server",
         "  rec://***@host/away  the server does not answer",
+        "  rec://***@host/one  7 passages, de, server",
     ]
-    first, second = json.loads(call("collections", "list", "rec://me:s3cret@host", "--json")[1])
+    second, first = json.loads(call("collections", "list", "rec://me:s3cret@host", "--json")[1])
     assert first["url"] == "rec://***@host/one" and first["count"] == 7 and first["encoder"]["name"] == "mini"
     assert second == {
         "place": "rec://***@host",
