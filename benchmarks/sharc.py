@@ -25,7 +25,7 @@ from convqa.indexing import collection_for
 from convqa.models.kinds.encoder import load_encoder
 from convqa.pipeline.load import load
 from convqa.tasks.sharc import Gold, ShARC
-from convqa.text.english.replies import asking
+from convqa.text.english.replies import asking_sentences
 from convqa.text.english.rules import rules
 from convqa.text.english.verdict import SAME, Fact, as_condition, ruling
 from convqa.training.conditions import Work, export, lines, rows_of
@@ -117,7 +117,7 @@ def perfect(some: Sequence[Utterance], conversations: Sequence[Conversation]) ->
         conditions = [part for rule in rules(one.snippet) for part in rule.group.conditions()]
         facts = (as_condition(Fact(*pair), conditions, SAME) for pair in one.evidence)
         told = [fact for fact in facts if fact is not None]
-        found = ruling(one.snippet, asking(one.record.question), replies, told, RELEVANT)
+        found = ruling(one.snippet, asking_sentences(one.record.question), replies, told, RELEVANT)
         text = found.open.question if found.open else found.verdict
         yield Response(conversation.turns[0].id, answer=Answer("answer", text), timings={})
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 from convqa.domain import Exchange, Turn
-from convqa.domain import replies as replied
 from convqa.models.kinds.resolver_input import Said
+from convqa.text.dialogue import replies as replied
 
 __all__ = ["Said", "blank", "first_and_latest", "fitted", "said_before"]
 

@@ -17,9 +17,6 @@ from convqa.domain.conversation import (
     Passage,
     Turn,
     TurnId,
-    is_question,
-    open_question,
-    replies,
 )
 from convqa.domain.evidence import evidence_fields, quotes
 from convqa.domain.ranking import Hit, NotFinite, Query, Ranking, Rewrite, float32
@@ -54,8 +51,5 @@ __all__ = [
     "Turns",
     "evidence_fields",
     "float32",
-    "is_question",
-    "open_question",
     "quotes",
-    "replies",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -117,100 +116,6 @@ class Turn:
             data["language"],
             {name: tuple(values) for name, values in data.get("filter", {}).items()},
         )
-
-
-def open_question(turn: Turn) -> str:
-    """The question that the user wants answered: before any trailing exchanges in which the system asked back.
-
-    What the user said in reply is a question of its own where :func:`is_question` says so.
-
-    >>> asked = Exchange("Can I apply?", "Are you over 60?", status="asked")
-    >>> open_question(Turn(TurnId(1, 2), "Yes", (asked,)))
-    'Can I apply?'
-    >>> open_question(Turn(TurnId(1, 2), "How much is it?", (asked,)))
-    'How much is it?'
-    """
-    given = len(replies(turn))
-    return turn.history[-given].question if given else turn.question
-
-
-def replies(turn: Turn) -> tuple[tuple[str, str], ...]:
-    """What the system asked back since the open question, each with the user's reply, oldest first.
-
-    Empty where the turn is itself a new question.
-
-    >>> history = (
-    ...     Exchange("Can I apply?", "Are you over 60?", status="asked"),
-    ...     Exchange("Yes", "Do you live here?", status="asked"),
-    ... )
-    >>> replies(Turn(TurnId(1, 3), "Not yet", history))
-    (('Are you over 60?', 'Yes'), ('Do you live here?', 'Not yet'))
-    """
-    pairs = []
-    said = turn.question
-    for exchange in reversed(turn.history):
-        if exchange.status != "asked" or is_question(said):
-            break
-        pairs.append((exchange.answer, said))
-        said = exchange.question
-    return tuple(reversed(pairs))
-
-
-def is_question(text: str) -> bool:
-    r"""Whether what the user said asks something of its own, and is no reply to a question asked back.
-
-    It ends in a question mark, or begins like an English question. A word alone ("What?") only asks what was meant.
-
-    >>> [is_question(text) for text in ("Can I apply?", "how much is it", "what's the limit", "何歳から\uff1f")]
-    [True, True, True, True]
-    >>> [is_question(text) for text in ("Yes", "Not yet", "I do", "When I was 60", "Had a baby", "May 2019", "What?")]
-    [False, False, False, False, False, False, False]
-    """
-    words = _words(text)
-    if not words or (len(words) == 1 and words[0] in _ALONE) or " ".join(words).startswith(_OF_THE_ASKING):
-        return False
-    if text.rstrip(_AFTER_THE_MARK).endswith(_MARKS):
-        return True
-    first, second = (*words, "", "")[:2]
-    if first in {"when", "where"}:
-        return second in _AUXILIARIES
-    if first in _INTERROGATIVES:
-        return bool(second) and second not in _SUBJECTS | _DETERMINERS
-    if first in _FIRST_OF_REPLIES:
-        return second in _SUBJECTS - {"it"}
-    return first in _AUXILIARIES and second in _SUBJECTS | _DETERMINERS
-
-
-def _words(text: str) -> list[str]:
-    """Words in lower case, without "n't", and "is" for every other shortened verb, which is all that is asked here."""
-    straight = text.lower().replace("\u2019", "'")
-    return re.findall(r"\w+", re.sub(r"(?<=\w)'\w+", " is", straight.replace("n't", "")))
-
-
-_MARKS = ("?", "\uff1f")
-_AFTER_THE_MARK = " \t\r\n\"'\u201d\u2019\u00bb)]!."
-_OF_THE_ASKING = (
-    "why do you ask",
-    "why are you asking",
-    "what do you mean",
-    "what does that mean",
-    "what does this mean",
-)
-"""Questions about what was asked back: it stays open."""
-_INTERROGATIVES = frozenset(["what", "who", "whom", "whose", "which", "why", "how", "when", "where"])
-_ALONE = _INTERROGATIVES | {"huh", "eh", "sorry", "pardon", "really", "yes", "no", "ok", "okay"}
-_FIRST_OF_REPLIES = frozenset(["am", "do", "did", "have", "has", "had", "was", "were"])
-"""Auxiliaries with which a reply begins, too, when its subject is left out: "had a baby", "did it myself"."""
-_AUXILIARIES = _FIRST_OF_REPLIES.union(
-    ["is", "are", "ai", "does", "can", "ca", "could", "will", "wo", "would", "shall", "should", "may", "might",
-     "must"]
-)  # fmt: skip
-"""Without their "n't"."""
-_SUBJECTS = frozenset(["i", "we", "you", "he", "she", "it", "they"])
-_DETERMINERS = frozenset(
-    ["a", "an", "the", "this", "that", "these", "those", "there", "my", "our", "your", "his", "her", "its", "their",
-     "any", "anyone", "anybody", "someone", "somebody", "everyone", "everybody", "all"]
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,11 @@ class Rewrite:
     queries: tuple[Query, ...]
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def unchanged(cls, question: str, *notes: str) -> Rewrite:
+        """The question as the user said it, which is also the one query."""
+        return cls(question, (Query(question),), notes)
+
     def to_json(self) -> dict[str, Any]:
         data = {"text": self.text, "queries": [query.to_json() for query in self.queries]}
         return {**data, "notes": list(self.notes)} if self.notes else data

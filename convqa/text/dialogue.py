@@ -1,37 +1,127 @@
-"""Whether a question needs the conversation before it: signs that it refers to it or leaves something out."""
+"""What a turn asks: its open question, whether it is one, and whether it needs the conversation before it.
+
+It reads any language as far as marks tell; by words English and German.
+"""
 
 from __future__ import annotations
 
 import re
 
+from convqa.domain import Turn
+from convqa.text import german
 from convqa.text.analysis import analyzer
-from convqa.text.words import latin, listed
+from convqa.text.english import lexicon
+from convqa.text.words import latin
 
-_REFERS = {
-    "en": listed(
-        "it its itself he him his himself she her hers herself they them their theirs themselves this that these those "
-        "there one ones such so other others another else more most same both either neither each former latter first "
-        "second next previous then too also instead again besides above below mentioned"
-    ),
-    "de": listed(
-        "er ihn ihm sein seine seinen seinem seiner seines sie ihr ihre ihren ihrem ihrer ihres es ihnen dies diese "
-        "diesen diesem dieser dieses jene jenen jener jenes das dessen deren denen da daf\u00fcr damit danach daran "
-        "darin dar\u00fcber davon dazu dort andere anderen anderer anderes noch weitere weiterer beide solche auch "
-        "dann sonst"
-    ),
+_MARKS = ("?", "\uff1f")
+_ALL_MARKS = (*_MARKS, "\u061f")
+_AFTER_THE_MARK = " \t\r\n\"'\u201d\u2019\u00bb)]!."
+
+_QUESTION_WORDS = {
+    "en": lexicon.QUESTION_WORDS | lexicon.CONTRACTED_QUESTION_WORDS,
+    "de": german.QUESTION_WORDS,
 }
-"""Words that stand for something said before."""
+"""Of these one is among the first three words of a question."""
 
-_CONTINUES = {
-    "en": re.compile(r"^(?:and|but|or|so|then|also|because|why not|what about|how about|what if|how come)\b", re.I),
-    "de": re.compile(r"^(?:und|aber|oder|also|dann|warum nicht|was ist mit|wie w\u00e4re es mit)\b", re.I),
-}
+_OPENINGS = {"en": lexicon.AUXILIARIES | lexicon.NEGATED_AUXILIARIES | lexicon.REQUESTS, "de": german.OPENINGS}
+"""Words that questions without a question word, and requests, begin with."""
 
-_ARTICLE = {"en": frozenset(["the"]), "de": listed("der die das den dem des")}
+_AUXILIARIES = lexicon.AUXILIARIES | lexicon.CONTRACTED_AUXILIARIES
+_SUBJECTS = lexicon.SUBJECT_PRONOUNS | lexicon.OPENING_DETERMINERS
+_REFERRING = {"en": lexicon.REFERRING, "de": german.REFERRING}
+_CONTINUING = {"en": lexicon.CONTINUING, "de": german.CONTINUING}
+_DEFINITE = {"en": frozenset(["the"]), "de": german.ARTICLES}
 
 _SMALL = 4
 """Content words up to which a question with an article and no name speaks of what is known: "What were the causes?".
 Chosen on the training part of docs/training.md (2 to 9 were tried)."""
+
+
+def open_question(turn: Turn) -> str:
+    """The question that the user wants answered: before any trailing exchanges in which the system asked back.
+
+    What the user said in reply is a question of its own where :func:`is_question` says so.
+
+    >>> from convqa.domain import Exchange, TurnId
+    >>> asked = Exchange("Can I apply?", "Are you over 60?", status="asked")
+    >>> open_question(Turn(TurnId(1, 2), "Yes", (asked,)))
+    'Can I apply?'
+    >>> open_question(Turn(TurnId(1, 2), "How much is it?", (asked,)))
+    'How much is it?'
+    """
+    given = len(replies(turn))
+    return turn.history[-given].question if given else turn.question
+
+
+def replies(turn: Turn) -> tuple[tuple[str, str], ...]:
+    """What the system asked back since the open question, each with the user's reply, oldest first.
+
+    Empty where the turn is itself a new question.
+
+    >>> from convqa.domain import Exchange, TurnId
+    >>> history = (
+    ...     Exchange("Can I apply?", "Are you over 60?", status="asked"),
+    ...     Exchange("Yes", "Do you live here?", status="asked"),
+    ... )
+    >>> replies(Turn(TurnId(1, 3), "Not yet", history))
+    (('Are you over 60?', 'Yes'), ('Do you live here?', 'Not yet'))
+    """
+    pairs = []
+    said = turn.question
+    for exchange in reversed(turn.history):
+        if exchange.status != "asked" or is_question(said):
+            break
+        pairs.append((exchange.answer, said))
+        said = exchange.question
+    return tuple(reversed(pairs))
+
+
+def is_question(text: str) -> bool:
+    r"""Whether what the user said asks something of its own, and is no reply to a question asked back.
+
+    It ends in a question mark, or begins like an English question. A word alone ("What?") only asks what was meant.
+
+    >>> [is_question(text) for text in ("Can I apply?", "how much is it", "what's the limit", "何歳から\uff1f")]
+    [True, True, True, True]
+    >>> [is_question(text) for text in ("Yes", "Not yet", "I do", "When I was 60", "Had a baby", "May 2019", "What?")]
+    [False, False, False, False, False, False, False]
+    """
+    words = _words(text)
+    if not words or (len(words) == 1 and words[0] in lexicon.NO_QUESTION_ALONE):
+        return False
+    if " ".join(words).startswith(lexicon.ABOUT_THE_ASKING):
+        return False
+    if text.rstrip(_AFTER_THE_MARK).endswith(_MARKS):
+        return True
+    first, second = (*words, "", "")[:2]
+    if first in {"when", "where"}:
+        return second in _AUXILIARIES
+    if first in lexicon.QUESTION_WORDS:
+        return bool(second) and second not in _SUBJECTS
+    if first in lexicon.SUBJECTLESS_AUXILIARIES:
+        return second in lexicon.SUBJECT_PRONOUNS - {"it"}
+    return first in _AUXILIARIES and second in _SUBJECTS
+
+
+def _words(text: str) -> list[str]:
+    """Words in lower case, without "n't", and "is" for every other shortened verb, which is all that is asked here."""
+    straight = text.lower().replace("\u2019", "'")
+    return re.findall(r"\w+", re.sub(r"(?<=\w)'\w+", " is", straight.replace("n't", "")))
+
+
+def asks(text: str, language: str) -> bool:
+    """Whether a text asks or requests something: it ends with a question mark, or begins as questions do and has none.
+
+    >>> [asks(text, "en") for text in ("where is it", "It is here.", "Where is it? It is here.")]
+    [True, False, False]
+    """
+    bare = text.rstrip(" \t\n\"'\u201d)").lower()
+    if any(mark in bare for mark in _ALL_MARKS):
+        # A question mark before the end: it was asked, and then something was said.
+        return bare.endswith(_ALL_MARKS)
+    words = bare.replace("\u2019", "'").split()
+    asking, opening = _QUESTION_WORDS.get(language, frozenset()), _OPENINGS.get(language, frozenset())
+    return not asking.isdisjoint(words[:3]) or not opening.isdisjoint(words[:1])
 
 
 def follows_up(question: str, language: str = "en") -> str:
@@ -46,18 +136,18 @@ def follows_up(question: str, language: str = "en") -> str:
     >>> follows_up("Who is Ada Lovelace?")
     ''
     """
-    if language not in _REFERS or not latin(question):
+    if language not in _REFERRING or not latin(question):
         return "unknown"
     analysis = analyzer(language)
     words = analysis.words(question)
-    if not _REFERS[language].isdisjoint(words):
+    if not _REFERRING[language].isdisjoint(words):
         return "refers"
-    if _CONTINUES[language].match(question.strip()):
+    if _CONTINUING[language].match(question.strip()):
         return "continues"
     content = [word for word in words if word not in analysis.long_stopwords]
     if not content:
         return "bare"
-    few = len(content) <= _SMALL and not _ARTICLE[language].isdisjoint(words)
+    few = len(content) <= _SMALL and not _DEFINITE[language].isdisjoint(words)
     return "definite" if few and not _names_something(question) else ""
 
 

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from convqa.text import german
 from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
+from convqa.text.english import lexicon
 from convqa.text.idf import idf
 
 IDENTITY = "lexical-1"
@@ -34,30 +36,14 @@ _CAPITALISED = re.compile(r"[^\W\d_]\S*")
 _NUMBER = re.compile(r"\d[\d.]*")
 _MARK = re.compile(r"\[[^\[\]\s]{0,8}\s?\d{1,3}\]")
 """What refers to a note or a source: [3], [注釈 1]."""
-_UNITS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
-_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-_EINER = {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9}
-_ZEHNER = {"zwanzig": 20, "dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60, "siebzig": 70, "achtzig": 80,
-           "neunzig": 90}  # fmt: skip
-_NUMERALS = {
-    "en": {"zero": 0, **_UNITS, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
-           "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, **_TENS},
-    "de": {"null": 0, **_EINER, "zehn": 10, "elf": 11, "zwölf": 12, "dreizehn": 13, "vierzehn": 14, "fünfzehn": 15,
-           "sechzehn": 16, "siebzehn": 17, "achtzehn": 18, "neunzehn": 19, **_ZEHNER,
-           **{f"{unit}und{ten}": value + tens for ten, tens in _ZEHNER.items()
-              for unit, value in (("ein", 1), *_EINER.items())}},
-}  # fmt: skip
 _ONE = {"en": "one", "de": "eins"}
 """The same as 1, yet no number that must be there: "one of the best"."""
-_TWO_WORDS = re.compile(rf"\b({'|'.join(_TENS)})[-\u2010 ](one|{'|'.join(_UNITS)})\b", re.IGNORECASE | re.ASCII)
+_TENS, _UNITS = lexicon.TENS, {"one": 1, **lexicon.UNITS}
+_TWO_WORDS = re.compile(rf"\b({'|'.join(_TENS)})[-\u2010 ]({'|'.join(_UNITS)})\b", re.IGNORECASE | re.ASCII)
 """Twenty-five: one number of two words."""
-# Japanese has none here: its negations follow what they negate.
-_NEGATIONS = {
-    "en": {"no", "not", "never", "none", "nor", "neither", "nobody", "nothing", "without", "cannot", "hardly"},
-    "de": {"nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals", "nichts", "niemand",
-           "ohne", "weder", "noch"},
-}  # fmt: skip
-_CONTRACTED = ("n't", "n\u2019t")
+_NUMERALS = {"en": lexicon.NUMERALS, "de": german.NUMERALS}
+# "Noch" is one behind "weder". Japanese has none here: its negations follow what they negate.
+_NEGATIONS = {"en": lexicon.NEGATIONS, "de": german.NEGATIONS | {"noch"}}
 
 
 class Overlap(NamedTuple):
@@ -163,10 +149,10 @@ def _text(text: str, language: str) -> _Text:
 def _words(text: str, language: str) -> Iterator[Word]:
     """The words of a text. A negation is taken to be one of the next content word of its clause but "one"."""
     analysis = analyzer(language)
-    negations = _NEGATIONS.get(language, set())
+    negations = _NEGATIONS.get(language, frozenset())
     text = _MARK.sub(" ", unicodedata.normalize("NFKC", text))
     if language == "en":
-        text = _TWO_WORDS.sub(lambda found: str(_TENS[found[1].lower()] + _UNITS.get(found[2].lower(), 1)), text)
+        text = _TWO_WORDS.sub(lambda found: str(_TENS[found[1].lower()] + _UNITS[found[2].lower()]), text)
     names = {word for piece in _names(text) for word in analysis.words(piece)}
     for clause in _CLAUSE.split(text):
         negated = False
@@ -175,7 +161,7 @@ def _words(text: str, language: str) -> Iterator[Word]:
             one = word == _ONE.get(language)
             token = "1" if one else number or analysis.stem(word)
             content = word not in analysis.long_stopwords
-            if word in negations or word.endswith(_CONTRACTED):
+            if word in negations or word.endswith(lexicon.CONTRACTED_NOT):
                 yield Word(token, False, idf(word, language), False, False, False)
                 negated = True
                 continue

@@ -6,8 +6,9 @@ import pytest
 
 from convqa.components.builders.sentences import Sentences
 from convqa.components.retrievers.bm25 import BM25
-from convqa.domain import Answer, replies
+from convqa.domain import Answer
 from convqa.errors import StoreUnavailable
+from convqa.text.dialogue import replies
 
 PLAIN = ["--pipeline", "expansion-bm25"]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from convqa.components.builders._quoting import fence, quoted
 from convqa.components.history import said_before
-from convqa.domain import Passage, Ranking, Reading, Rewrite, Turn, open_question
+from convqa.domain import Passage, Ranking, Reading, Rewrite, Turn
+from convqa.text.dialogue import open_question
 from convqa.text.sentences import sentences
 
 NO_ANSWER = "NO_ANSWER"

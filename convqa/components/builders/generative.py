@@ -18,10 +18,11 @@ from convqa.components.builders._reply import parse, unfinished
 from convqa.components.builders._wording import worded
 from convqa.components.chat import Asking, Reply
 from convqa.components.citations import nothing
-from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn, open_question
+from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import Support, load_support
 from convqa.models.kinds.support import LEXICAL
+from convqa.text.dialogue import open_question
 from convqa.text.support import IDENTITY as QUOTES
 
 

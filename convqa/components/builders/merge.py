@@ -13,19 +13,17 @@ from convqa.components.base import Builder
 from convqa.components.members import describe, make
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.errors import InputError
+from convqa.text import german, japanese
 from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
+from convqa.text.english import lexicon
 from convqa.text.sentences import sentences
 from convqa.text.words import words
 
 SAME = 0.85
 """Share of the words of two quotes that they have in common (their Jaccard index) from which they say the same."""
 
-_NEGATIONS = frozenset(
-    {"no", "not", "never", "none", "nor", "neither", "nobody", "nothing", "without", "cannot", "hardly",
-     "nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals", "nichts", "niemand", "ohne",
-     "weder", "ない", "なかっ", "なけれ", "なく", "無い", "ず", "ぬ", "ん"}
-)  # fmt: skip
+_NEGATIONS = lexicon.NEGATIONS | german.NEGATIONS | japanese.NEGATIONS
 
 
 @component
@@ -130,7 +128,7 @@ def _part(text: str, start: int, end: int, language: str) -> _Part:
     else:
         found = frozenset(analysis.words(text[start:end]))
         content = frozenset(analysis.content(text[start:end]))
-    strict = {word for word in found if word in _NEGATIONS or word.endswith(("n't", "n\u2019t"))}
+    strict = {word for word in found if word in _NEGATIONS or word.endswith(lexicon.CONTRACTED_NOT)}
     return _Part(
         start, end, found, content, frozenset(strict | {word for word in found if any(map(str.isdecimal, word))})
     )

@@ -11,10 +11,11 @@ from pydantic import ConfigDict, Field, validate_call
 from convqa.components.base import Builder
 from convqa.components.citations import nothing
 from convqa.components.members import describe, make
-from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn, open_question
+from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.models import Conditions, Options, load_conditions
+from convqa.text.dialogue import open_question
 from convqa.text.english.conditions import Condition
-from convqa.text.english.replies import Told, agreed, asking, told, yes_or_no
+from convqa.text.english.replies import UserStatements, agreed, asking_sentences, is_yes_no_question, user_statements
 from convqa.text.english.rules import Rule, rules
 from convqa.text.english.verdict import Fact, Ruling, alike, as_condition, fit, ruling, telling
 
@@ -34,7 +35,7 @@ class _Case(NamedTuple):
 
     passage: Passage
     question: str
-    said: Told
+    said: UserStatements
     rules: Sequence[Rule]
 
 
@@ -116,14 +117,14 @@ class Rules(Builder):
         """None: there is nothing that rules could decide."""
         if turn.language != _LANGUAGE:
             return None
-        question = asking(open_question(turn))
+        question = asking_sentences(open_question(turn))
         texts = (hit.passage for hit in ranking.hits[: self.passages])
         found = [one for one in texts if one is not None and one.text.strip()]
         if self._builder is not None:
             found = [one for one in found if self._tells(one, question)]
-        if not found or (self._builder is not None and not yes_or_no(question)):
+        if not found or (self._builder is not None and not is_yes_no_question(question)):
             return None
-        said = told(turn)
+        said = user_statements(turn)
         passage = _asked_about(found, said) or next((one for one in found if telling(one.text, question)), found[0])
         return _Case(passage, question, said, rules(passage.text))
 
@@ -172,7 +173,7 @@ def _why(turn: Turn) -> str:
     return "no passage that was found has a text"
 
 
-def _asked_about(passages: Sequence[Passage], said: Told) -> Passage | None:
+def _asked_about(passages: Sequence[Passage], said: UserStatements) -> Passage | None:
     """The passage that has a condition which was asked for since the question, the latest first."""
     for asked, _ in reversed(said.replies):
         for passage in passages:

@@ -9,39 +9,16 @@ from collections.abc import Sequence
 from convqa.components.history import Said
 from convqa.files import mend
 from convqa.text.analysis import analyzer
-from convqa.text.words import listed
+from convqa.text.dialogue import asks
 
 FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
 """Why a model's text is not taken, in the words of a run's summary; docs/rewriting.md says when."""
 
-_MARKS = "?\u061f\uff1f"
 _LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question)\s*:\s*", re.I)
 _QUOTES = re.compile(r"""^(["'`\u201c\u201e\u00ab])(.*)(["'`\u201d\u201c\u00bb])$""")
 _GAP = re.compile(r"\s+([?.!,;:%)\]]|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b)")
 _FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.S)
 _THOUGHTS = re.compile(r"^.*?</think>", re.S)
-
-_ASKING = {
-    "en": listed("who whom whose what when where which why how what's who's where's how's when's why's"),
-    "de": listed(
-        "wer wen wem wessen was wann wo wohin woher welche welcher welches welchem welchen warum wieso weshalb wie "
-        "womit wodurch worin woran"
-    ),
-}
-"""Words of which one is among the first three of a question."""
-
-_OPENING = {
-    "en": listed(
-        "is are was were am do does did has have had can could will would shall should may might must isn't aren't "
-        "wasn't weren't don't doesn't didn't hasn't haven't hadn't can't couldn't won't wouldn't shouldn't tell give "
-        "show explain describe list name compare discuss summarize define find let please"
-    ),
-    "de": listed(
-        "ist sind war waren hat haben hatte hatten kann konnte k\u00f6nnen wird werden darf soll muss gibt gab nenne "
-        "erkl\u00e4re beschreibe zeige sag vergleiche"
-    ),
-}
-"""Words that questions without such a word, and requests, begin with."""
 
 
 def first_line(text: str) -> str:
@@ -81,21 +58,6 @@ def why_not(text: str, question: str, said: Sequence[Said], language: str) -> st
     if asks(question, language) and not asks(text, language):
         return "no question"
     return "strays" if _strays(text, question, said, language) else ""
-
-
-def asks(text: str, language: str) -> bool:
-    """Whether a text asks or requests something: it ends with a question mark, or begins as questions do and has none.
-
-    >>> [asks(text, "en") for text in ("where is it", "It is here.", "Where is it? It is here.")]
-    [True, False, False]
-    """
-    bare = text.rstrip(" \t\n\"'\u201d)").lower()
-    if any(mark in bare for mark in _MARKS):
-        # A question mark before the end: it was asked, and then something was said.
-        return bare.endswith(tuple(_MARKS))
-    words = bare.replace("\u2019", "'").split()
-    asking, opening = _ASKING.get(language, frozenset()), _OPENING.get(language, frozenset())
-    return not asking.isdisjoint(words[:3]) or not opening.isdisjoint(words[:1])
 
 
 def _loops(words: Sequence[str]) -> bool:

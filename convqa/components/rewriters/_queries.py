@@ -14,11 +14,6 @@ Search = Literal["terms", "text"]
 """How a rewritten text is searched: its new words as weighted terms of the question, or as a query of its own."""
 
 
-def unchanged(question: str, *notes: str) -> Rewrite:
-    """The question as it stands."""
-    return Rewrite(question, (Query(question),), notes)
-
-
 def rewritten(question: str, text: str, search: Search, weight: float, language: str) -> Rewrite:
     """A rewrite by a text. The question is always searched; what the text adds counts ``weight``.
 
@@ -28,7 +23,7 @@ def rewritten(question: str, text: str, search: Search, weight: float, language:
     ['When?', 'When was Goethe born?']
     """
     if text == question:
-        return unchanged(question)
+        return Rewrite.unchanged(question)
     if search == "text":
         return Rewrite(text, (Query(question), Query(text, weight=weight)))
     return Rewrite(text, (Query(question, tuple((term, weight) for term in new_words(question, text, language))),))
@@ -55,4 +50,8 @@ def settled(
     :param who: the rewriter, named in the note.
     """
     reason = doubt or ("" if text == question else why_not(text, question, said, language))
-    return unchanged(question, f"{who}: {reason}") if reason else rewritten(question, text, search, weight, language)
+    return (
+        Rewrite.unchanged(question, f"{who}: {reason}")
+        if reason
+        else rewritten(question, text, search, weight, language)
+    )

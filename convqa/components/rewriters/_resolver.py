@@ -11,12 +11,12 @@ from pydantic import Field
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
 from convqa.components.history import said_before
-from convqa.components.rewriters._queries import unchanged
 from convqa.components.rewriters.expansion import Expansion
-from convqa.domain import Query, Rewrite, Turn, open_question
+from convqa.domain import Query, Rewrite, Turn
 from convqa.models import Options, Resolution, Resolver, load_resolver
 from convqa.models.kinds.resolver_input import LANGUAGE
 from convqa.text.analysis import Analyzer, analyzer
+from convqa.text.dialogue import open_question
 from convqa.text.words import latin
 
 Weight = Annotated[float, Field(gt=0, le=10)]
@@ -48,7 +48,7 @@ class Resolving(Rewriter):
         return {"resolver": self._loaded().identity}
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
-        rewrites = [unchanged(open_question(turn)) for turn in turns]
+        rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
         asked = []
         for place, turn in enumerate(turns):
             said = said_before(turn)

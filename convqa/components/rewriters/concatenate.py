@@ -9,7 +9,8 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
 from convqa.components.history import blank
-from convqa.domain import Query, Rewrite, Turn, open_question
+from convqa.domain import Query, Rewrite, Turn
+from convqa.text.dialogue import open_question
 
 
 @component

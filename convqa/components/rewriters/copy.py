@@ -1,11 +1,12 @@
-"""The question as it stands: the floor that every rewriter must beat."""
+"""The question as the user said it: what every other rewriter must beat."""
 
 from __future__ import annotations
 
 from haystack import component
 
 from convqa.components.base import Rewriter
-from convqa.domain import Query, Rewrite, Turn, open_question
+from convqa.domain import Rewrite, Turn
+from convqa.text.dialogue import open_question
 
 
 @component
@@ -13,5 +14,4 @@ class Copy(Rewriter):
     """The user's question, unchanged."""
 
     def rewrite(self, turn: Turn) -> Rewrite:
-        question = open_question(turn)
-        return Rewrite(question, (Query(question),))
+        return Rewrite.unchanged(open_question(turn))

@@ -11,8 +11,11 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
 from convqa.components.history import blank, first_and_latest
-from convqa.domain import Exchange, Query, Rewrite, Turn, open_question
+from convqa.domain import Exchange, Query, Rewrite, Turn
+from convqa.text import german
 from convqa.text.analysis import analyzer, placed
+from convqa.text.dialogue import open_question
+from convqa.text.english import lexicon
 from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 
@@ -20,9 +23,7 @@ _CAPITALISED, _FIRST, _LAST = 1.5, 1.5, 1.25
 _ANSWER = 0.5
 _REACH = 200
 """Exchanges that are looked at, beside the first one: what was said before them is another topic."""
-
-_TALK = frozenset(["yes", "no", "ok", "okay", "tell", "describe", "discuss", "explain", "give", "talk", "ja", "nein"])
-"""Words of the conversation itself: they name nothing that it is about."""
+_CONVERSATIONAL = lexicon.CONVERSATIONAL | german.CONVERSATIONAL
 
 
 class Word(NamedTuple):
@@ -123,4 +124,4 @@ def _scored(text: str, language: str) -> Iterator[tuple[Word, bool]]:
 def _says_nothing(word: str, stopwords: frozenset[str]) -> bool:
     """Stop words, their contractions (I'm, don't, with either apostrophe) and words of the conversation itself."""
     plain = word.replace("\u2019", "'")
-    return plain.partition("'")[0] in stopwords or plain.endswith("n't") or plain in _TALK
+    return plain.partition("'")[0] in stopwords or plain.endswith("n't") or plain in _CONVERSATIONAL

@@ -10,9 +10,9 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
 from convqa.components.members import describe, make
-from convqa.components.rewriters._queries import unchanged
-from convqa.domain import Query, Rewrite, Turn, open_question
+from convqa.domain import Query, Rewrite, Turn
 from convqa.errors import InputError
+from convqa.text.dialogue import open_question
 
 
 @component
@@ -56,7 +56,7 @@ class Fused(Rewriter):
         later = [turn for turn in turns if turn.history]
         parts = zip(*(rewriter.rewrite_batch(later) for rewriter in self._rewriters), strict=True)
         return [
-            self._together(open_question(turn), next(parts)) if turn.history else unchanged(open_question(turn))
+            self._together(open_question(turn), next(parts)) if turn.history else Rewrite.unchanged(open_question(turn))
             for turn in turns
         ]
 

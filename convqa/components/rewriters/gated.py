@@ -10,9 +10,8 @@ from pydantic import ConfigDict, validate_call
 
 from convqa.components.base import Rewriter
 from convqa.components.members import describe, make
-from convqa.components.rewriters._queries import unchanged
-from convqa.domain import Rewrite, Turn, open_question
-from convqa.text.dialogue import follows_up
+from convqa.domain import Rewrite, Turn
+from convqa.text.dialogue import follows_up, open_question
 
 KEPT = "gated: the question needs no history"
 
@@ -46,4 +45,4 @@ class Gated(Rewriter):
 
 
 def _kept(turn: Turn) -> Rewrite:
-    return unchanged(open_question(turn), *([KEPT] if turn.history else []))
+    return Rewrite.unchanged(open_question(turn), *([KEPT] if turn.history else []))

@@ -13,9 +13,10 @@ from convqa.components.encoding import ModelOptions
 from convqa.components.history import Said, fitted, said_before
 from convqa.components.rewriters._checks import first_line, from_json
 from convqa.components.rewriters._prompts import of_format
-from convqa.components.rewriters._queries import Search, settled, unchanged
-from convqa.domain import Rewrite, Turn, open_question
+from convqa.components.rewriters._queries import Search, settled
+from convqa.domain import Rewrite, Turn
 from convqa.models import Generator, Options, Written, load_generator
+from convqa.text.dialogue import open_question
 
 
 @component
@@ -91,7 +92,7 @@ class Generate(Rewriter):
         return {"generator": self._loaded().identity}
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
-        rewrites = [unchanged(open_question(turn)) for turn in turns]
+        rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
         asked = [
             (place, said)
             for place, turn in enumerate(turns)

@@ -14,9 +14,10 @@ from convqa.components.chat import Asking, Reply
 from convqa.components.history import said_before
 from convqa.components.rewriters._checks import from_json
 from convqa.components.rewriters._prompts import chat
-from convqa.components.rewriters._queries import Search, settled, unchanged
-from convqa.domain import Rewrite, Turn, open_question
+from convqa.components.rewriters._queries import Search, settled
+from convqa.domain import Rewrite, Turn
 from convqa.files import mend
+from convqa.text.dialogue import open_question
 
 
 @haystack_component
@@ -66,7 +67,7 @@ class Llm(Asking, Rewriter):
         return [
             settled(*_question(replies[prompt]), question, said, turn.language, self.search, self.weight, "llm")
             if prompt
-            else unchanged(question)
+            else Rewrite.unchanged(question)
             for turn, said, question, prompt in zip(turns, saids, questions, prompts, strict=True)
         ]
 

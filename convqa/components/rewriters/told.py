@@ -8,8 +8,9 @@ from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Rewriter
-from convqa.domain import Query, Rewrite, Turn, open_question
-from convqa.text.english.replies import told
+from convqa.domain import Query, Rewrite, Turn
+from convqa.text.dialogue import open_question
+from convqa.text.english.replies import user_statements
 
 
 @component
@@ -30,6 +31,6 @@ class Told(Rewriter):
         self.asked = asked
 
     def rewrite(self, turn: Turn) -> Rewrite:
-        question, said = open_question(turn), told(turn)
+        question, said = open_question(turn), user_statements(turn)
         terms = [(said.statements, self.scenario), *((asked, self.asked) for asked, _ in said.replies)]
         return Rewrite(question, (Query(question, tuple((text, weight) for text, weight in terms if text and weight)),))

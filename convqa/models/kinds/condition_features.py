@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.models.kinds.encoder import TextEncoder
-from convqa.text.english.lexicon import ANYWHERE
+from convqa.text.english.lexicon import NEGATED_ANYWHERE
 from convqa.text.sentences import sentences
 from convqa.text.support import Overlap, overlap
 
@@ -52,7 +52,7 @@ def opposed(told: str, asked: str) -> bool:
     >>> opposed("I have no children.", "Do you have children?"), opposed("I live here.", "Do you live here?")
     (True, False)
     """
-    return bool(ANYWHERE.search(told)) != bool(ANYWHERE.search(asked))
+    return bool(NEGATED_ANYWHERE.search(told)) != bool(NEGATED_ANYWHERE.search(asked))
 
 
 def plain(text: str) -> str:
@@ -61,7 +61,7 @@ def plain(text: str) -> str:
     >>> plain("I don't live here.")
     'I do live here.'
     """
-    return " ".join(ANYWHERE.sub(" ", text).split())
+    return " ".join(NEGATED_ANYWHERE.sub(" ", text).split())
 
 
 def compared(told: str, asked: str) -> int:

@@ -1,23 +1,132 @@
-"""What negates: of a verb, of an outcome, and anywhere in what somebody tells. English."""
+"""The closed word lists of English: auxiliaries, pronouns, question words, negations, yes and no, verbs of rules.
+
+Each list is here once; what a grammar leaves out or adds is a subset with a name and the reason. How words form
+questions, conditions and replies is said by the modules beside this one.
+"""
 
 from __future__ import annotations
 
 import re
 
-_VERB = r"\bnot\b(?! only\b)|\bcannot\b|n['\u2019`]t\b|\bno longer\b|\bnever\b|\bneither\b"
+from convqa.text.words import listed
 
-NEGATED = re.compile(_VERB, re.I)
+
+def either(words: frozenset[str]) -> str:
+    """A pattern that matches one of the words; what follows it has to end the word."""
+    return f"(?:{'|'.join(sorted(words))})"
+
+
+# Auxiliaries
+
+HAVE = listed("have has had")
+AUXILIARIES = HAVE | listed("am is are was were do does did can could may might must shall should will would")
+NEGATED_AUXILIARIES = listed(
+    "isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't can't couldn't won't wouldn't shouldn't"
+)
+SHORT_ANSWER_AUXILIARIES = AUXILIARIES - listed("may might must shall should")
+"""Of "I do" and "it was": the others say what is wanted."""
+
+SUBJECTLESS_AUXILIARIES = listed("am do did have has had was were")
+"""With these a reply begins, too, when its subject is left out: "had a baby", "did it myself"."""
+
+CONTRACTED_AUXILIARIES = listed("ai ca wo")
+"""What is left of ain't, can't and won't without their "n't"."""
+
+DEMANDING_MODALS = listed("must should shall may might would")
+"""Modals that say what is wanted, and not what is."""
+
+# Pronouns and determiners
+
+SUBJECT_PRONOUNS = listed("i we you he she it they")
+DEMONSTRATIVES = listed("this that these those")
+PRONOUNS = SUBJECT_PRONOUNS | DEMONSTRATIVES | {"there"}
+PLURAL_PRONOUNS = listed("you we they i these those")
+"""Those that take the verb of several: "do", "are"."""
+
+ARTICLES = listed("a an the")
+POSSESSIVES = listed("my our your his her its their")
+DETERMINERS = ARTICLES | POSSESSIVES | DEMONSTRATIVES | listed("any all some no each every either both")
+OPENING_DETERMINERS = (
+    ARTICLES | POSSESSIVES | DEMONSTRATIVES
+    | listed("there any all anyone anybody someone somebody everyone everybody")
+)  # fmt: skip
+"""What may follow the auxiliary of a question, beside a subject pronoun."""
+
+REFERRING = listed(
+    "it its itself he him his himself she her hers herself they them their theirs themselves this that these those "
+    "there one ones such so other others another else more most same both either neither each former latter first "
+    "second next previous then too also instead again besides above below mentioned"
+)
+"""Words that stand for something said before."""
+
+# Questions and requests
+
+QUESTION_WORDS = listed("what who whom whose which why how when where")
+CONTRACTED_QUESTION_WORDS = listed("what's who's where's how's when's why's")
+REQUESTS = listed("tell give show explain describe list name compare discuss summarize define find let please")
+"""Verbs that requests begin with."""
+
+CONTINUING = re.compile(r"^(?:and|but|or|so|then|also|because|why not|what about|how about|what if|how come)\b", re.I)
+"""With these a question goes on from the one before."""
+
+ABOUT_THE_ASKING = (
+    "why do you ask",
+    "why are you asking",
+    "what do you mean",
+    "what does that mean",
+    "what does this mean",
+)
+"""Questions about what was asked back: it stays open."""
+
+NO_QUESTION_ALONE = QUESTION_WORDS | listed("huh eh sorry pardon really yes no ok okay")
+"""Each of these alone ("What?") only asks what was meant, or answers."""
+
+CONVERSATIONAL = listed("yes no ok okay tell describe discuss explain give talk")
+"""Words of the conversation itself: they name nothing that it is about."""
+
+# Yes and no
+
+YES = re.compile(
+    r"(?:yes|yeah|yep|yup|y|indeed|certainly|definitely|of course|absolutely)\b|"
+    r"(?:sure|correct|right|true|that'?s (?:right|correct|true))(?=\s*(?:[.,;!]|\Z))",
+    re.I,
+)
+NO = re.compile(r"(?:no|nope|nah|n|not|never|neither)\b|(?:false|wrong)(?=\s*(?:[.,;!]|\Z))", re.I)
+YES_NOT = re.compile(
+    r"(?:yes|sure|certainly|definitely|of course|absolutely|right|true|correct)\b"
+    r"[^.;!?]{0,40}?(?<!why )(?:\bnot\b(?! only)|n't\b)",
+    re.I,
+)
+"""Agreement with what is not: "right, I don't"."""
+
+NEITHER_YES_NOR_NO = re.compile(
+    r"not sure|no idea|n/a\b|not applicable|not only|yes and no|no and yes|no clue|not certain|none of your", re.I
+)
+AFTER_ALL = re.compile(r"\b(?:actually|sorry|wait|problem|doubt|worries|mind)\b", re.I)
+"""What takes a "no" back, or makes it another: "no problem", "no, wait"."""
+
+# Negations
+
+NEGATIONS = listed("no not never none nor neither nobody nothing without cannot hardly")
+CONTRACTED_NOT = ("n't", "n\u2019t")
+_OF_A_VERB = r"\bnot\b(?! only\b)|\bcannot\b|n['\u2019`]t\b|\bno longer\b|\bnever\b|\bneither\b"
+NEGATED = re.compile(_OF_A_VERB, re.I)
 """A verb, or a phrase, is negated."""
 
 DENIED = re.compile(
-    rf"{_VERB}|\bno\b|\bnone\b|\bbanned\b|\bprohibit\w*|\bforbidden\b|\bineligible\b|\bexclud\w*|\bunable\b|"
+    rf"{_OF_A_VERB}|\bno\b|\bnone\b|\bbanned\b|\bprohibit\w*|\bforbidden\b|\bineligible\b|\bexclud\w*|\bunable\b|"
     r"\bunlawful\b|\billegal\b",
     re.I,
 )
 """Something is not granted, or is asked about as not granted."""
 
-ANYWHERE = re.compile(rf"{_VERB}|\bno\b|\bwithout\b|\bnone\b|\bnor\b|\bunable\b|\brefused?\b|\byet to\b", re.I)
+NEGATED_ANYWHERE = re.compile(
+    rf"{_OF_A_VERB}|\bno\b|\bwithout\b|\bnone\b|\bnor\b|\bunable\b|\brefused?\b|\byet to\b", re.I
+)
 """In free words, where it need not stand at the verb."""
+
+NEGATION_OF_A_CONDITION = re.compile(r"(?:\bnot\b(?! only\b)|\bno longer\b|\bnever\b|\bneither\b)\s*", re.I)
+"""What is taken out of a condition to ask for it; contractions are written out before."""
 
 
 def opposite(one: str, other: str) -> bool:
@@ -27,3 +136,61 @@ def opposite(one: str, other: str) -> bool:
     (True, False)
     """
     return bool(NEGATED.search(one)) != bool(NEGATED.search(other))
+
+
+# Verbs, adverbs and nouns of rules
+
+VERBS = listed(
+    "earn give get have hold live work own pay receive meet need want use make apply claim attend complete provide "
+    "show sell buy hire export import send join register serve take stay share care look act plan expect intend agree "
+    "accept know keep drive possess qualify belong rent study support employ run start stop leave move wear obtain "
+    "consent reside prove pass carry contact ask tell submit sign file demonstrate include reach follow occupy go "
+    "change deduct install control specify let hire teach treat manage operate trade produce grow spend save refuse "
+    "last fail die become increase end exceed cost depend remain continue return travel consist come bring"
+)
+IRREGULAR_PAST = {
+    "got": "get", "had": "have", "went": "go", "made": "make", "took": "take", "gave": "give", "paid": "pay",
+    "sold": "sell", "bought": "buy", "left": "leave", "lost": "lose", "began": "begin", "came": "come", "did": "do",
+    "died": "die", "served": "serve", "lived": "live", "received": "receive", "moved": "move", "used": "use",
+    "met": "meet", "held": "hold", "sent": "send", "spent": "spend", "told": "tell", "won": "win", "wrote": "write",
+    "kept": "keep", "became": "become", "thought": "think", "brought": "bring", "built": "build", "taught": "teach",
+}  # fmt: skip
+PARTICIPLES = listed(
+    "been got had made taken given paid sold bought left lost begun come done gone met held sent spent told won "
+    "written kept become thought brought built taught seen known shown worn torn chosen spoken broken born"
+)
+NOT_PAST = listed("need feed speed exceed proceed succeed")
+"""They end as a past tense does."""
+
+ADVERBS = listed("already also still only just usually ever never currently normally previously both either")
+BEHIND_NOUNS = listed("who whose which that with without on or and in of at from for to by as under over aged ages")
+"""Words that may follow the noun of a phrase."""
+
+PEOPLE = re.compile(
+    r"\b(?:person|people|man|men|woman|women|child|children|student|worker|employee|employer|veteran|driver|resident|"
+    r"citizen|applicant|parent|partner|farmer|member|owner|individual|family|families|carer|agent|borrower|homeowner|"
+    r"renter|spouse|volunteer|dependant|dependent|survivor|business|organisation|organization|charity|charities|"
+    r"trustee|contractor|taxpayer|pensioner|adult|minor|patient|provider|supplier|director|apprentice|trainee|"
+    r"businesse)s?\b",
+    re.I,
+)
+ANYBODY = re.compile(
+    r"\b(?:someone|somebody|anyone|a person|persons?|people|individuals?|workers?|employees?|applicants?|veterans?|"
+    r"drivers?|residents?|students?|businesses|organi[sz]ations?)\b",
+    re.I,
+)
+IRREGULAR_SINGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "families": "family",
+                      "charities": "charity", "businesses": "business"}  # fmt: skip
+HAVING_STEMS = listed(
+    "get got qualifi elig entitl claim appli receiv obtain allow abl still usual can could may might will would"
+)
+"""Stems that say no more than that one may have something."""
+
+# Numbers
+
+UNITS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+NUMERALS = {
+    "zero": 0, **UNITS, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
+    "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, **TENS,
+}  # fmt: skip

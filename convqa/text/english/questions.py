@@ -5,7 +5,24 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from convqa.text.words import listed
+from convqa.text.english.lexicon import (
+    ADVERBS,
+    AUXILIARIES,
+    BEHIND_NOUNS,
+    DEMANDING_MODALS,
+    DEMONSTRATIVES,
+    DETERMINERS,
+    HAVE,
+    IRREGULAR_PAST,
+    IRREGULAR_SINGULAR,
+    NEGATION_OF_A_CONDITION,
+    NOT_PAST,
+    PARTICIPLES,
+    PEOPLE,
+    PLURAL_PRONOUNS,
+    PRONOUNS,
+    VERBS,
+)
 
 _SHORT = (
     (re.compile(r"\b(can)[\u2019'`]t\b", re.I), r"\1 not"),
@@ -19,47 +36,10 @@ _SHORT = (
     (re.compile(r"\bi[\u2019'`]m\b", re.I), "I am"),
 )
 
-
-_BE = ["am", "are", "is", "was", "were", "be", "been", "being"]
-_HAVE = ["have", "has", "had"]
-_MODAL = ["can", "could", "will", "would", "may", "might", "must", "should", "shall"]
-_DO = ["do", "does", "did"]
-_AUXILIARY = frozenset([*_BE[:5], *_HAVE, *_MODAL, *_DO])
-_DROPPED = frozenset(["must", "should", "shall", "may", "might", "would"])
-"""Modals that say what is wanted, and not what is."""
-_PRONOUNS = listed("i you we they it he she this these that those there")
-_DETERMINERS = listed(
-    "a an the your my our their his her its this that these those any all some no each every either both"
-)
-_PLURAL = frozenset(["you", "we", "they", "i", "these", "those"])
-_IRREGULAR = {
-    "got": "get", "had": "have", "went": "go", "made": "make", "took": "take", "gave": "give", "paid": "pay",
-    "sold": "sell", "bought": "buy", "left": "leave", "lost": "lose", "began": "begin", "came": "come", "did": "do",
-    "died": "die", "served": "serve", "lived": "live", "received": "receive", "moved": "move", "used": "use",
-    "met": "meet", "held": "hold", "sent": "send", "spent": "spend", "told": "tell", "won": "win", "wrote": "write",
-    "kept": "keep", "became": "become", "thought": "think", "brought": "bring", "built": "build", "taught": "teach",
-}  # fmt: skip
-_PAST = re.compile(r"(?:\w{2,}ed|" + "|".join(_IRREGULAR) + r")\Z")
-_PARTICIPLES = listed(
-    "been got had made taken given paid sold bought left lost begun come done gone met held sent "
-    "spent told won written kept become thought brought built taught seen known shown worn torn "
-    "chosen spoken broken born"
-)
+_PAST = re.compile(r"(?:\w{2,}ed|" + "|".join(IRREGULAR_PAST) + r")\Z")
 _AS_PARTICIPLE = re.compile(r"\w{2,}ed\Z")
 _PARTICIPLE_AHEAD = re.compile(r"(?:\w{2,}ed|been|born|unable|able|under|over|aged|at|in|on|of|below|above|within)\Z")
 _GERUND = re.compile(r"(?!(?:\w*thing|king|ring|spring|morning|evening|wedding|building|housing|string)\Z)\w{2,}ing\Z")
-_ADVERBS = listed("already also still only just usually ever never currently normally previously both either")
-_PEOPLE = re.compile(
-    r"\b(?:person|people|man|men|woman|women|child|children|student|worker|employee|employer|veteran|driver|resident|"
-    r"citizen|applicant|parent|partner|farmer|member|owner|individual|family|families|carer|agent|borrower|homeowner|"
-    r"renter|spouse|volunteer|dependant|dependent|survivor|business|organisation|organization|charity|charities|"
-    r"trustee|contractor|taxpayer|pensioner|adult|minor|patient|provider|supplier|director|apprentice|trainee|"
-    r"businesse)s?\b",
-    re.I,
-)
-_NEGATIVE = re.compile(r"(?:\bnot\b(?! only\b)|\bno longer\b|\bnever\b|\bneither\b)\s*", re.I)
-_MODIFIED = frozenset(["able", "unable"])
-
 
 # Of private use, so that no text has them.
 _SEAL = str.maketrans(" ,", "\ue0b9\ue0ba")
@@ -110,11 +90,11 @@ def ask(condition: str) -> Asked:
 
 def _affirmed(said: str) -> str:
     """Without the negation of the verb; "an employee, not a worker" denies no verb."""
-    found = _NEGATIVE.search(said)
+    found = NEGATION_OF_A_CONDITION.search(said)
     if found is None:
         return said
     before = said[: found.start()].split()
-    if found[0].lower().startswith("not") and before and before[-1].lower() not in _AUXILIARY | _ADVERBS:
+    if found[0].lower().startswith("not") and before and before[-1].lower() not in AUXILIARIES | ADVERBS:
         return said
     return said[: found.start()] + said[found.end() :]
 
@@ -132,11 +112,11 @@ def _question(words: list[str]) -> str:
     if place is not None and place > 0:
         return _inverted(words[:place], words[place].lower(), words[place + 1 :])
     first = words[0].lower()
-    if first in _PRONOUNS and len(words) > 1 and first not in ("this", "that", "these", "those"):
+    if first in PRONOUNS and len(words) > 1 and first not in DEMONSTRATIVES:
         return _with_verb(words[:1], words[1:])
     if place == 0:
         return _inverted(["you"], first, words[1:])
-    if first in _DETERMINERS and (verb := _verb(words)):
+    if first in DETERMINERS and (verb := _verb(words)):
         return _with_verb(words[:verb], words[verb:])
     return _without_subject(words)
 
@@ -144,38 +124,38 @@ def _question(words: list[str]) -> str:
 def _auxiliary(words: list[str]) -> int | None:
     """Where the first auxiliary stands that the subject, a pronoun or a phrase, can be in front of."""
     first = words[0].lower()
-    if first in _AUXILIARY:
+    if first in AUXILIARIES:
         return 0
-    if first in _PRONOUNS and first not in _DETERMINERS:
+    if first in PRONOUNS and first not in DETERMINERS:
         behind = 1
-        while behind < len(words) and words[behind].lower() in _ADVERBS:
+        while behind < len(words) and words[behind].lower() in ADVERBS:
             behind += 1
-        if behind < len(words) and words[behind].lower() in _AUXILIARY:
+        if behind < len(words) and words[behind].lower() in AUXILIARIES:
             return behind
         # "you or your partner must have": the subject goes on.
         if len(words) > 1 and words[1].lower() in ("or", "and"):
-            return next((at for at, word in enumerate(words[:9]) if word.lower() in _AUXILIARY), None)
+            return next((at for at, word in enumerate(words[:9]) if word.lower() in AUXILIARIES), None)
         return None
-    if first in _DETERMINERS or first[0].isupper() or first.endswith("s"):
+    if first in DETERMINERS or first[0].isupper() or first.endswith("s"):
         for at, word in enumerate(words[:9]):
             low = word.lower()
             if low in ("who", "which", "that", "if", "for", "to") and at:
                 return None
-            if low in _AUXILIARY:
+            if low in AUXILIARIES:
                 return at
     return None
 
 
 def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
-    lead = [word for word in subject if word.lower() in _ADVERBS and len(subject) > 1]
+    lead = [word for word in subject if word.lower() in ADVERBS and len(subject) > 1]
     subject = _lowered([word for word in subject if word not in lead])
     rest = [*lead, *rest]
-    if auxiliary in _DROPPED or (auxiliary == "can" and rest[:1] == ["also"]):
-        rest = [word for at, word in enumerate(rest) if at or word.lower() not in _ADVERBS]
+    if auxiliary in DEMANDING_MODALS or (auxiliary == "can" and rest[:1] == ["also"]):
+        rest = [word for at, word in enumerate(rest) if at or word.lower() not in ADVERBS]
         return _base(subject, rest)
-    if auxiliary in _HAVE:
-        behind = next((word.lower() for word in rest if word.lower() not in _ADVERBS), "")
-        if not (_AS_PARTICIPLE.match(behind) or behind in _PARTICIPLES):
+    if auxiliary in HAVE:
+        behind = next((word.lower() for word in rest if word.lower() not in ADVERBS), "")
+        if not (_AS_PARTICIPLE.match(behind) or behind in PARTICIPLES):
             if rest[:1] == ["to"]:
                 return _joined([_does(subject), *subject, "have", *rest])
             return _joined(["Did" if auxiliary == "had" else _does(subject), *subject, "have", *rest])
@@ -192,20 +172,20 @@ def _base(subject: list[str], rest: list[str]) -> str:
     if verb == "be":
         return _joined([_is(subject), *subject, *rest[1:]])
     if verb == "have" and len(rest) > 1:
-        behind = next((word.lower() for word in rest[1:] if word.lower() not in _ADVERBS), "")
-        if _AS_PARTICIPLE.match(behind) or behind in _PARTICIPLES:
+        behind = next((word.lower() for word in rest[1:] if word.lower() not in ADVERBS), "")
+        if _AS_PARTICIPLE.match(behind) or behind in PARTICIPLES:
             return _joined(["Have" if _many(subject) else "Has", *subject, *rest[1:]])
     return _joined([_does(subject), *subject, *rest])
 
 
 def _with_verb(subject: list[str], rest: list[str]) -> str:
     """Of a subject and a verb that is no auxiliary."""
-    lead = [word for word in rest[:1] if word.lower() in _ADVERBS]
+    lead = [word for word in rest[:1] if word.lower() in ADVERBS]
     verb, behind = (rest[len(lead)], rest[len(lead) + 1 :]) if len(rest) > len(lead) else ("", [])
     subject, low = _lowered(subject), verb.lower()
-    if low in _HAVE:
+    if low in HAVE:
         return _inverted(subject, low, [*lead, *behind])
-    if _PAST.match(low) and low not in ("need", "feed", "speed", "exceed", "proceed", "succeed"):
+    if _PAST.match(low) and low not in NOT_PAST:
         return _joined(["Did", *subject, *lead, _present(low), *behind])
     if not _many(subject):
         return _joined(["Does", *subject, *lead, _bare(low), *behind])
@@ -214,11 +194,11 @@ def _with_verb(subject: list[str], rest: list[str]) -> str:
 
 def _without_subject(words: list[str]) -> str:
     first = words[0].lower()
-    if _GERUND.match(first) or _PARTICIPLE_AHEAD.match(first) or first in _MODIFIED:
+    if _GERUND.match(first) or _PARTICIPLE_AHEAD.match(first) or first in ("able", "unable"):
         return _joined(["Are", "you", *_lowered(words)])
     if first == "be":
         return _joined(["Are", "you", *words[1:]])
-    if first not in _DETERMINERS and first in _VERBS:
+    if first not in DETERMINERS and first in VERBS:
         return _base(["you"], _lowered(words))
     if _of_people(words):
         return _joined(["Are", "you", *_single(_lowered(words))])
@@ -229,43 +209,26 @@ def _of_people(words: list[str]) -> bool:
     """Whether a phrase names people: workers on probation, and not: business goods."""
     for at, word in enumerate(words[:6]):
         behind = words[at + 1].lower() if at + 1 < len(words) else ""
-        ends = not behind or behind in _BEHIND_NOUN or word.endswith(",")
-        if _PEOPLE.fullmatch(word.strip(",;")) and (ends or _PARTICIPLE_AHEAD.match(behind) or _GERUND.match(behind)):
+        ends = not behind or behind in BEHIND_NOUNS or word.endswith(",")
+        if PEOPLE.fullmatch(word.strip(",;")) and (ends or _PARTICIPLE_AHEAD.match(behind) or _GERUND.match(behind)):
             return True
-        if word.lower() in _BEHIND_NOUN and word.lower() not in ("and", "or", "of"):
+        if word.lower() in BEHIND_NOUNS and word.lower() not in ("and", "or", "of"):
             return False
     return False
 
 
-_BEHIND_NOUN = listed("who whose which that with without on or and in of at from for to by as under over aged ages")
-
-
 def _single(words: list[str]) -> list[str]:
     """One of several people: company directors or agents -> a company director or agent."""
-    if words[0].lower() in _DETERMINERS:
+    if words[0].lower() in DETERMINERS:
         return words
     found = list(words)
     for at, word in enumerate(words[:6]):
         low = word.lower()
-        if _GERUND.match(low) or low in _AUXILIARY:
+        if _GERUND.match(low) or low in AUXILIARIES:
             break
-        if _PEOPLE.fullmatch(low):
-            found[at] = _SINGULAR.get(low) or (low if low.endswith("ss") else low.removesuffix("s"))
+        if PEOPLE.fullmatch(low):
+            found[at] = IRREGULAR_SINGULAR.get(low) or (low if low.endswith("ss") else low.removesuffix("s"))
     return found if found == words else ["an" if found[0][0].lower() in "aeiou" else "a", *found]
-
-
-_SINGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "families": "family",
-             "charities": "charity", "businesses": "business"}  # fmt: skip
-_VERBS = listed(
-    "earn give get have hold live work own pay receive meet need want use make apply claim attend "
-    "complete provide show sell buy hire export import send join register serve take stay share care "
-    "look act plan expect intend agree accept know keep drive possess qualify belong rent study "
-    "support employ run start stop leave move wear obtain consent reside prove pass carry contact ask "
-    "tell submit sign file demonstrate include reach follow occupy go stop change deduct install own "
-    "control specify pass let hire teach treat manage operate trade export produce grow spend save "
-    "refuse last fail die become increase end exceed cost depend remain continue return travel "
-    "consist come bring"
-)
 
 
 def _verb(words: list[str]) -> int:
@@ -276,7 +239,7 @@ def _verb(words: list[str]) -> int:
 
 def _finite(word: str) -> bool:
     """Whether a word is one of the known verbs, said of a third person or of several."""
-    return word in _VERBS or _bare(word) in _VERBS
+    return word in VERBS or _bare(word) in VERBS
 
 
 def _does(subject: list[str]) -> str:
@@ -289,8 +252,8 @@ def _is(subject: list[str]) -> str:
 
 def _many(subject: list[str]) -> bool:
     last, first = subject[-1].lower(), subject[0].lower()
-    if len(subject) == 1 and first in _PRONOUNS:
-        return first in _PLURAL
+    if len(subject) == 1 and first in PRONOUNS:
+        return first in PLURAL_PRONOUNS
     if first in ("you", "they", "these", "those"):
         return True
     return last.endswith("s") and not last.endswith(("ss", "us", "is"))
@@ -303,8 +266,8 @@ _SILENT = re.compile(
 
 def _present(verb: str) -> str:
     """The base form of a past tense."""
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb]
+    if verb in IRREGULAR_PAST:
+        return IRREGULAR_PAST[verb]
     stem = verb[:-2]
     if verb.endswith("ied"):
         return verb[:-3] + "y"
@@ -326,9 +289,7 @@ def _lowered(words: list[str]) -> list[str]:
     """With a small letter in front, but for names and short forms."""
     first = words[0] if words else ""
     low = first.lower()
-    plain = (
-        low in _DETERMINERS or low in _PRONOUNS or low in _VERBS or _GERUND.match(low) or _PARTICIPLE_AHEAD.match(low)
-    )
+    plain = low in DETERMINERS or low in PRONOUNS or low in VERBS or _GERUND.match(low) or _PARTICIPLE_AHEAD.match(low)
     return [low, *words[1:]] if plain and first != "I" else words
 
 

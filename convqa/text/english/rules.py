@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from convqa.text.cache import remembered
 from convqa.text.english.blocks import Block, blocks
 from convqa.text.english.conditions import AND, OR, SHORTEST, Condition, Group, condition, grouped, parts, series
-from convqa.text.english.lexicon import DENIED
+from convqa.text.english.lexicon import ANYBODY, DENIED
 from convqa.text.english.questions import sealed, unsealed
 
 
@@ -76,11 +76,6 @@ _VERDICT = re.compile(
     r",?\s+(?=(?:may|can|could|will|must|should|might)(?:not|n['\u2019`]t)?\b)|,\s+|"
     r"\s+(?=(?:are|is)(?:n['\u2019`]t| not)? (?:entitled|eligible|considered|allowed|banned|excluded)\b)"
 )
-_ANYBODY = re.compile(
-    r"\b(?:someone|somebody|anyone|a person|persons?|people|individuals?|workers?|employees?|applicants?|veterans?|"
-    r"drivers?|residents?|students?|businesses|organi[sz]ations?)\b",
-    re.I,
-)
 _WORDS, _MARKUP = re.compile(r"\w{2,}.*\w{2,}"), re.compile(r"[|<>{}]")
 _LONGEST_SUBJECT, _LONGEST_STEM = 4, 12
 _SHORT = 4
@@ -113,7 +108,7 @@ def _list_rule(text: str, block: Block) -> Rule | None:
     if not points:
         return None
     outcome, stem, wanted = _introduced(intro)
-    anybody = _ANYBODY.search(outcome)
+    anybody = ANYBODY.search(outcome)
     said = [_said(stem, _point(text[start:end])) for start, end in points]
     made = [condition(*place, _you(one) if anybody else one) for place, one in zip(points, said, strict=True)]
     if _NONE.search(intro):

@@ -15,10 +15,9 @@ from typing import Literal, NamedTuple
 from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
 from convqa.text.english.conditions import Condition, Group
-from convqa.text.english.lexicon import DENIED, opposite
+from convqa.text.english.lexicon import DENIED, HAVING_STEMS, opposite
 from convqa.text.english.rules import Rule, rules
 from convqa.text.idf import idf
-from convqa.text.words import listed
 
 SAME = 0.25
 """Share of common words from which a fact is about a condition."""
@@ -27,10 +26,6 @@ _CIRCULAR = 0.6
 """Share of common words from which a condition is what is asked."""
 
 _NUMBER = re.compile(r"\d+")
-_HAVING = listed(
-    "get got qualifi elig entitl claim appli receiv obtain allow abl still usual can could may might will would"
-)
-"""Stems that say no more than that one may have something."""
 
 Verdict = Literal["yes", "no", "open", "irrelevant"]
 
@@ -248,7 +243,7 @@ def _next(part: Condition | Group, states: dict[Condition, bool | None], asked: 
 
 def _matter(text: str) -> frozenset[str]:
     """What a question is about, but for the words in which one asks whether one may have it."""
-    return _content(text) - _HAVING
+    return _content(text) - HAVING_STEMS
 
 
 def _content(text: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from convqa.domain import Exchange, Turn, TurnId
-from convqa.text.english.replies import agreed, told, yes_or_no
+from convqa.text.english.replies import agreed, is_yes_no_question, user_statements
 
 
 def turn(question, *history, scenario=""):
@@ -17,7 +17,7 @@ def asked(said, back):
 
 
 def test_replies_to_the_open_question_and_to_earlier_ones_are_kept_apart():
-    found = told(
+    found = user_statements(
         turn(
             "No",
             asked("Can I apply?", "Are you over 60?"),
@@ -30,12 +30,14 @@ def test_replies_to_the_open_question_and_to_earlier_ones_are_kept_apart():
 
 
 def test_a_question_in_place_of_a_reply_is_no_reply():
-    found = told(turn("Yes", asked("Can I apply?", "Are you over 60?"), asked("Can I visit?", "Do you live here?")))
+    found = user_statements(
+        turn("Yes", asked("Can I apply?", "Are you over 60?"), asked("Can I visit?", "Do you live here?"))
+    )
     assert found.replies == (("Do you live here?", "Yes"),) and found.earlier == ()
 
 
 def test_statements_are_the_scenario_and_what_asks_nothing():
-    found = told(
+    found = user_statements(
         turn(
             "I live in Rome with my cat.",
             Exchange("I am 70 years old. Can I apply?", "Yes."),
@@ -44,12 +46,12 @@ def test_statements_are_the_scenario_and_what_asks_nothing():
         )
     )
     assert found.statements == "I have questions. I am 70 years old. I live in Rome with my cat."
-    assert told(turn("Can I apply?")) == ((), (), "")
+    assert user_statements(turn("Can I apply?")) == ((), (), "")
 
 
 def test_of_a_reply_what_it_says_beside_yes_and_no_is_a_statement():
     for reply, said in (("Yes, about 200", ""), ("Yes, since I came to Rome", "since I came to Rome."), ("No", "")):
-        assert told(turn(reply, asked("Can I visit?", "Do you live here?"))).statements == said
+        assert user_statements(turn(reply, asked("Can I visit?", "Do you live here?"))).statements == said
 
 
 @pytest.mark.parametrize(
@@ -79,4 +81,4 @@ def test_yes_and_no(reply, said):
     ],
 )  # fmt: skip
 def test_questions_for_yes_or_no(question, is_one):
-    assert yes_or_no(question) is is_one
+    assert is_yes_no_question(question) is is_one

@@ -1,0 +1,42 @@
+"""The closed word lists of German, beside those of :mod:`convqa.text.english.lexicon`."""
+
+from __future__ import annotations
+
+import re
+
+from convqa.text.words import listed
+
+ARTICLES = listed("der die das den dem des")
+REFERRING = listed(
+    "er ihn ihm sein seine seinen seinem seiner seines sie ihr ihre ihren ihrem ihrer ihres es ihnen dies diese "
+    "diesen diesem dieser dieses jene jenen jener jenes das dessen deren denen da dafür damit danach daran darin "
+    "darüber davon dazu dort andere anderen anderer anderes noch weitere weiterer beide solche auch dann sonst"
+)
+"""Words that stand for something said before."""
+
+QUESTION_WORDS = listed(
+    "wer wen wem wessen was wann wo wohin woher welche welcher welches welchem welchen warum wieso weshalb wie womit "
+    "wodurch worin woran"
+)
+OPENINGS = listed(
+    "ist sind war waren hat haben hatte hatten kann konnte können wird werden darf soll muss gibt gab nenne erkläre "
+    "beschreibe zeige sag vergleiche"
+)
+"""Verbs that questions without a question word, and requests, begin with."""
+
+CONTINUING = re.compile(r"^(?:und|aber|oder|also|dann|warum nicht|was ist mit|wie wäre es mit)\b", re.I)
+"""With these a question goes on from the one before."""
+
+CONVERSATIONAL = listed("ja nein")
+"""Words of the conversation itself: they name nothing that it is about."""
+
+NEGATIONS = listed("nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne weder")
+_UNITS = {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9}
+_TENS = {"zwanzig": 20, "dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60, "siebzig": 70, "achtzig": 80,
+         "neunzig": 90}  # fmt: skip
+NUMERALS = {
+    "null": 0, **_UNITS, "zehn": 10, "elf": 11, "zwölf": 12, "dreizehn": 13, "vierzehn": 14, "fünfzehn": 15,
+    "sechzehn": 16, "siebzehn": 17, "achtzehn": 18, "neunzehn": 19, **_TENS,
+    **{f"{unit}und{ten}": value + tens for ten, tens in _TENS.items()
+       for unit, value in (("ein", 1), *_UNITS.items())},
+}  # fmt: skip
