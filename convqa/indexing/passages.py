@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import re
@@ -10,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
-from convqa.files import mend
+from convqa.files import parse_line
 from convqa.tasks.lines import read_lines
 from convqa.validation import explain, shorten
 
@@ -23,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 _LINES = "JSON lines of passages, plain or gzip"
-_NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class _Record(BaseModel):
@@ -95,7 +93,15 @@ def _files(sources: Sequence[Path]) -> Iterator[Path]:
 
 
 def _passage(line: bytes, place: str, notes: _Notes) -> Passage:
-    record = _record(_parsed(line, place, notes), place)
+    data, replaced = parse_line(line, place, _WANTED)
+    if replaced:
+        notes.once("surrogate", "%s: lone surrogates are replaced by U+FFFD, here and in what follows", place)
+    record = _record(data, place)
+    if replaced and "\ufffd" in str(record.id):
+        # It could be the id of another passage.
+        raise InputError(
+            f"{place}: id: found {shorten(record.id)} for an id with a lone surrogate; wanted: none in ids."
+        )
     if record.model_extra:
         notes.once(
             "unknown",
@@ -110,25 +116,6 @@ def _passage(line: bytes, place: str, notes: _Notes) -> Passage:
     return Passage(_id(record.id, place), text, record.title or "", record.url or "", _meta(record.meta, place))
 
 
-def _parsed(line: bytes, place: str, notes: _Notes) -> Any:
-    try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        reason = str(error)
-    # orjson refuses lone surrogates (and NaN); the standard library lets them through.
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        raise InputError(f"{place}: found {shorten(line)}, which is not JSON ({reason}). {_WANTED}") from None
-    if isinstance(data, dict):
-        mended, count = mend(data)
-        if count:
-            notes.once("surrogate", "%s: lone surrogates are replaced by U+FFFD, here and in what follows", place)
-        # An id with one is refused: what is mended could be the id of another passage.
-        return mended | {key: value for key, value in data.items() if key == "id"}
-    return data
-
-
 def _record(data: Any, place: str) -> _Record:
     if not isinstance(data, dict):
         raise InputError(f"{place}: found {shorten(data)}. {_WANTED}")
@@ -136,7 +123,7 @@ def _record(data: Any, place: str) -> _Record:
     if isinstance(name, str) and (bad := _NOT_IN_IDS.search(name)):
         raise InputError(
             f"{place}: id: found {shorten(name)} with the character U+{ord(bad[0]):04X}; wanted: no control "
-            "characters, line ends or lone surrogates in an id."
+            "characters or line ends in an id."
         )
     try:
         return _Record.model_validate(data)
