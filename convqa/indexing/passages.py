@@ -99,9 +99,7 @@ def _passage(line: bytes, place: str, notes: _Notes) -> Passage:
     record = _record(data, place)
     if replaced and "\ufffd" in str(record.id):
         # It could be the id of another passage.
-        raise InputError(
-            f"{place}: id: found {shorten(record.id)} for an id with a lone surrogate; wanted: none in ids."
-        )
+        raise InputError(f"{place}: id: found a lone surrogate (here U+FFFD) in {shorten(record.id)}; wanted: none.")
     if record.model_extra:
         notes.once(
             "unknown",
