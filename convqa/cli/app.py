@@ -39,7 +39,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about w
 Function = Callable[..., int | None]
 """A command as it is written: its exit code, None for 0."""
 Registered = Callable[..., None]
-LogFile = Annotated[Path | None, typer.Option("--log-file", help="Write the log to this file too.", show_default=False)]
+LogFile = Annotated[Path | None, typer.Option("--log-file", help="Write the log to this file too.")]
 
 
 _AFTERWARDS = {

@@ -25,9 +25,7 @@ def chat(
     pipeline: PipelineName = "default",
     collection: Collection = None,
     settings: Settings = None,
-    scenario: Annotated[
-        str, typer.Option("--scenario", help="What you say of yourself beforehand.", show_default=False)
-    ] = "",
+    scenario: Annotated[str, typer.Option("--scenario", help="What you say of yourself beforehand.")] = "",
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
 ) -> None:
     """Hold a conversation over a collection: one question a line.

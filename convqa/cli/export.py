@@ -20,7 +20,7 @@ def export(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(help="Write to this file, which must not exist; else to standard output.", show_default=False),
+        typer.Option(help="Write to this file, which must not exist; else to standard output."),
     ] = None,
     run_id: Annotated[
         str | None, typer.Option(help="What trec-rag and ikat call the run; RUN_DIR's name if not given.")

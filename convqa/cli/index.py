@@ -23,7 +23,6 @@ Target = Annotated[
         "--collection",
         help="The collection to make: a folder, elasticsearch://HOST:PORT/INDEX, a YAML file of configs/collections, "
         "or the name of a shipped one.",
-        show_default=False,
     ),
 ]
 Sources = Annotated[
@@ -31,7 +30,6 @@ Sources = Annotated[
     typer.Argument(
         metavar="SOURCES",
         help="JSONL files, plain or gzip, or folders. None: only --vectors, to a collection that is there.",
-        show_default=False,
     ),
 ]
 Language = Annotated[
@@ -46,27 +44,19 @@ Brought = Annotated[
         "--task",
         metavar="TASK",
         help="SOURCES are inputs of this task (jwhr, poleval): index the passages that they bring, in its language.",
-        show_default=False,
     ),
 ]
-Shards = Annotated[int | None, typer.Option(min=1, help="Parts of a new index on a server.", show_default=False)]
-Threads = Annotated[
-    int | None, typer.Option(min=1, help="Requests at once while a new index is filled.", show_default=False)
-]
+Shards = Annotated[int | None, typer.Option(min=1, help="Parts of a new index on a server.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Requests at once while a new index is filled.")]
 Vectors = Annotated[
     str | None,
     typer.Option(
         metavar="ENCODER",
         help="Give every passage a vector too: encoder (ships with convqa), a folder or a Hugging Face name.",
-        show_default=False,
     ),
 ]
-Precision = Annotated[
-    str | None, typer.Option(help="Of vectors: float32 (if not named), float16, int8 or bit.", show_default=False)
-]
-VectorIndex = Annotated[
-    str | None, typer.Option(help="Of vectors: exact, hnsw or auto, the engine's choice.", show_default=False)
-]
+Precision = Annotated[str | None, typer.Option(help="Of vectors: float32 (if not named), float16, int8 or bit.")]
+VectorIndex = Annotated[str | None, typer.Option(help="Of vectors: exact, hnsw or auto, the engine's choice.")]
 
 
 @command

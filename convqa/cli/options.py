@@ -19,7 +19,6 @@ Collection = Annotated[
         "--collection",
         help="Where the passages are: a folder made by convqa index, elasticsearch://HOST:PORT/INDEX, anserini:FOLDER, "
         "a YAML file of configs/collections or its name, or a file of passages (JSONL, plain or gzip).",
-        show_default=False,
     ),
 ]
 Settings = Annotated[
@@ -31,20 +30,16 @@ K1 = Annotated[
     typer.Option(
         "--k1",
         min=0,
-        help="BM25's k1 of an index that fixes it (Elasticsearch; 0.82 if not named).",
-        show_default=False,
+        help="BM25's k1 of an index that fixes it (Elasticsearch; 0.82 if not named)."
     ),
 ]  # fmt: skip
 B = Annotated[
     float | None,
     typer.Option(
-        "--b", min=0, max=1, help="BM25's b of an index that fixes it (Elasticsearch; 0.68 if not named).",
-        show_default=False,
+        "--b", min=0, max=1, help="BM25's b of an index that fixes it (Elasticsearch; 0.68 if not named)."
     ),
 ]  # fmt: skip
-Replicas = Annotated[
-    int | None, typer.Option("--replicas", min=0, help="Copies of an index on a server.", show_default=False)
-]
+Replicas = Annotated[int | None, typer.Option("--replicas", min=0, help="Copies of an index on a server.")]
 
 TakeOver = Annotated[
     bool,

@@ -30,9 +30,7 @@ def run(
         str, typer.Option(help="Earlier exchanges that a turn sees: own (this run's answers), gold (as given), none.")
     ] = "own",
     batch_size: Annotated[int, typer.Option(min=1, help="Conversations that are answered together.")] = 256,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first N conversations.", show_default=False)
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N conversations.")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Throw away the run that OUTPUT holds.")] = False,
     retry_errors: Annotated[
         bool, typer.Option("--retry-errors", help="Answer failed turns, and the turns after them, once more.")

@@ -22,34 +22,25 @@ def train(
     ],
     config: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="CONFIG",
-            help="YAML file of settings; configs/training/RECIPE.yaml if not named.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="CONFIG", help="YAML file of settings; configs/training/RECIPE.yaml if not named."),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder of the examples (see docs/training.md); else CONVQA_DATA, else what the file names.",
-            show_default=False,
-        ),
+        typer.Option(help="Folder of the examples (see docs/training.md); else CONVQA_DATA, else what the file names."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(help="Folder of the training; out/training/RECIPE if not named.", show_default=False)
+        Path | None, typer.Option(help="Folder of the training; out/training/RECIPE if not named.")
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option(help="The model to start from: a folder or a Hugging Face name.", show_default=False),
+        typer.Option(help="The model to start from: a folder or a Hugging Face name."),
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="Change one setting of the file; may be repeated."),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads on the CPU; all cores if not named.", show_default=False)
-    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; all cores if not named.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> None:
     """Train, validate and export a model.

@@ -33,7 +33,7 @@ def view(
         Path, typer.Argument(metavar="FILE", help="MRQA's JSON lines, plain or gzip, or SQuAD-format JSON.")
     ],
     start: Annotated[int, typer.Option(min=1, help="The first context to show, counted from 1.")] = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="How many contexts to show.", show_default=False)] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many contexts to show.")] = None,
     qid: Annotated[
         list[str] | None, typer.Option("--qid", metavar="ID", help="Only this question; may be repeated.")
     ] = None,
