@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -55,8 +55,12 @@ Vectors = Annotated[
         help="Give every passage a vector too: encoder (ships with convqa), a folder or a Hugging Face name.",
     ),
 ]
-Precision = Annotated[str | None, typer.Option(help="Of vectors: float32 (if not named), float16, int8 or bit.")]
-VectorIndex = Annotated[str | None, typer.Option(help="Of vectors: exact, hnsw or auto, the engine's choice.")]
+Precision = Annotated[
+    Literal["float32", "float16", "int8", "bit"] | None, typer.Option(help="Of vectors; float32 if not named.")
+]
+VectorIndex = Annotated[
+    Literal["auto", "exact", "hnsw"] | None, typer.Option(help="Of vectors; auto is the engine's choice.")
+]
 
 
 @command
@@ -97,7 +101,7 @@ def index(
         raise InputError("--task says what SOURCES are: give them too.")
     brings = None if task is None or not sources else find_task(task, sources[0])
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
-    model, options = _encoder(vectors, precision, vector_index)
+    model, options = _encoder(vectors, given(precision=precision, index=vector_index))
     if not sources and (model is None or replace or language or settings):
         raise InputError("SOURCES is missing: only --vectors, to a collection that is there, goes without.")
     if model is not None and not replace:
@@ -115,27 +119,18 @@ def index(
         _print(info, collection)
 
 
-def _encoder(
-    name: str | None, precision: str | None, index: str | None
-) -> tuple[TextEncoder | None, VectorOptions | None]:
+def _encoder(name: str | None, options: dict[str, object]) -> tuple[TextEncoder | None, VectorOptions | None]:
     """The encoder of the vectors that are wanted, loaded before any passage is indexed, and how they are kept.
 
-    :raises InputError: for an encoder or option that is not known.
+    :raises InputError: for an encoder that is not known, or options without one.
     """
-    for option, value, known in (
-        ("--precision", precision, ("float32", "float16", "int8", "bit")),
-        ("--vector-index", index, ("auto", "exact", "hnsw")),
-    ):
-        if value is not None and name is None:
-            raise InputError(f"{option} {value}: is of vectors; give --vectors ENCODER too.")
-        if value is not None and value not in known:
-            raise InputError(f"{option}: found {value!r}; wanted: one of {', '.join(known)}.")
     if name is None:
+        if options:
+            raise InputError(f"{', '.join(options)}: how vectors are kept; give --vectors ENCODER too.")
         return None, None
     from convqa.models import load_encoder
     from convqa.stores.base import VectorOptions
 
-    options = given(precision=precision, index=index)
     return load_encoder(name), VectorOptions(**options) if options else None  # type: ignore[arg-type]
 
 

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from convqa.cli.app import command
 from convqa.cli.options import Settings
-
-
-class Form(StrEnum):
-    """How a pipeline is shown."""
-
-    text = "text"
-    mermaid = "mermaid"
-    yaml = "yaml"
 
 
 @command
@@ -52,15 +43,16 @@ def show(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="A shipped name or a path.")],
     settings: Settings = None,
     form: Annotated[
-        Form, typer.Option("--as", help="As text, in mermaid's language, or as resolved YAML.")
-    ] = Form.text,
+        Literal["text", "mermaid", "yaml"],
+        typer.Option("--as", help="As text, in mermaid's language, or as resolved YAML."),
+    ] = "text",
 ) -> None:
     """Show a pipeline as it is after extends, override, drop and --set."""
     from convqa.pipeline.compose import compose, parse_settings
     from convqa.pipeline.show import as_mermaid, as_text
 
     document = compose(pipeline, parse_settings(settings or []))
-    if form is Form.yaml:
+    if form == "yaml":
         typer.echo(document.to_yaml().rstrip())
     else:
-        typer.echo(as_text(document) if form is Form.text else as_mermaid(document))
+        typer.echo(as_text(document) if form == "text" else as_mermaid(document))

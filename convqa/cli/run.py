@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -27,7 +27,8 @@ def run(
     collection: Collection = None,
     settings: Settings = None,
     history: Annotated[
-        str, typer.Option(help="Earlier exchanges that a turn sees: own (this run's answers), gold (as given), none.")
+        Literal["own", "gold", "none"],
+        typer.Option(help="Earlier exchanges that a turn sees: this run's answers, those that are given, or none."),
     ] = "own",
     batch_size: Annotated[int, typer.Option(min=1, help="Conversations that are answered together.")] = 256,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N conversations.")] = None,
@@ -44,7 +45,6 @@ def run(
     The same command again continues a run that was stopped. Exit codes: 0 done; 1 the work failed or some turns did;
     2 a mistake in input, options or pipeline; 130 or 143 interrupted.
     """
-    from convqa.driver.history import check_mode
     from convqa.driver.run import Options, check_place
     from convqa.driver.run import run as drive_run
     from convqa.indexing import collection_for
@@ -55,7 +55,6 @@ def run(
 
     source = needed(one_of(input, input_option, "INPUT"), "INPUT")
     target = needed(one_of(output, output_option, "OUTPUT"), "OUTPUT")
-    check_mode(history)
     check_place(target, source, collection)
     found = find_task(task, source)
     name = found.pipeline_for(source) if pipeline == "default" else pipeline
@@ -68,7 +67,7 @@ def run(
             return collection_for(found, source, collection, found.language, shown, vectors)
 
     bound = ready(read, find_collection)
-    options = Options(history, batch_size, limit, restart, retry_errors, wait)  # type: ignore[arg-type]
+    options = Options(history, batch_size, limit, restart, retry_errors, wait)
     with Progress("answering", "turns", quiet) as shown:
         summary = drive_run(found, source, target, bound, options, shown)
     if not quiet:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from convqa.cli.app import command
 from convqa.cli.options import given
 from convqa.cli.progress import Progress
-from convqa.errors import InputError
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 @command
@@ -39,7 +40,7 @@ def train(
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="Change one setting of the file; may be repeated."),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    device: Annotated[Device, typer.Option(help="What to train on.")] = "auto",
     threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; all cores if not named.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> None:
@@ -48,8 +49,6 @@ def train(
     Interrupted or killed, it goes on from its last checkpoint when the same command is given again. A training that is
     done is only validated and exported.
     """
-    if device not in {"auto", "cpu", "cuda", "mps"}:
-        raise InputError(f"--device: found {device!r}; wanted auto, cpu, cuda or mps.")
     if threads:
         os.environ["OMP_NUM_THREADS"] = str(threads)  # read when torch is loaded
     from convqa.training.config import changes
@@ -58,8 +57,8 @@ def train(
 
 
 def _train(
-    recipe: str, config: Path | None, changes: Mapping[str, Any], data: Path | None, output: Path | None, device: str,
-    quiet: bool,
+    recipe: str, config: Path | None, changes: Mapping[str, Any], data: Path | None, output: Path | None,
+    device: Device, quiet: bool,
 ) -> None:  # fmt: skip
     from convqa.training.config import load
     from convqa.training.train import Bench, need_extra, summary, train
@@ -68,7 +67,7 @@ def _train(
     need_extra()
     from convqa.models.engines.torch import runtime as torch_runtime
 
-    place = torch_runtime.device(device)  # type: ignore[arg-type]
+    place = torch_runtime.device(device)
     precision = getattr(chosen, "precision", "float32")  # not every recipe has a choice
     named = data or os.environ.get("CONVQA_DATA") or chosen.data
     with Progress("training", "steps", quiet) as shown:

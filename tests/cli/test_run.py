@@ -274,7 +274,7 @@ def test_gold_history_needs_a_context(call, small, indexed, tmp_path):
         (["--pipeline", "nothing"], "pipeline 'nothing' does not exist"),
         (["--set", "retriever.k1=high"], "components.retriever.k1 found 'high'"),
         (["--set", "retriever.top_k"], "wanted is NODE.PARAMETER=VALUE"),
-        (["--history", "golden"], "wanted is own, gold, none"),
+        (["--history", "golden"], "is not one of 'own', 'gold', 'none'"),
         (["--task", "qrec"], "qrec"),
         (["--collection", "nowhere-at-all"], "nowhere-at-all"),
         (["--collection", "foo://x"], "foo"),

@@ -29,7 +29,7 @@ def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
 
 def test_an_unknown_device_is_a_mistake(call):
     code, _, error = call("train", "encoder", "--device", "tpu")
-    assert code == 2 and "--device: found 'tpu'" in error
+    assert code == 2 and "'tpu' is not one of 'auto', 'cpu', 'cuda', 'mps'" in error
 
 
 def test_a_missing_extra_is_named_with_its_command(monkeypatch, call):
