@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-from convqa.stores.elasticsearch.engine import (
-    change,
-    create,
-    delete,
-    find,
-    identity,
-    key,
-    open_collection,
-    take_over,
-)
+from convqa.stores.elasticsearch.engine import change, create, delete, find, identity, key, open_collection, take_over
 
 __all__ = ["change", "create", "delete", "find", "identity", "key", "open_collection", "take_over"]

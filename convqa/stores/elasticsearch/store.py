@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
-from convqa.errors import InputError, RunError, WorkError
+from convqa.errors import RunError, WorkError
 from convqa.stores.base import Encoder, Filter, Info, SearchParams, Transaction, refuse_encoder
+from convqa.stores.checks import checked_vectors, stored_analyzer
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.options import refuse
 from convqa.stores.elasticsearch.reading import Reader
@@ -20,10 +21,9 @@ from convqa.stores.elasticsearch.schema import Version, vectors_of
 from convqa.stores.elasticsearch.search import Texts, Vectors, fetch, passage, vectors
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.transaction import Change
-from convqa.stores.elasticsearch.vectors import checked, without_vectors
+from convqa.stores.elasticsearch.vectors import without_vectors
 from convqa.stores.elasticsearch.writer import Build
 from convqa.stores.writing import Writing
-from convqa.text.analysis import Analyzer, analyzer
 
 ENGINE = "elasticsearch"
 CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors"})
@@ -43,7 +43,7 @@ class Elasticsearch(Writing):
 
     def __init__(self, target: Target, version: Version) -> None:
         self.target = target
-        self._words = _analyzer(version, target)
+        self._words = stored_analyzer(version.meta.language, version.meta.analyzer, f"collection {target}")
         self._open(version)
 
     def info(self) -> Info:
@@ -89,7 +89,7 @@ class Elasticsearch(Writing):
         """
         place = f"collection {self.target}"
         refuse_encoder(encoder, self.info(), place)
-        rows = checked(matrix, encoder, f"queries of {place}")
+        rows = checked_vectors(matrix, None, encoder, f"queries of {place}")
         known = self._version().meta.vectors
         assert known is not None
         with self._reading_vectors():
@@ -185,13 +185,3 @@ class Building(Elasticsearch):
     def _transaction(self) -> Iterator[Transaction]:
         self._version()
         yield self._build
-
-
-def _analyzer(version: Version, target: Target) -> Analyzer:
-    found = analyzer(version.meta.language)
-    if found.name != version.meta.analyzer:
-        raise InputError(
-            f"collection {target} was analysed by {version.meta.analyzer}; this version of convqa has {found.name}. "
-            "Index its passages again with --replace."
-        )
-    return found

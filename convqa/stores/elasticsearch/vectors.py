@@ -16,7 +16,8 @@ import orjson
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.stores.base import Encoder, VectorOptions, told
+from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.checks import checked_vectors, refuse_other_vectors
 from convqa.stores.content import meta_term
 from convqa.stores.elasticsearch.bulk import Sender, slices
 from convqa.stores.elasticsearch.client import ask
@@ -49,12 +50,15 @@ class VectorWriter:
     ) -> None:
         """See :class:`convqa.stores.base.WritableStore`."""
         place = f"collection {self._passages.target}"
-        rows = checked(matrix, encoder, f"{place}, passages {shorten(list(ids))}")
-        if len(rows) != len(ids):
-            raise InputError(f"{place}: found {len(rows)} vectors for {len(ids)} passages; wanted: one for each.")
-        self._meta = _known(self._meta, encoder, options, place)
+        rows = checked_vectors(matrix, len(ids), encoder, f"{place}, passages {shorten(list(ids))}")
+        meta = self._meta or VectorMeta(encoder, options or VectorOptions())
+        if meta.options.precision not in _KINDS:
+            kinds = ", ".join(_KINDS)
+            raise InputError(f"Elasticsearch keeps no vectors as {meta.options.precision}; it can as {kinds}.")
+        refuse_other_vectors(meta.encoder, meta.options, encoder, options, place)
         terms = self._terms(ids)
         self._waiting += zip(ids, rows, terms, strict=True)
+        self._meta = meta
 
     def flush(self) -> None:
         """Send what was added. No search sees it before ``commit``."""
@@ -117,50 +121,6 @@ def without_vectors(passages: Reader, vectors: Reader | None) -> Iterator[Mappin
         yield from (hit for hit in page if hit["_id"] not in found)
 
 
-def checked(matrix: NDArray[Any], encoder: Encoder, place: str) -> NDArray[np.float32]:
-    """Vectors as 32-bit floats, in an array of their own.
-
-    :raises InputError: for what is no matrix of the encoder's dimension, or a number that is not finite.
-    """
-    try:
-        with np.errstate(over="ignore"):
-            rows = np.array(matrix, np.float32, order="C")
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{place}: vectors must be a matrix of numbers ({error}).") from error
-    if rows.ndim != 2 or rows.shape[1] != encoder.dimension:
-        raise InputError(
-            f"{place}: found vectors of shape {rows.shape}; wanted: rows of the {encoder.dimension} dimensions of "
-            f"{encoder.name}."
-        )
-    wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-    if len(wrong):
-        raise InputError(f"{place}: vector {wrong[0] + 1} of {len(rows)} has a component that is NaN or infinite.")
-    return rows
-
-
-def _known(meta: VectorMeta | None, encoder: Encoder, options: VectorOptions | None, place: str) -> VectorMeta:
-    """The meta of the vectors that are there, or of the first ones.
-
-    :raises InputError: for another encoder or other options than those that are there.
-    """
-    if meta is None:
-        made = options or VectorOptions()
-        if made.precision not in _KINDS:
-            raise InputError(f"Elasticsearch keeps no vectors as {made.precision}; it can as {', '.join(_KINDS)}.")
-        return VectorMeta(encoder, made)
-    if meta.encoder != encoder:
-        raise InputError(
-            f"{place} has vectors of {told(meta.encoder)}; found vectors of {told(encoder)}. Use one encoder for all, "
-            "or index the passages again with --replace."
-        )
-    if options is not None and options != meta.options:
-        raise InputError(
-            f"{place} keeps vectors as {_shown(meta.options)}, not {_shown(options)}. Leave the options out, or index "
-            "the passages again with --replace."
-        )
-    return meta
-
-
 def _mappings(meta: VectorMeta) -> dict[str, Any]:
     kind = "flat" if meta.options.index == "exact" else "hnsw"
     return {
@@ -182,7 +142,3 @@ def _mappings(meta: VectorMeta) -> dict[str, Any]:
 def _item(id: str, row: NDArray[np.float32], terms: list[str]) -> Item:
     source = {"pid": id, "vector": row, "meta": terms}
     return Item(document_id(id), id, orjson.dumps(source, option=orjson.OPT_SERIALIZE_NUMPY))
-
-
-def _shown(options: VectorOptions) -> str:
-    return f"{options.precision}, {options.index}"

@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-from convqa.stores.embedded.engine import (
-    change,
-    create,
-    delete,
-    find,
-    identity,
-    is_collection,
-    key,
-    open_collection,
-)
+from convqa.stores.embedded.engine import change, create, delete, find, identity, is_collection, key, open_collection
 
 __all__ = ["change", "create", "delete", "find", "identity", "is_collection", "key", "open_collection"]

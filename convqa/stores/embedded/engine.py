@@ -1,4 +1,4 @@
-"""The place of a collection: a folder whose manifest names the folder inside it that holds the data.
+"""The embedded engine: a collection is a folder whose manifest names the folder inside it that holds the data.
 
 A build fills a data folder of its own; writing the manifest puts it in place, so that readers see the old collection or
 the new one. What a killed build left is removed by the next one. One writer is at work on a folder at a time.
@@ -10,13 +10,14 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace as changed
 from pathlib import Path
 
 from convqa.errors import InputError, StoreDamaged
 from convqa.stores.address import Address
+from convqa.stores.checks import check_folder
 from convqa.stores.embedded import index
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import writing
@@ -100,7 +101,8 @@ def _build(folder: Path, language: str) -> Iterator[Embedded]:
         store.close()
     with writing(folder):
         changed(Manifest.read(data), data=data.name).write(folder)
-        _remove([data / NAME, data / LOCK])
+        for name in (NAME, LOCK):
+            (data / name).unlink(missing_ok=True)
 
 
 def delete(address: Address) -> None:
@@ -129,10 +131,7 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
 def find(address: Address) -> list[str]:
     """The collections in a folder: itself, or those directly inside."""
     folder = Path(address.url)
-    if not folder.is_dir():
-        raise InputError(
-            f"{folder} is a file, not a folder." if folder.exists() else f"folder {folder} does not exist."
-        )
+    check_folder(folder, "folder")
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
     return [str(path) for path in (folder, *inside) if is_collection(path)]
 
@@ -167,12 +166,6 @@ def _remove_builds(folder: Path) -> None:
         current = Manifest.read(folder).data if (folder / NAME).exists() else ""
     except (InputError, StoreDamaged):
         return
-    _remove(path for path in folder.iterdir() if _DATA.fullmatch(path.name) and path.name != current)
-
-
-def _remove(paths: Iterable[Path]) -> None:
-    for path in list(paths):
-        if path.is_dir():
+    for path in list(folder.iterdir()):
+        if _DATA.fullmatch(path.name) and path.name != current:
             shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)

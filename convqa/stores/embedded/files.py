@@ -133,7 +133,4 @@ class BlobAppender:
 
     def __getitem__(self, number: int) -> bytes:
         first, last = self._offsets.read(number, 2, OFFSET).tolist()
-        return self._data.read(first, last - first, _BYTE).tobytes()
-
-
-_BYTE = np.dtype("u1")
+        return self._data.read(first, last - first, np.dtype("u1")).tobytes()

@@ -13,9 +13,10 @@ import os
 import threading
 import uuid
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ _WIDTH_SEARCHING = 400
 _BLOCK = 8192
 _SAMPLE = 20_000
 """Vectors from which the range of each component is learned."""
+
+Values = Callable[[NDArray[np.int64]], NDArray[np.float32]]
+"""Rows -> their vectors."""
 
 
 def faiss() -> Any:
@@ -51,42 +55,31 @@ def faiss() -> Any:
     return module
 
 
-class Matrix(Protocol):
-    """What a graph is made of."""
-
-    @property
-    def live(self) -> NDArray[np.int64]: ...
-
-    def values(self, rows: NDArray[np.int64]) -> NDArray[np.float32]: ...
-
-
 class Graph:
     """The graph of one state of the vectors, in the file ``path``. Shared by threads."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._opened: tuple[Any, NDArray[np.int64]] | None = None
+        self._index: Any = None
 
-    def candidates(self, queries: NDArray[np.float32], matrix: Matrix, k: int) -> list[NDArray[np.int64]]:
-        """For each query rows that are likely to be its best.
+    def candidates(
+        self, queries: NDArray[np.float32], k: int, live: NDArray[np.int64], values: Values
+    ) -> list[NDArray[np.int64]]:
+        """Return for each query rows that are likely to be its best.
 
+        :param live: the current rows.
         :raises InputError: without faiss.
         """
         module = faiss()
-        index, live = self._open(module, matrix)
+        with self._lock:
+            if self._index is None:
+                self._index = self._read(module, len(live)) or self._made(module, live, values)
         width = max(_WIDTH_SEARCHING, 8 * k)
         # More than k: the graph's own products are of components in 8 bits.
         wanted = min(2 * k + 50, len(live))
-        _, found = index.search(queries, wanted, params=module.SearchParametersHNSW(efSearch=width))
+        _, found = self._index.search(queries, wanted, params=module.SearchParametersHNSW(efSearch=width))
         return [live[np.sort(places[places >= 0])] for places in found]
-
-    def _open(self, module: Any, matrix: Matrix) -> tuple[Any, NDArray[np.int64]]:
-        with self._lock:
-            if self._opened is None:
-                live = matrix.live
-                self._opened = self._read(module, len(live)) or self._made(module, matrix, live), live
-            return self._opened
 
     def _read(self, module: Any, count: int) -> Any:
         if not self._path.exists():
@@ -98,19 +91,15 @@ class Graph:
             return None
         return index if index.ntotal == count else None
 
-    def _made(self, module: Any, matrix: Matrix, live: NDArray[np.int64]) -> Any:
+    def _made(self, module: Any, live: NDArray[np.int64], values: Values) -> Any:
         logger.info("making the graph of %d vectors", len(live))
-        sample = matrix.values(live[:: max(1, len(live) // _SAMPLE)])
+        sample = values(live[:: max(1, len(live) // _SAMPLE)])
         kind = module.ScalarQuantizer.QT_8bit
         index = module.IndexHNSWSQ(sample.shape[1], kind, _NEIGHBOURS, module.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = _WIDTH_BUILDING
         index.train(sample)
         for start in range(0, len(live), _BLOCK):
-            index.add(matrix.values(live[start : start + _BLOCK]))
-        self._save(module, index)
-        return index
-
-    def _save(self, module: Any, index: Any) -> None:
+            index.add(values(live[start : start + _BLOCK]))
         aside = self._path.with_name(f"{self._path.name}.{uuid.uuid4().hex[:12]}")
         try:
             module.write_index(index, str(aside))
@@ -121,3 +110,4 @@ class Graph:
             )
             with suppress(OSError):
                 aside.unlink(missing_ok=True)
+        return index

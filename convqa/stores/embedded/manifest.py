@@ -6,7 +6,6 @@ import os
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import orjson
 from pydantic import TypeAdapter
@@ -14,6 +13,7 @@ from pydantic import TypeAdapter
 from convqa.errors import InputError, StoreDamaged
 from convqa.files import whole_file
 from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.checks import check_folder
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
@@ -80,44 +80,34 @@ class Manifest:
         :raises InputError: if the folder is missing, not a collection of convqa, or of another version.
         :raises StoreDamaged: if the manifest is not as it was written.
         """
-        data = _load(folder)
-        if data.get("format") != FORMAT:
-            raise InputError(f"{folder / NAME} is not of a convqa collection. {_ADVICE_FOREIGN}")
+        path = folder / NAME
+        try:
+            data = orjson.loads(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            check_folder(folder, "collection", "Make one with: convqa index FILES")
+            raise InputError(
+                f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE_FOREIGN} If one was being made here, "
+                "give the command again."
+            ) from None
+        except orjson.JSONDecodeError as error:
+            raise StoreDamaged(f"{path} is not JSON ({error}). {_ADVICE_DAMAGED}") from error
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path} cannot be read: {error}") from error
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise InputError(f"{path} is not of a convqa collection. {_ADVICE_FOREIGN}")
         if data.get("version") != VERSION:
             raise InputError(
                 f"{folder} has collection format {data.get('version')!r}; this version of convqa reads {VERSION}. "
                 "Index its passages again with --replace, or use the convqa that made it."
             )
         try:
-            return _type().validate_python(data)
+            return _adapter().validate_python(data)
         except ValueError as error:
-            raise StoreDamaged(f"{folder / NAME} is garbled: {error}. {_ADVICE_DAMAGED}") from error
-
-
-def _load(folder: Path) -> dict[str, Any]:
-    path = folder / NAME
-    try:
-        data = orjson.loads(path.read_bytes())
-    except FileNotFoundError:
-        if not folder.exists():
-            raise InputError(f"collection {folder} does not exist. Make one with: convqa index FILES") from None
-        raise InputError(
-            f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE_FOREIGN} If one was being made here, "
-            "give the command again."
-        ) from None
-    except NotADirectoryError:
-        raise InputError(f"collection {folder} is a file, not a folder. {_ADVICE_FOREIGN}") from None
-    except orjson.JSONDecodeError as error:
-        raise StoreDamaged(f"{path} is not JSON ({error}). {_ADVICE_DAMAGED}") from error
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{path} is not of a convqa collection. {_ADVICE_FOREIGN}")
-    return data
+            raise StoreDamaged(f"{path} is garbled: {error}. {_ADVICE_DAMAGED}") from error
 
 
 @cache
-def _type() -> TypeAdapter[Manifest]:
+def _adapter() -> TypeAdapter[Manifest]:
     return TypeAdapter(Manifest)
 
 

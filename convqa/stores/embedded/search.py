@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
 from convqa.stores.base import LARGEST_WEIGHT, Filter, SearchParams
+from convqa.stores.checks import stored_analyzer
 from convqa.stores.content import meta_terms
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import Blob, array
@@ -23,8 +25,8 @@ from convqa.stores.embedded.index import CandidateIndex
 from convqa.stores.embedded.lookup import NUMBER, Lookup, hashed
 from convqa.stores.embedded.manifest import Manifest
 from convqa.stores.embedded.vectors import Vectors
-from convqa.stores.embedded.vocabulary import Vocabulary
-from convqa.text.analysis import Analyzer, analyzer, weigh
+from convqa.stores.embedded.vocabulary import FIELDS, Vocabulary
+from convqa.text.analysis import weigh
 from convqa.text.bm25 import K1, B, bm25
 
 FEWEST_CANDIDATES = 300
@@ -45,7 +47,7 @@ class Snapshot:
         self.manifest = manifest
         self.folder = folder
         self.data = data
-        self.analyzer = _analyzer(folder, manifest)
+        self.analyzer = stored_analyzer(manifest.language, manifest.analyzer, f"collection {folder}")
         self._passages = Blob(data, "passages", sizes)
         self._ids = Blob(data, "ids", sizes)
         self._forward = Forward(data, sizes)
@@ -124,18 +126,17 @@ class Snapshot:
 
     def search(self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int) -> list[Ranking]:
         """Rank the best ``k`` passages for each query, given by its :meth:`weights`."""
+        # One for each term; zeros again after each query.
         slots = np.zeros(len(self.vocabulary), np.uint16)
-        return [self._search(weights, k, params, texts, slots) for weights in weighed]
-
-    def _search(
-        self, weights: Mapping[str, float], k: int, params: SearchParams, texts: int, slots: NDArray[Any]
-    ) -> Ranking:
-        """``slots``: zeros, one for each term; zeros again when this returns."""
-        if not weights or k < 1:
-            return Ranking()
-        numbers, scores = self._scored(weights, k, params, slots)
-        found = scores > 0
-        return self._ranking(numbers[found], scores[found], k, texts)
+        rankings = []
+        for weights in weighed:
+            if not weights or k < 1:
+                rankings.append(Ranking())
+                continue
+            numbers, scores = self._scored(weights, k, params, slots)
+            found = scores > 0
+            rankings.append(self._ranking(numbers[found], scores[found], k, texts))
+        return rankings
 
     def search_vectors(self, matrix: NDArray[np.float32], k: int, texts: int, filter: Filter) -> list[Ranking]:
         """Rank the best ``k`` of the passages that have vectors, for each row."""
@@ -205,7 +206,7 @@ class Snapshot:
 
         def score(field: str, frequencies: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.float64]:
             totals = self.manifest.totals[field]
-            df = self.vocabulary.df(field)[terms]
+            df = self.vocabulary.frequencies[FIELDS.index(field)][terms]
             return bm25(frequencies, weights, df, lengths, totals.passages, totals.average, k1, b)
 
         text, title = self._forward.frequencies(numbers, slots, len(terms))
@@ -224,7 +225,7 @@ class Snapshot:
         ids = [id.decode() for id in self._ids.rows(best)]
         rows = list(zip(ranked[:end].tolist(), ids, best.tolist(), strict=True))
         if (ranked[1:end] == ranked[: end - 1]).any():
-            rows.sort(key=_by_score_and_id, reverse=True)
+            rows.sort(key=itemgetter(0, 1), reverse=True)
         shown = [Hit(id, score, self._passage(number)) for score, id, number in rows[: min(texts, cut)]]
         return Ranking((*shown, *[Hit(id, score) for score, id, _ in rows[len(shown) : cut]]))
 
@@ -250,17 +251,3 @@ class _Candidates:
             return True
         tied = self.scores[int(self.places[exact == kth].max())]
         return bool(exact.min() < kth and tied > self.scores[-1] * _SAME)
-
-
-def _by_score_and_id(row: tuple[float, str, int]) -> tuple[float, str]:
-    return row[0], row[1]
-
-
-def _analyzer(folder: Path, manifest: Manifest) -> Analyzer:
-    found = analyzer(manifest.language)
-    if found.name != manifest.analyzer:
-        raise InputError(
-            f"collection {folder} was analysed by {manifest.analyzer}; this version of convqa has {found.name}. "
-            "Index its passages again with --replace."
-        )
-    return found

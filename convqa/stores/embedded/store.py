@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +13,9 @@ from numpy.typing import NDArray
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
 from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder, refuse_unknown
+from convqa.stores.checks import checked_vectors
 from convqa.stores.embedded.manifest import damaged
 from convqa.stores.embedded.search import Snapshot
-from convqa.stores.embedded.vectors import checked
 from convqa.stores.embedded.writer import Writer
 from convqa.stores.writing import Writing
 
@@ -34,11 +33,24 @@ class Embedded(Writing):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._name = f"the embedded collection {folder}"
         self._snapshot: Snapshot | None = Snapshot.open(folder)
-        self._lock = threading.Lock()
 
     def info(self) -> Info:
-        return _info(self._state())
+        manifest = self._state().manifest
+        vectors = manifest.vectors
+        return Info(
+            engine="embedded",
+            count=manifest.count,
+            language=manifest.language,
+            analyzer=manifest.analyzer,
+            fields=("title", "text"),
+            checksum=manifest.checksum,
+            encoder=vectors.encoder if vectors else None,
+            vectors=vectors.count if vectors else 0,
+            capabilities=CAPABILITIES,
+            vector_options=vectors.options if vectors else None,
+        )
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68; passages that score 0 are no hits.
@@ -52,7 +64,7 @@ class Embedded(Writing):
             return state.search(weighed, k, params, texts)
 
     def check(self, params: SearchParams) -> None:
-        refuse_unknown(params, self.info(), f"the embedded collection {self.folder}")
+        refuse_unknown(params, self.info(), self._name)
 
     def search_vectors(
         self,
@@ -68,12 +80,10 @@ class Embedded(Writing):
 
         :raises InputError: also for a query that is no vector of the encoder, or ``hnsw`` without faiss.
         """
-        state = self._state()
-        place = f"the embedded collection {self.folder}"
-        refuse_encoder(encoder, _info(state), place)
-        queries = checked(matrix, None, encoder, f"queries of {place}")
+        refuse_encoder(encoder, self.info(), self._name)
+        queries = checked_vectors(matrix, None, encoder, f"queries of {self._name}")
         with self._reading():
-            return state.search_vectors(queries, k, texts, filter or {})
+            return self._state().search_vectors(queries, k, texts, filter or {})
 
     def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
         with self._reading():
@@ -98,9 +108,8 @@ class Embedded(Writing):
         with self._transaction() as writer:
             writer.commit()
             self._writer = None
-        with self._lock:
-            # Searches that run now hold the old state; it goes when they end.
-            self._snapshot = Snapshot.open(self.folder)
+        # Searches that run now hold the old state; it goes when they end.
+        self._snapshot = Snapshot.open(self.folder)
 
     def close(self) -> None:
         """Let go of the files; what was not committed is dropped."""
@@ -127,19 +136,3 @@ class Embedded(Writing):
 
     def _begin(self) -> Writer:
         return Writer(self.folder)
-
-
-def _info(state: Snapshot) -> Info:
-    manifest = state.manifest
-    return Info(
-        engine="embedded",
-        count=manifest.count,
-        language=manifest.language,
-        analyzer=manifest.analyzer,
-        fields=("title", "text"),
-        checksum=manifest.checksum,
-        encoder=manifest.vectors.encoder if manifest.vectors else None,
-        vectors=manifest.vectors.count if manifest.vectors else 0,
-        capabilities=CAPABILITIES,
-        vector_options=manifest.vectors.options if manifest.vectors else None,
-    )

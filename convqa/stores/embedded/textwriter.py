@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -57,7 +57,7 @@ class TextWriter:
         """
         stream = iter(passages)
         while batch := list(islice(stream, _BATCH)):
-            fresh = self._fresh([_Entry.of(passage) for passage in batch])
+            fresh = self._fresh([_Entry(content(one), one, one.id.encode(), hashed(one.id)) for one in batch])
             if fresh:
                 with writing(self._base.folder):
                     self._append(fresh)
@@ -66,7 +66,9 @@ class TextWriter:
         """Of a batch what is not there yet."""
         fresh: dict[bytes, _Entry] = {}
         for entry, perhaps in zip(batch, self._lookup.contains([entry.hash for entry in batch]), strict=True):
-            known = fresh[entry.id].data if entry.id in fresh else self._stored(entry) if perhaps else None
+            known = fresh[entry.id].data if entry.id in fresh else None
+            if perhaps and (number := self.number(entry.passage.id)) is not None:
+                known = self._passages[number]
             if known is None:
                 fresh[entry.id] = entry
             elif known == entry.data:
@@ -74,10 +76,6 @@ class TextWriter:
             else:
                 raise duplicate(orjson.loads(known)["text"], entry.passage)
         return list(fresh.values())
-
-    def _stored(self, entry: _Entry) -> bytes | None:
-        number = self.number(entry.passage.id)
-        return None if number is None else self._passages[number]
 
     def number(self, id: str) -> int | None:
         """A live passage's number, committed or not."""
@@ -126,7 +124,7 @@ class TextWriter:
         self._checksum -= digest(self._passages[number])
 
     def write(self) -> Manifest:
-        """Make the files last; returns the manifest that names them."""
+        """Make the files and the index last; return the manifest that names them."""
         generation, data, deleted = self._base.manifest.generation + 1, self._base.data, self.deleted
         files: dict[str, int] = {}
         for file in self._files:
@@ -134,6 +132,7 @@ class TextWriter:
         files |= self._vocabulary.write(data, generation)
         files |= self._lookup.whole().without(deleted).write(data, "ids", generation)
         files |= write_array(data, f"deleted.{generation}", deleted)
+        self._index.commit()
         return replace(
             self._base.manifest,
             generation=generation,
@@ -148,9 +147,6 @@ class TextWriter:
     def deleted(self) -> NDArray[Any]:
         """The numbers of all deleted passages, in rising order."""
         return np.array(sorted(self._deleted), NUMBER)
-
-    def commit_index(self) -> None:
-        self._index.commit()
 
     def forget_deleted(self) -> None:
         """Delete from the index what the manifest says is deleted, and say what came twice."""
@@ -174,16 +170,10 @@ def _totals(lengths: NDArray[Any]) -> dict[str, FieldTotals]:
     return {name: FieldTotals(int(np.count_nonzero(column)), int(column.sum())) for name, column in columns.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A passage with its id and itself as they are stored."""
+class _Entry(NamedTuple):
+    """A passage with its content and id as they are stored."""
 
+    data: bytes
     passage: Passage
     id: bytes
     hash: int
-    data: bytes
-
-    @classmethod
-    def of(cls, passage: Passage) -> _Entry:
-        data = content(passage)
-        return cls(passage, passage.id.encode(), hashed(passage.id), data)

@@ -14,6 +14,7 @@ vectors, and for one query about the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,23 +23,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.stores.base import Encoder
+from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.checks import checked_vectors, refuse_other_vectors
 from convqa.stores.embedded import exact
-from convqa.stores.embedded.files import array
-from convqa.stores.embedded.graph import Graph
+from convqa.stores.embedded.files import Appender, array, write_array
+from convqa.stores.embedded.graph import Graph, faiss
 from convqa.stores.embedded.lookup import NUMBER
-from convqa.stores.embedded.manifest import VectorState
+from convqa.stores.embedded.manifest import Manifest, VectorState
 
 PRECISIONS: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2"), "int8": np.dtype("i1")}
 ROW = np.dtype([("number", NUMBER), ("norm", "<f4"), ("scale", "<f4")])
 """Whose vector a row is, its Euclidean length as it is stored, and what its components are multiplied by."""
 
-LARGEST = 1e18
-"""Longest vector: an inner product of two is a 32-bit float."""
-
 MATRIX, ROWS = "vectors.matrix", "vectors.rows"
 _BLOCK = 8192
 _CACHED = 256
+_LARGEST_INT8 = 127
 _MANTISSA = 23 - 10
 _WITHOUT_COPIES_OF_THE_SIGN = np.int32(-0x70000001)
 _BIAS = np.float32(2.0 ** (127 - 15))
@@ -50,33 +50,6 @@ def dead_name(generation: int) -> str:
 
 def graph_name(generation: int) -> str:
     return f"vectors.graph.{generation}"
-
-
-def checked(matrix: NDArray[Any], rows: int | None, encoder: Encoder, place: str) -> NDArray[np.float32]:
-    """A matrix as 32-bit floats, if it is one of vectors of the encoder.
-
-    :param rows: how many are wanted; None = any number.
-    :raises InputError: for another shape, or a component that is no finite number or too large.
-    """
-    try:
-        with np.errstate(over="ignore"):
-            values = np.asarray(matrix, np.float32)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{place}: vectors must be a matrix of numbers ({error}).") from error
-    wanted = (values.shape[0] if rows is None and values.ndim else rows, encoder.dimension)
-    if values.shape != wanted:
-        raise InputError(
-            f"{place}: found vectors of shape {values.shape}; wanted {wanted}: one row for each, of the "
-            f"{encoder.dimension} dimensions of {encoder.name}."
-        )
-    lengths = np.sqrt(np.einsum("rd,rd->r", values, values, dtype=np.float64))
-    if not (lengths < LARGEST).all():
-        row = int(np.argmin(lengths < LARGEST))
-        raise InputError(
-            f"{place}: vector {row + 1} of {len(values)} has a component that is NaN, infinite or too large. Wanted: "
-            f"finite numbers; look at what {encoder.name} was given."
-        )
-    return values
 
 
 class Vectors:
@@ -106,15 +79,13 @@ class Vectors:
     @cached_property
     def _by_number(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of passages in rising order, and the row of each."""
-        rows = self.live
-        numbers = self._rows["number"][rows].astype(np.int64)
+        numbers = self._rows["number"][self.live].astype(np.int64)
         order = np.argsort(numbers, kind="stable")
-        return numbers[order], rows[order]
+        return numbers[order], self.live[order]
 
     def rows_of(self, passages: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The current rows of some passages: those whose number's place is True."""
-        live = self.live
-        rows: NDArray[np.int64] = live[passages[self._rows["number"][live]]]
+        rows: NDArray[np.int64] = self.live[passages[self._rows["number"][self.live]]]
         return rows
 
     def best(
@@ -135,7 +106,7 @@ class Vectors:
         self, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None
     ) -> list[NDArray[np.int64]]:
         if self._graph is not None and among is None:
-            return self._graph.candidates(queries, self, k)
+            return self._graph.candidates(queries, k, self.live, self.values)
         if among is None:
             return exact.candidates(queries, len(self._rows), self._block, k)
 
@@ -154,9 +125,9 @@ class Vectors:
             scores[start : start + _BLOCK] = products * self._rows["scale"][some]
         return scores
 
-    @property
+    @cached_property
     def live(self) -> NDArray[np.int64]:
-        """Rows that are current: neither replaced by a later vector nor of a deleted passage."""
+        """The current rows: neither replaced by a later vector nor of a deleted passage."""
         return np.delete(np.arange(len(self._rows)), self._dead)
 
     def _block(self, start: int, end: int) -> exact.Block:
@@ -174,6 +145,79 @@ class Vectors:
         """Vectors as they are stored, as 32-bit floats."""
         values: NDArray[np.float32] = _widened(self._matrix[rows]) * self._rows["scale"][rows, None]
         return values
+
+
+class VectorWriter:
+    """The writing side: rows go behind what is committed. The folder's writer has the lock, and says when to commit."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self._name = f"collection {folder}"
+        self._data = folder / manifest.data
+        self._generation = manifest.vector_commits + 1
+        self._state = manifest.vectors
+        files = {} if manifest.vectors is None else manifest.vectors.files
+        self._matrix, self._rows = Appender(self._data, MATRIX, files), Appender(self._data, ROWS, files)
+
+    def add(self, numbers: NDArray[Any], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None) -> None:
+        """Append the vectors of passages, by number.
+
+        :raises InputError: for another encoder or other options than the first, or what cannot be stored.
+        """
+        state = self._state or VectorState(encoder, options or VectorOptions())
+        self._check(state.options)
+        refuse_other_vectors(state.encoder, state.options, encoder, options, self._name)
+        values = checked_vectors(matrix, len(numbers), encoder, self._name)
+        for start in range(0, len(numbers), _BLOCK):
+            stored, scales = self._stored(values[start : start + _BLOCK], state.options.precision)
+            rows = np.empty(len(stored), ROW)
+            rows["number"], rows["scale"] = numbers[start : start + _BLOCK], scales
+            rows["norm"] = np.linalg.norm(stored.astype(np.float64), axis=1) * scales
+            self._matrix.append(stored.tobytes())
+            self._rows.append(rows.tobytes())
+        self._state = state
+
+    def _check(self, options: VectorOptions) -> None:
+        """:raises InputError: for what this engine cannot keep or search."""
+        if options.precision not in PRECISIONS:
+            raise InputError(
+                f"{self._name}: this engine cannot keep vectors in precision {options.precision!r}; wanted: "
+                f"{', '.join(PRECISIONS)}."
+            )
+        if options.index == "hnsw":
+            faiss()
+
+    def _stored(self, values: NDArray[np.float32], precision: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Vectors as they are written, and the scale of each."""
+        largest = np.abs(values).max(axis=1)
+        if precision == "int8":
+            scales = (largest / _LARGEST_INT8).astype(np.float32)
+            scales[scales == 0] = 1.0
+            rounded = np.round(values / scales[:, None].astype(np.float64))
+            return np.clip(rounded, -_LARGEST_INT8, _LARGEST_INT8).astype(np.int8), scales
+        if largest.max(initial=0) > np.finfo(PRECISIONS[precision]).max:
+            raise InputError(f"{self._name}: a component is too large for {precision}; use float32 or int8.")
+        return values.astype(PRECISIONS[precision]), np.ones(len(values), np.float32)
+
+    def write(self, deleted: NDArray[Any]) -> VectorState | None:
+        """Make the files last; return the state that names them. No live row: no vectors.
+
+        :param deleted: the numbers of all deleted passages.
+        """
+        files = self._matrix.sync() | self._rows.sync()
+        numbers = array(self._data, ROWS, ROW, files)["number"]
+        _, last = np.unique(numbers[::-1], return_index=True)
+        live = np.zeros(len(numbers), bool)
+        live[len(numbers) - 1 - last] = True
+        live &= ~np.isin(numbers, deleted)
+        if self._state is None or not live.any():
+            return None
+        files |= write_array(self._data, dead_name(self._generation), np.flatnonzero(~live).astype(NUMBER))
+        return replace(self._state, generation=self._generation, count=int(np.count_nonzero(live)), files=files)
+
+    def close(self) -> None:
+        """End; what was not committed is dropped."""
+        self._matrix.close()
+        self._rows.close()
 
 
 def _widened(matrix: NDArray[Any]) -> NDArray[np.float32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +21,16 @@ _DF = np.dtype("<u4")
 
 
 class Vocabulary:
-    """The reading side: term numbers by token, and document frequencies by field and term."""
+    """The reading side: term numbers by token, and document frequencies by field (of ``FIELDS``) and term."""
 
     def __init__(self, folder: Path, generation: int, sizes: Mapping[str, int]) -> None:
-        self.lookup = Lookup.read(folder, "terms", generation, sizes)
-        self._terms: dict[str, int | None] = {}
+        lookup = self.lookup = Lookup.read(folder, "terms", generation, sizes)
+        self.term = lru_cache(_REMEMBERED)(lambda token: next(iter(lookup.find(hashed(token))), None))
+        """A token's number, None if it is unknown. (Two tokens with one 64-bit hash are one term.)"""
         self.frequencies = array(folder, f"terms.frequencies.{generation}", _DF, sizes).reshape(3, -1)
 
     def __len__(self) -> int:
         return len(self.lookup.hashes)
-
-    def term(self, token: str) -> int | None:
-        """A token's number. (Two tokens with one 64-bit hash are one term.)"""
-        try:
-            return self._terms[token]
-        except KeyError:
-            found = self.lookup.find(hashed(token))
-            if len(self._terms) >= _REMEMBERED:
-                self._terms.clear()
-            return self._terms.setdefault(token, found[0] if found else None)
-
-    def df(self, field: str) -> NDArray[Any]:
-        frequencies: NDArray[Any] = self.frequencies[FIELDS.index(field)]
-        return frequencies
 
 
 class VocabularyWriter(dict[str, int]):
@@ -51,7 +39,6 @@ class VocabularyWriter(dict[str, int]):
     def __init__(self, base: Vocabulary) -> None:
         super().__init__()
         self._base = base
-        self._hashes: list[int] = []
         self._fresh: dict[int, int] = {}
         self._frequencies = np.zeros((len(FIELDS), max(1024, 2 * len(base))), np.int64)
         self._frequencies[:, : len(base)] = base.frequencies
@@ -59,17 +46,12 @@ class VocabularyWriter(dict[str, int]):
     def __missing__(self, token: str) -> int:
         hash = hashed(token)
         known = self._base.lookup.find(hash) if len(self._base) else ()
-        number = known[0] if known else self._fresh.get(hash)
-        if number is None:
-            number = len(self._base) + len(self._hashes)
-            self._hashes.append(hash)
-            self._fresh[hash] = number
-        self[token] = number
-        return number
+        self[token] = known[0] if known else self._fresh.setdefault(hash, len(self._base) + len(self._fresh))
+        return self[token]
 
     def count(self, terms: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], by: int = 1) -> None:
         """Change document frequencies: for each of ``FIELDS`` its terms; one that is given n times, n times."""
-        size = len(self._base) + len(self._hashes)
+        size = len(self._base) + len(self._fresh)
         if size > self._frequencies.shape[1]:
             self._frequencies = np.pad(self._frequencies, ((0, 0), (0, size)))
         for frequencies, given in zip(self._frequencies, terms, strict=True):
@@ -78,8 +60,7 @@ class VocabularyWriter(dict[str, int]):
 
     def write(self, folder: Path, generation: int) -> dict[str, int]:
         """Write all as the files of a generation; returns them with their sizes."""
-        fresh = Lookup.of(self._hashes, np.arange(len(self._base), len(self._base) + len(self._hashes)))
-        whole = self._base.lookup.merged(fresh)
+        whole = self._base.lookup.merged(Lookup.of(list(self._fresh), list(self._fresh.values())))
         frequencies = self._frequencies[:, : len(whole.hashes)].astype(_DF)
         return whole.write(folder, "terms", generation) | write_array(
             folder, f"terms.frequencies.{generation}", frequencies

@@ -1,6 +1,6 @@
 """One transaction on a collection's folder. Data goes behind what is committed; replacing the manifest commits it.
 
-Order of a commit: data files, files of the new generation, tantivy, manifest, then tantivy's deletions. Killed before
+Order of a commit: data files and tantivy, manifest, then tantivy's deletions. Killed before
 the manifest: readers see the old state (they ignore numbers and rows that it does not know), and the next commit
 removes the rest. Killed after it: readers leave out what is deleted, and the next writer deletes it again. Texts and
 vectors are written apart: files of a side that does not change stay as they are.
@@ -25,8 +25,7 @@ from convqa.stores.embedded.lookup import NUMBER
 from convqa.stores.embedded.manifest import NAME, Manifest
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.textwriter import TextWriter
-from convqa.stores.embedded.vectors import graph_name
-from convqa.stores.embedded.vectorwriter import VectorWriter
+from convqa.stores.embedded.vectors import VectorWriter, graph_name
 
 LOCK = "writer.lock"
 
@@ -96,32 +95,24 @@ class Writer:
 
     def _vector_side(self) -> VectorWriter:
         if self._vectors is None:
-            self._vectors = VectorWriter(self._base)
+            self._vectors = VectorWriter(self._folder, self._base.manifest)
         return self._vectors
 
     def commit(self) -> None:
         """Make all that was added and deleted visible to readers that open now, and end the transaction."""
-        text = self._text
+        text, base = self._text, self._base.manifest
         with writing(self._folder):
-            manifest = self._write_files()
-            if text is not None:
-                text.commit_index()
+            manifest, deleted = (base, self._base.deleted) if text is None else (text.write(), text.deleted)
+            if base.vectors is not None and len(deleted) > len(self._base.deleted):
+                self._vector_side()
+            if self._vectors is not None:
+                vectors = self._vectors.write(deleted)
+                manifest = replace(manifest, vectors=vectors, vector_commits=base.vector_commits + 1)
             manifest.write(self._folder)
             if text is not None:
                 text.forget_deleted()
             self._remove_unused(manifest)
         self.close()
-
-    def _write_files(self) -> Manifest:
-        base = self._base.manifest
-        manifest, deleted = base, self._base.deleted
-        if self._text is not None:
-            manifest, deleted = self._text.write(), self._text.deleted
-        if base.vectors is not None and len(deleted) > len(self._base.deleted):
-            self._vector_side()
-        if self._vectors is None:
-            return manifest
-        return replace(manifest, vectors=self._vectors.write(deleted), vector_commits=base.vector_commits + 1)
 
     def _remove_unused(self, manifest: Manifest) -> None:
         """Remove files of earlier states, and what killed writers left."""

@@ -15,7 +15,6 @@ from convqa.stores import create_store, delete_store, open_store
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import is_text
-from convqa.stores.elasticsearch.vectors import checked
 
 DEFAULT = SearchParams()
 
@@ -23,14 +22,6 @@ DEFAULT = SearchParams()
 def test_halves_of_surrogate_pairs_are_no_tokens():
     assert is_text("a") and is_text("京") and is_text("😀") and is_text("\x00")
     assert not is_text("a\ud800")
-
-
-def test_queries_that_are_no_vectors_are_refused():
-    encoder = Encoder("e", "c", 2)
-    assert checked(np.ones((3, 2), np.float16), encoder, "here").dtype == np.float32
-    for wrong in ([[1.0]], [1.0, 2.0], [["a", "b"]], [[np.inf, 1]], [[1e300, 1]]):
-        with pytest.raises(InputError, match="here"):
-            checked(wrong, encoder, "here")
 
 
 # Against a real server.

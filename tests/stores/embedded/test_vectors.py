@@ -25,8 +25,7 @@ from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.embedded import create, exact, open_collection
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
-from convqa.stores.embedded.vectors import _widened
-from convqa.stores.embedded.vectorwriter import VectorWriter
+from convqa.stores.embedded.vectors import VectorWriter, _widened
 
 ENCODER = Encoder("hash", "0" * 64, 16)
 PASSAGES = [Passage(f"p{number:03}", f"passage number w{number} of many") for number in range(300)]
