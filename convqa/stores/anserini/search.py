@@ -9,14 +9,13 @@ from __future__ import annotations
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
 import orjson
 
 from convqa.domain import Query
-from convqa.errors import InputError
 from convqa.stores.anserini.errors import CLAUSES, name_of
 from convqa.stores.anserini.index import CONTENTS, ID, Index
 from convqa.stores.anserini.java import java_class
@@ -56,6 +55,11 @@ class Search:
         self._index = index
         self._searcher = java_class("org.apache.lucene.search.IndexSearcher")(index.reader)
         self._searcher.setSimilarity(java_class("org.apache.lucene.search.similarities.BM25Similarity")(k1, b))
+        self._generator = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
+        self._json = java_class("com.fasterxml.jackson.databind.ObjectMapper")()
+        field, kind = java_class("org.apache.lucene.search.SortField"), "org.apache.lucene.search.SortField$Type"
+        ids = field(ID, java_class(kind).STRING_VAL)
+        self._by_score_and_id = java_class("org.apache.lucene.search.Sort")(field.FIELD_SCORE, ids)
 
     def rank(self, query: Query, k: int, stopwords: Stopwords, prf: Prf | None) -> list[Found]:
         """The best ``k`` passages for a query in SimpleSearcher's order.
@@ -106,7 +110,7 @@ class Search:
     def _search(self, query: Any, k: int) -> Any:
         if self._index.lucene8:
             return self._searcher.search(query, k)
-        return self._searcher.search(query, k, self._order, True)
+        return self._searcher.search(query, k, self._by_score_and_id, True)
 
     def _fed_back(self, query: Any, text: str, k: int, prf: Prf) -> list[Found]:
         context = self._context(query, text, k)
@@ -149,20 +153,6 @@ class Search:
             _java_analyzer(), parser, CONTENTS, prf.terms, prf.passages, weight, False, True
         )
 
-    @cached_property
-    def _generator(self) -> Any:
-        return java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
-
-    @cached_property
-    def _json(self) -> Any:
-        return java_class("com.fasterxml.jackson.databind.ObjectMapper")()
-
-    @cached_property
-    def _order(self) -> Any:
-        """By score, ties by id."""
-        field, kind = java_class("org.apache.lucene.search.SortField"), "org.apache.lucene.search.SortField$Type"
-        return java_class("org.apache.lucene.search.Sort")(field.FIELD_SCORE, field(ID, java_class(kind).STRING_VAL))
-
 
 def adjusted(scores: list[float]) -> list[float]:
     """Scores, descending, as Anserini's ScoreTiesAdjusterReranker leaves them: rounded to 1e-4, each of a run of equal
@@ -177,15 +167,6 @@ def adjusted(scores: list[float]) -> list[float]:
         ties = 0 if rounded[place - 1] - rounded[place] > _STEP else ties + 1
         rounded[place] -= _NUDGE * np.float32(ties)
     return [float(score) for score in rounded]
-
-
-def check_feedback(index: Index) -> None:
-    """:raises InputError: if an index keeps nothing that feedback could read."""
-    if not (index.has_vectors or index.has_json):
-        raise InputError(
-            f"the index {index.folder} cannot search with prf: it keeps neither term vectors nor JSON. Index the "
-            "passages again with Anserini's option -storeDocvectors, or leave prf out."
-        )
 
 
 def _bytes(found: Mapping[str, Any]) -> str:

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
-from convqa.errors import StoreDamaged, WorkError
+from convqa.errors import InputError, StoreDamaged, WorkError
 from convqa.stores.anserini.index import Index, fingerprint
-from convqa.stores.anserini.search import Search, check_feedback
+from convqa.stores.anserini.search import Search
 from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.text.bm25 import K1, B
 
@@ -61,8 +61,12 @@ class Anserini:
 
     def check(self, params: SearchParams) -> None:
         refuse_unknown(params, self._info, self._name)
-        if params.prf is not None:
-            check_feedback(self._state())
+        index = self._state()
+        if params.prf is not None and not (index.has_vectors or index.has_json):
+            raise InputError(
+                f"{self._name} cannot search with prf: it keeps neither term vectors nor JSON. Index the passages "
+                "again with Anserini's option -storeDocvectors, or leave prf out."
+            )
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from convqa.domain import Passage
-from convqa.stores.anserini.passages import passage
+from convqa.stores.anserini.index import stored_passage
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ from convqa.stores.anserini.passages import passage
     ],
 )
 def test_raw_json_and_plain_text(raw, contents, expected):
-    assert passage("a", raw, contents) == expected
+    assert stored_passage("a", raw, contents) == expected
