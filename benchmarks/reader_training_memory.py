@@ -45,13 +45,13 @@ def write(path: Path, contexts: int) -> None:
 
 
 def work(base: str, folder: Path) -> dict[str, float]:
-    from convqa.models.engines.torch import runtime as torch_runtime
+    from convqa.models.engines.torch.transformers import load_module
     from convqa.training import reader
     from convqa.training.base import trainable
     from convqa.training.config import load
     from convqa.training.train import Bench
 
-    torch_runtime.load_module(trainable(base), "AutoModel", "cpu", "float32")
+    load_module(trainable(base), "AutoModel", "cpu", "float32")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     settings = load("reader", None, {"base": base, "own": ["made.jsonl.gz"], "mix": [{"sets": ["own"]}], "foreign": 0})
     start = time.perf_counter()

@@ -18,7 +18,7 @@ from convqa.domain import Failure, Ranking, Rewrite, Rewrites, Turn, Turns
 from convqa.files import whole_file
 from convqa.indexing import collection_of
 from convqa.models import load_encoder
-from convqa.models.kinds.encoder import Role
+from convqa.models.types import Role
 
 TOP = 100
 

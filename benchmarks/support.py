@@ -22,7 +22,7 @@ from comparing import SEED, table
 
 from convqa.metrics.bootstrap import interval_of_statistic
 from convqa.models import load_encoder, load_support
-from convqa.models.kinds.support_features import FEATURES, features
+from convqa.models.kinds.support import FEATURES, features
 from convqa.training.data.claims import CLAPNQ, INSCIT, KINDS, Claim, split
 from convqa.training.support import score
 

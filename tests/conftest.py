@@ -306,7 +306,7 @@ def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
 
                 export(str(made(kind.removesuffix(" onnx"))), folder)
             elif kind.endswith(" int8"):
-                from convqa.models.quantize import quantize
+                from convqa.models.export import quantize
 
                 quantize(str(made(kind.replace(" int8", " onnx"))), folder)
             else:

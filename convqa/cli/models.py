@@ -74,7 +74,7 @@ def quantize_model(
 ) -> None:
     """Make a float32 model int8, and say how far the results of both agree on a small sample."""
     from convqa.models.check import compare
-    from convqa.models.quantize import quantize
+    from convqa.models.export import quantize
 
     quantize(folder, target)
     typer.echo(f"{target}: {_megabytes(target)}")

@@ -6,7 +6,8 @@ import gzip
 import itertools
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,27 +15,54 @@ from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.models.engines.onnx import OnnxModel
-from convqa.models.folder import Manifest, ModelFolder
-from convqa.models.kinds.conditions import KIND as CONDITIONS
+from convqa.models.folder import ModelFolder
 from convqa.models.kinds.conditions import load_conditions
 from convqa.models.kinds.encoder import load_encoder
 from convqa.models.kinds.generator import load_generator
 from convqa.models.kinds.pairs import load_pair_scorer
-from convqa.models.kinds.reader import HEADS, load_reader
-from convqa.models.kinds.reader import KIND as READER
-from convqa.models.kinds.resolver import KIND as RESOLVER
-from convqa.models.kinds.resolver import Resolver, load_resolver
+from convqa.models.kinds.reader import load_reader
+from convqa.models.kinds.resolver import load_resolver
 from convqa.models.kinds.resolver_input import Said
-from convqa.models.kinds.support import KIND as SUPPORT
 from convqa.models.kinds.support import load_support
 from convqa.models.source import find_model
 from convqa.models.tokens import load_tokenizer
+from convqa.models.types import Model
 from convqa.places import shipped
 
 _PASSAGES = 32
-_PROMPTS = 2
 _WRITTEN = 16
 """Tokens that a generator is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How a kind of model is tried: ``items`` are made of the sample's texts, and ``run`` on the loaded model."""
+
+    load: Callable[[str], Model]
+    run: Callable[[Any, Sequence[Any]], object]
+    item: Callable[[str], object] = str
+    about: tuple[str, ...] = ("max_tokens",)
+    most: int | None = None
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "encoder": _Kind(load_encoder, lambda model, texts: model.encode(texts), about=("dimension", "max_tokens")),
+    "pairs": _Kind(load_pair_scorer, lambda model, pairs: model.score(pairs), lambda text: (text[:60], text)),
+    "reader": _Kind(load_reader, lambda model, pairs: model.read(pairs, 1), lambda text: ("What is said of it?", text)),
+    "generator": _Kind(
+        load_generator, lambda model, texts: model.generate(texts, _WRITTEN), lambda text: text[:200], (), most=2
+    ),
+    "resolver": _Kind(
+        load_resolver,
+        lambda model, turns: [resolution.text() for resolution in model.resolve(turns)],
+        lambda text: ("What else is said of it?", [Said(text[:60], text)]),
+    ),
+    "support": _Kind(load_support, lambda model, pairs: model.score(pairs), lambda text: (text, text[:60]), ()),
+    "conditions": _Kind(
+        load_conditions, lambda model, pairs: model.judge(pairs), lambda text: (text, f"Is it {text[:60]}?"), ()
+    ),
+}
+"""The kinds of models that convqa runs."""
 
 
 def check(name: str) -> dict[str, Any]:
@@ -45,37 +73,20 @@ def check(name: str) -> dict[str, Any]:
     """
     folder = find_model(name)
     kind = kind_of(folder)
-    found: dict[str, Any] = {"name": name, "kind": kind, "folder": str(folder.path)}
-    if kind == "encoder":
-        encoder = load_encoder(name)
-        about = {"dimension": encoder.dimension, "max_tokens": encoder.max_tokens}
-        return found | about | _run(encoder, encoder.encode, sample_passages())
-    if kind == "pairs":
-        scorer = load_pair_scorer(name)
-        pairs = [(text[:60], text) for text in sample_passages()]
-        return found | {"max_tokens": scorer.max_tokens} | _run(scorer, scorer.score, pairs)
-    if kind == READER:
-        reader = load_reader(name)
-        asked = [("What is said of it?", text) for text in sample_passages()]
-        return found | {"max_tokens": reader.max_tokens} | _run(reader, lambda some: reader.read(some, 1), asked)
-    if kind == "generator":
-        generator = load_generator(name)
-        prompts = [text[:200] for text in sample_passages()[:_PROMPTS]]
-        return found | _run(generator, lambda texts: generator.generate(texts, _WRITTEN), prompts)
-    if kind == RESOLVER:
-        resolver = load_resolver(name)
-        turns = [("What else is said of it?", [Said(text[:60], text)]) for text in sample_passages()]
-        about = {"max_tokens": resolver.max_tokens}
-        return found | about | _run(resolver, lambda some: _resolve(resolver, some), turns)
-    if kind == SUPPORT:
-        support = load_support(name)
-        said = [(text, text[:60]) for text in sample_passages()]
-        return found | _run(support, support.score, said)
-    if kind == CONDITIONS:
-        conditions = load_conditions(name)
-        asked = [(text, f"Is it {text[:60]}?") for text in sample_passages()]
-        return found | _run(conditions, conditions.judge, asked)
-    raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
+    tried = _KINDS.get(kind)
+    if tried is None:
+        raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
+    model = tried.load(name)
+    items = [tried.item(text) for text in sample_passages()[: tried.most]]
+    tried.run(model, items[:1])
+    start = time.perf_counter()
+    tried.run(model, items)
+    speed = len(items) / (time.perf_counter() - start)
+    about = {field: getattr(model, field) for field in tried.about}
+    return {
+        "name": name, "kind": kind, "folder": str(folder.path), **about,
+        "checksum": model.checksum, "runs": str(model.runs), "speed": f"{speed:.1f} texts/s ({len(items)} texts)",
+    }  # fmt: skip
 
 
 def compare(name: str, other: str) -> str:
@@ -85,7 +96,7 @@ def compare(name: str, other: str) -> str:
     """
     texts = sample_passages()
     folders = [find_model(one) for one in (name, other)]
-    made = [_outputs(folder, folder.manifest, texts) for folder in folders if folder.manifest is not None]
+    made = [_outputs(folder, texts) for folder in folders]
     parts = []
     for output in made[0]:
         one, two = ([row.ravel().astype(np.float64) for row in outputs[output]] for outputs in made)
@@ -98,24 +109,15 @@ def compare(name: str, other: str) -> str:
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """encoder, pairs, reader, generator, support, or the kind that a manifest names.
+    """The kind of the model in a folder: what its manifest names, or what transformers' configuration says.
 
     :raises InputError: if the folder's configuration cannot be read.
     """
     if folder.manifest is not None:
         return folder.manifest.kind
-    from convqa.models.engines.torch.entailment import entailing
-    from convqa.models.engines.torch.runtime import load_config
+    from convqa.models.engines.torch import networks
 
-    config = load_config(folder)
-    heads = config.architectures or []
-    if any(head.endswith(HEADS) for head in heads):
-        return READER
-    if config.is_encoder_decoder or any(head.endswith(("CausalLM", "LMHeadModel")) for head in heads):
-        return "generator"
-    if not any(head.endswith("ForSequenceClassification") for head in heads):
-        return "encoder"
-    return SUPPORT if entailing(config) is not None else "pairs"
+    return networks.kind_of(folder)
 
 
 def sample_passages() -> list[str]:
@@ -124,22 +126,10 @@ def sample_passages() -> list[str]:
         return [json.loads(line)["text"] for line in itertools.islice(lines, _PASSAGES)]
 
 
-def _run(model: Any, work: Callable[[Any], Any], sample: Sequence[Any]) -> dict[str, Any]:
-    work(sample[:1])
-    start = time.perf_counter()
-    work(sample)
-    speed = len(sample) / (time.perf_counter() - start)
-    runs = {"runs": str(model.runs)} if hasattr(model, "runs") else {}
-    return {"checksum": model.checksum, **runs, "speed": f"{speed:.1f} texts/s ({len(sample)} texts)"}
-
-
-def _resolve(resolver: Resolver, turns: Sequence[tuple[str, Sequence[Said]]]) -> list[str]:
-    return [found.text() for found in resolver.resolve(turns)]
-
-
-def _outputs(folder: ModelFolder, manifest: Manifest, texts: Sequence[str]) -> dict[str, list[NDArray[Any]]]:
+def _outputs(folder: ModelFolder, texts: Sequence[str]) -> dict[str, list[NDArray[Any]]]:
+    assert folder.manifest is not None
     model = OnnxModel(folder.path)
-    rows = model.run_tokens(load_tokenizer(folder.path, manifest.max_tokens).texts(texts))
+    rows = model.run(load_tokenizer(folder.path, folder.manifest.max_tokens).texts(texts))
     return {name: [row[place] for row in rows] for place, name in enumerate(model.outputs)}
 
 

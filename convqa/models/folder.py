@@ -22,7 +22,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
 from convqa.files import read_json, unwritable
-from convqa.validation import read_as
+from convqa.validation import Shape, read_as
 
 MANIFEST = "convqa.json"
 ONNX = "model.onnx"
@@ -32,6 +32,7 @@ CARD = "README.md"
 SUPPORT, CONDITIONS = "support", "conditions"
 """Kinds of models that are a few numbers in their manifest, over another model: they have no files of their own."""
 
+_EXPORT = "Make the model again with convqa models export."
 _WEIGHTS = (".safetensors", ".bin")
 _TOKENIZERS = {TOKENIZER, "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "special_tokens_map.json",
                "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "added_tokens.json"}  # fmt: skip
@@ -83,6 +84,13 @@ class ModelFolder:
         """Whether the model is a graph for ONNX Runtime; else it is one of transformers'."""
         return self.manifest is not None and ONNX in self.manifest.files
 
+    def settings(self, shape: type[Shape], found: Mapping[str, Any], advice: str = _EXPORT) -> Shape:
+        """The settings that only models of this kind have, checked.
+
+        :raises InputError: naming the manifest and the field.
+        """
+        return read_as(shape, found, f"{self.path / MANIFEST}: settings", advice)
+
     def checksum(self) -> str:
         """32 hex digits that name what shapes the model's results: its weights, its tokenizer and their settings."""
         if self.manifest is not None:
@@ -125,7 +133,7 @@ def read_manifest(path: Path) -> Manifest:
     version = found.get("format") if isinstance(found, dict) else None
     if version != 1:
         raise InputError(f"{file}: found format {version!r}, wanted 1: the model is of another version of convqa.")
-    return read_as(Manifest, found, str(file), "Make the model again with convqa models export.")
+    return read_as(Manifest, found, str(file), _EXPORT)
 
 
 def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes]) -> Manifest:

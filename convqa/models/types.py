@@ -1,27 +1,43 @@
-"""How a model is to be run, and the rule that decides what was left open.
-
-The rule (docs/models.md): a folder that holds ``model.onnx`` runs on ONNX Runtime, on the CPU, in the precision that
-it was made in; any other runs on torch, on a GPU where there is one: on a GPU in float32, on a CPU in bfloat16 where
-it is fast at it, else in float32. Either way no result depends on its batch-mates beyond 1e-4. Whatever is named in
-:class:`Options` is done or refused, never replaced by something else.
-"""
+"""The types that the kinds of models, the engines and their callers share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from convqa.errors import InputError
-from convqa.models.folder import ONNX, ModelFolder
+import numpy as np
+from numpy.typing import NDArray
+
+from convqa.models.tokens import Tokenizer, Tokens
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Precision = Literal["auto", "float32", "bfloat16", "int8"]
 Engine = Literal["auto", "onnx", "torch"]
 
+Role = Literal["query", "passage"]
+"""What a text is to an encoder."""
+
+Pair = tuple[str, str]
+"""Two texts that a model reads together."""
+
+Array = NDArray[np.float32]
+
+OUTPUTS = {
+    "encoder": ("vectors",),
+    "pairs": ("scores",),
+    "reader": ("starts", "ends"),
+    "resolver": ("terms", "deleted", "patterns", "starts", "ends"),
+}
+"""Kind of model -> the names of what its network gives for a sequence of tokens."""
+
+READER_TOKENS = 384
+"""Tokens of a reader's sequence, where the model has room for as many."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is wanted of the way a model runs; ``auto`` leaves it to the rule."""
+    """How a model shall run; ``auto`` leaves it to the rule (docs/models.md)."""
 
     device: Device = "auto"
     precision: Precision = "auto"
@@ -30,7 +46,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was decided: no field is ``auto``."""
+    """How a model runs: no field is ``auto``."""
 
     engine: Literal["onnx", "torch"]
     device: Literal["cpu", "cuda", "mps"]
@@ -40,60 +56,29 @@ class Choice:
         return f"{self.engine} {self.precision} on {self.device}"
 
 
-class Identified:
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network that an engine has loaded.
+
+    ``run`` gives for each sequence of tokens its outputs, in the order of :data:`OUTPUTS`. ``dimension`` is that of an
+    encoder's vectors; ``settings`` are those that a manifest has for this kind of model.
+    """
+
+    tokenizer: Tokenizer
+    run: Callable[[Sequence[Tokens]], list[list[Array]]]
+    dimension: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Model:
     """A model that is loaded: ``checksum`` names what shapes its results, ``runs`` says how it runs."""
 
-    checksum: str
-    runs: Choice | str
+    def __init__(self, name: str, checksum: str, runs: Choice | str) -> None:
+        self.name = name
+        self.checksum = checksum
+        self.runs = runs
 
     @property
     def identity(self) -> str:
         """What of this model a run's fingerprint holds: two that have the same give the same results."""
         return f"{self.checksum} ({self.runs})"
-
-
-def choose(folder: ModelFolder, options: Options) -> Choice:
-    """Engine, device and precision for a model.
-
-    :raises InputError: if what the options name cannot be done with this model on this machine.
-    """
-    if options.engine == "onnx" or (options.engine == "auto" and folder.has_onnx):
-        return _onnx(folder, options)
-    return _torch(folder, options)
-
-
-def _onnx(folder: ModelFolder, options: Options) -> Choice:
-    if folder.manifest is None or not folder.has_onnx:
-        raise InputError(
-            f"{folder.path} holds no {ONNX}, which the engine onnx runs. "
-            f"Make a folder that does with: convqa models export {folder.path} TARGET"
-        )
-    if options.device not in {"auto", "cpu"}:
-        raise InputError(
-            f"{folder.path} holds {ONNX}, which runs on the CPU; device {options.device} was asked for. "
-            "Name the model's torch folder or its Hugging Face name instead."
-        )
-    precision = folder.manifest.precision
-    if options.precision not in {"auto", precision}:
-        raise InputError(
-            f"{folder.path} was made in {precision}; precision {options.precision} was asked for. "
-            "Leave the precision out, or make such a folder with convqa models export or quantize."
-        )
-    return Choice("onnx", "cpu", precision)
-
-
-def _torch(folder: ModelFolder, options: Options) -> Choice:
-    if folder.has_onnx:
-        raise InputError(f"{folder.path} holds {ONNX} only, which the engine torch cannot run; use the engine onnx.")
-    if options.precision == "int8":
-        raise InputError(
-            "the engine torch runs float32 and bfloat16; precision int8 was asked for. Make an int8 folder with "
-            "convqa models export and convqa models quantize, and name that."
-        )
-    from convqa.models.engines.torch import runtime as torch_runtime
-
-    device = torch_runtime.device(options.device)
-    if options.precision == "auto":
-        # On a GPU sequences share batches, which in bfloat16 would show in the results.
-        return Choice("torch", device, torch_runtime.fast_precision(device) if device == "cpu" else "float32")
-    return Choice("torch", device, options.precision)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from convqa.errors import InputError, reason_of
-from convqa.models.engines.torch import runtime as torch_runtime
+from convqa.models.engines.torch.transformers import load_writer
 from convqa.models.folder import CARD, ModelFolder, licence_of, write_folder
 from convqa.models.kinds.heads import HeadSettings
 from convqa.models.source import find_model
@@ -35,19 +35,9 @@ def language_model(base: str, gguf: str | None, device: str) -> tuple[Any, Any]:
     :param base: a folder or a Hugging Face name. :param gguf: the file in the folder that holds model and tokenizer.
     :raises InputError: if there is none, or if it cannot be loaded.
     """
-    torch_runtime.import_torch()
     if gguf is not None:
         return _from_gguf(Path(base).expanduser(), gguf, device)
-    from transformers import AutoConfig, AutoTokenizer
-
-    folder = trainable(base)
-    try:
-        config = AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-        tokenizer = AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # whatever the libraries raise on missing and damaged files
-        raise InputError(f"{folder.path}: the model cannot be loaded ({reason_of(error)}). Copy it again.") from error
-    auto = "AutoModelForSeq2SeqLM" if config.is_encoder_decoder else "AutoModelForCausalLM"
-    return torch_runtime.load_module(folder, auto, device, "float32"), tokenizer
+    return load_writer(trainable(base), device, "float32")
 
 
 def write_head(

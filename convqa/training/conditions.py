@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.metrics.answerability import auc
-from convqa.models.kinds.condition_features import FEATURES, features
-from convqa.models.kinds.conditions import KIND, Line, Settings
+from convqa.models.folder import CONDITIONS
+from convqa.models.kinds.conditions import FEATURES, Settings, features
 from convqa.models.kinds.encoder import TextEncoder, load_encoder
+from convqa.models.kinds.heads import Line
 from convqa.training.base import write_head
 from convqa.training.config import ConditionsSettings
 from convqa.training.data.records import named_folder
@@ -83,7 +84,7 @@ def export(work: Work, scores: Scores, target: Path) -> None:
         encoder=work.settings.base, checksum=work.encoder.checksum, known=known, yes=yes,
         threshold=work.settings.threshold,
     )  # fmt: skip
-    write_head(target, KIND, "A condition check", _USE, work.settings, made, work.encoder.max_tokens, scores)
+    write_head(target, CONDITIONS, "A condition check", _USE, work.settings, made, work.encoder.max_tokens, scores)
 
 
 def rows_of(encoder: TextEncoder, examples: Sequence[Example]) -> Rows:
@@ -135,4 +136,4 @@ def _line(rows: Rows, sides: NDArray[np.bool_], penalty: float) -> Line:
 
 
 def _told(rows: Rows, found: tuple[Line, Line]) -> Rows:
-    return np.column_stack([line.probabilities(rows) for line in found])
+    return np.column_stack([line.probabilities(rows, FEATURES) for line in found])

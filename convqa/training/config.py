@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from convqa.errors import InputError, nearest
 from convqa.files import read_yaml
-from convqa.models.kinds.reader_input import MOST_TOKENS
+from convqa.models.types import READER_TOKENS
 from convqa.places import shipped
 from convqa.training.data.claims import INSCIT
 from convqa.training.data.scenarios import SHARC_SEEN
@@ -146,7 +146,7 @@ class ReaderSettings(LoopSettings):
     mix: list[ReadingPart] = Field(min_length=1)
     each: int | None = Field(None, ge=1)
     foreign: int = Field(20, ge=0, le=100)
-    longest: int = Field(MOST_TOKENS, ge=64, le=512)
+    longest: int = Field(READER_TOKENS, ge=64, le=512)
 
     def sets(self) -> set[str]:
         return {name for part in self.mix for name in part.sets}

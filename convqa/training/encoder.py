@@ -24,12 +24,12 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
 from convqa.models import load_encoder
-from convqa.models.engines.torch import runtime as torch_runtime
-from convqa.models.engines.torch.encoder import Pooled, load_pooled
+from convqa.models.engines.torch import runtime
+from convqa.models.engines.torch.networks import Pooled, load_pooled
 from convqa.models.export import export as to_graph
+from convqa.models.export import quantize
 from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, licence_of, open_folder, write_folder
 from convqa.models.kinds.encoder_input import conversational
-from convqa.models.quantize import quantize
 from convqa.models.tokens import Tokenizer, Tokens
 from convqa.models.types import Choice
 from convqa.training.base import trainable
@@ -237,7 +237,8 @@ def _passages(settings: EncoderSettings, bench: Bench) -> tuple[list[str], list[
 
 
 def _vectors(model: Pooled, tokenizer: Tokenizer, texts: Sequence[str], device: str) -> Matrix:
-    return torch_runtime.run_sorted(model, tokenizer.texts(texts), _pad(model), _choice(device))
+    made = runtime.rows(model, tokenizer.texts(texts), _pad(model), _choice(device))
+    return np.stack([vector for (vector,) in made])
 
 
 def _choice(device: str) -> Choice:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,15 +21,12 @@ from torch.nn import functional
 from convqa.files import log, whole_file
 from convqa.metrics.squad import exact_match, f1
 from convqa.models import PairReading, SpanReader, load_reader
-from convqa.models.engines.torch import runtime as torch_runtime
-from convqa.models.engines.torch.reader import Spanned
-from convqa.models.engines.torch.sentence_transformers import places
-from convqa.models.engines.torch.tokenizer import tokenizer_of
-from convqa.models.export import to_onnx
-from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, licence_of, write_folder
-from convqa.models.kinds.reader import KIND, OUTPUTS, Calibration, probability
+from convqa.models.engines.torch.networks import Spanned
+from convqa.models.engines.torch.transformers import load_config, load_module, positions, tokenizer_of
+from convqa.models.export import write_model
+from convqa.models.folder import CARD, TOKENIZER, ModelFolder, licence_of
+from convqa.models.kinds.reader import Calibration, probability
 from convqa.models.kinds.reader_input import PassageTokens, ReaderInput, Window
-from convqa.models.quantize import quantize_graph
 from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.training.base import trainable
 from convqa.training.calibration import logistic
@@ -69,10 +66,10 @@ def setup(settings: ReaderSettings, bench: Bench) -> Work:
     """Windows of tokens with the places of their answers, on disk, and the untrained net."""
     found = split(settings, bench.data)
     base = trainable(settings.base)
-    config = torch_runtime.load_config(base)
-    most = min(settings.longest, places(config) or settings.longest)
-    tokenizer = tokenizer_of(base, config, most).inner
-    reading = ReaderInput(tokenizer, most)
+    config = load_config(base)
+    most = min(settings.longest, positions(config) or settings.longest)
+    tokenizer = tokenizer_of(base, config, most)
+    reading = ReaderInput(tokenizer.inner, most)
     rows = Rows(bench.folder / _ROWS)
     made: dict[str, range] = {}
     for name, contexts in found.training.items():
@@ -134,7 +131,7 @@ def export(work: Work, scores: Scores, target: Path) -> None:
     _write(work, target, Calibration(answer=answer, null=null), text)
     whole = target.with_name(f"{target.name}-torch")
     work.net.answering.save_pretrained(whole)
-    work.tokenizer.save(str(whole / TOKENIZER))
+    work.tokenizer.inner.save(str(whole / TOKENIZER))
     with whole_file(whole / CARD) as file:
         file.write(text.encode())
     (work.bench.folder / _ROWS).unlink(missing_ok=True)
@@ -203,29 +200,20 @@ def _best(measure: Measure, question: Question, said: str) -> float:
     return max(measure(answer, said) for answer in question.answers or ("",))
 
 
-def _write(
-    work: Work, folder: Path, sure: Calibration, text: str, precision: Literal["int8", "float32"] = "int8"
-) -> None:
-    with tempfile.TemporaryDirectory() as aside:
-        whole, small = Path(aside) / "whole.onnx", Path(aside) / ONNX
-        to_onnx(work.net.cpu(), work.net.inputs, OUTPUTS, whole, per_token=True)
-        work.net.to(work.bench.device)
-        if precision == "int8":
-            quantize_graph(whole, small)
-        about = {
-            "kind": KIND, "name": folder.name, "precision": precision, "max_tokens": work.most,
-            "base": name_of(work.settings.base), "licence": licence_of(work.base.path),
-            "settings": {"calibration": sure.model_dump(mode="json")},
-        }  # fmt: skip
-        graph = small if precision == "int8" else whole
-        write_folder(folder, about, {ONNX: graph, TOKENIZER: work.tokenizer.to_str().encode(), CARD: text.encode()})
+def _write(work: Work, folder: Path, sure: Calibration, text: str, precision: str = "int8") -> None:
+    about = {
+        "kind": "reader", "name": folder.name, "precision": precision, "max_tokens": work.most,
+        "base": name_of(work.settings.base), "licence": licence_of(work.base.path),
+        "settings": {"calibration": sure.model_dump(mode="json")},
+    }  # fmt: skip
+    write_model(folder, work.net, work.tokenizer, about, text)
 
 
 def _net(base: ModelFolder, config: Any, bench: Bench, seed: int) -> Spanned:
     """The base's trunk under a fresh head."""
     import transformers
 
-    trunk = torch_runtime.load_module(base, "AutoModel", "cpu", "float32")
+    trunk = load_module(base, "AutoModel", "cpu", "float32")
     torch.manual_seed(seed)
     if hasattr(config, "attention_probs_dropout_prob"):
         # Half of the time of a step on a CPU would go into random numbers for it.

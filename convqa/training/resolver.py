@@ -16,13 +16,11 @@ from torch import Tensor
 
 from convqa.errors import InputError
 from convqa.metrics.rouge1 import rouge1
-from convqa.models.engines.torch.encoder import load_pooled
-from convqa.models.export import to_onnx
-from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, licence_of, write_folder
+from convqa.models.engines.torch.networks import load_pooled
+from convqa.models.export import write_model
+from convqa.models.folder import ModelFolder, licence_of
 from convqa.models.kinds.resolver import KIND, LEAST_TOKENS, PATTERNS, Resolver, load_resolver
 from convqa.models.kinds.resolver_input import MOST_TOKENS, Layout, lay_out
-from convqa.models.kinds.resolver_output import Scores as Outputs
-from convqa.models.quantize import quantize_graph
 from convqa.models.tokens import Tokenizer
 from convqa.models.types import Choice
 from convqa.training.base import trainable
@@ -137,19 +135,12 @@ def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
 
 
 def _write(work: Work, folder: Path, text: str) -> None:
-    with tempfile.TemporaryDirectory() as aside:
-        whole, small = Path(aside) / "whole.onnx", Path(aside) / ONNX
-        inputs = ("input_ids", "attention_mask", "token_type_ids")
-        to_onnx(work.net.cpu(), inputs, Outputs._fields, whole, per_token=True)
-        work.net.to(work.bench.device)
-        quantize_graph(whole, small)
-        about = {
-            "kind": KIND, "name": folder.name, "precision": "int8", "max_tokens": work.most,
-            "base": name_of(work.settings.base), "licence": licence_of(work.base.path),
-            "settings": {PATTERNS: work.patterns},
-        }  # fmt: skip
-        tokenizer = work.tokenizer.inner.to_str().encode()
-        write_folder(folder, about, {ONNX: small, TOKENIZER: tokenizer, CARD: text.encode()})
+    about = {
+        "kind": KIND, "name": folder.name, "precision": "int8", "max_tokens": work.most,
+        "base": name_of(work.settings.base), "licence": licence_of(work.base.path),
+        "settings": {PATTERNS: work.patterns},
+    }  # fmt: skip
+    write_model(folder, work.net, work.tokenizer, about, text)
 
 
 def _patterns(examples: Sequence[Example], edits: Sequence[Edits], least: int) -> list[str]:

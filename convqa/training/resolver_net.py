@@ -11,12 +11,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from convqa.models.kinds.resolver_input import Layout
+from convqa.models.types import OUTPUTS
 from convqa.training.data.edits import Edits, known_pattern
 from convqa.training.tensors import padded
 
 
 class ResolverNet(nn.Module):  # type: ignore[misc, unused-ignore]
     """Token ids -> (terms, deleted, patterns, starts, ends): see `Scores` of `convqa.models.kinds.resolver_output`."""
+
+    inputs = ("input_ids", "attention_mask", "token_type_ids")
+    outputs = OUTPUTS["resolver"]
 
     def __init__(self, trunk: Any, patterns: int, seed: int) -> None:
         """

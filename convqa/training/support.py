@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.metrics.answerability import auc
+from convqa.models.folder import SUPPORT
 from convqa.models.kinds.encoder import TextEncoder, load_encoder
-from convqa.models.kinds.support import KIND, Settings, judged, probabilities
-from convqa.models.kinds.support_features import FEATURES, features
+from convqa.models.kinds.heads import probabilities
+from convqa.models.kinds.support import FEATURES, Settings, features, judged
 from convqa.training.base import write_head
 from convqa.training.config import SupportSettings
 from convqa.training.data.claims import SUPPORTED, Claim, split
@@ -78,7 +79,7 @@ def export(work: Work, scores: Scores, target: Path) -> None:
     made = Settings(
         encoder=work.settings.base, checksum=work.encoder.checksum, weights=weights, offset=round(work.offset, 6)
     )
-    write_head(target, KIND, "A support check", _USE, work.settings, made, work.encoder.max_tokens, scores)
+    write_head(target, SUPPORT, "A support check", _USE, work.settings, made, work.encoder.max_tokens, scores)
 
 
 def gather(data: Path | None) -> tuple[list[Claim], Mapping[str, list[Claim]]]:

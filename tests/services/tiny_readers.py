@@ -12,7 +12,7 @@ from convqa.models.folder import TOKENIZER, open_folder
 from convqa.models.kinds.reader import Calibration, SpanReader
 from convqa.models.source import SHIPPED
 from convqa.models.tokens import Tokenizer, Tokens
-from convqa.models.types import Choice
+from convqa.models.types import Choice, Network
 
 TEXTS = (
     "Who wrote Faust? Goethe wrote Faust in Weimar. When was he born? He was born in Frankfurt in 1749.",
@@ -63,13 +63,14 @@ def without_network(
     """A reader whose logits come from a function; ``seen`` lists the sequences of each of its calls."""
     seen: list[list[Tokens]] = []
 
-    def all_logits(sequences: Sequence[Tokens]) -> list[np.ndarray]:
+    def all_logits(sequences: Sequence[Tokens]) -> list[list[np.ndarray]]:
         seen.append(list(sequences))
-        return [logits(sequence) for sequence in sequences]
+        return [list(logits(sequence)) for sequence in sequences]
 
     folder = open_folder("without network", SHIPPED / "encoder")
     choice = Choice("onnx", "cpu", "float32")
-    reader: Any = SpanReader(folder, choice, Tokenizer(inner, most), calibration or Calibration(), all_logits)
+    settings = {"calibration": (calibration or Calibration()).model_dump()}
+    reader: Any = SpanReader(folder, choice, Network(Tokenizer(inner, most), all_logits, settings=settings))
     reader.seen = seen
     return reader
 

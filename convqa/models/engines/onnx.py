@@ -6,19 +6,18 @@ threads, and no thread waits for another, so that a busy neighbour slows a model
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convqa.errors import InputError, reason_of
-from convqa.models.folder import ONNX
+from convqa.models.folder import ONNX, ModelFolder
 from convqa.models.once import threads, workers
-from convqa.models.tokens import Tokens
+from convqa.models.tokens import Tokens, load_tokenizer
+from convqa.models.types import OUTPUTS, Array, Choice, Network
 
-Inputs = Mapping[str, NDArray[Any]]
+_WANTED = {"encoder": "an encoder", "pairs": "a scorer of pairs"}
 
 
 class OnnxModel:
@@ -43,25 +42,37 @@ class OnnxModel:
         self.inputs = [value.name for value in self._session.get_inputs()]
         self.outputs = [value.name for value in self._session.get_outputs()]
 
-    def run(self, items: Sequence[Inputs]) -> list[list[NDArray[Any]]]:
-        """The outputs for each item, in order; an item maps the graph's inputs to arrays."""
+    def run(self, sequences: Sequence[Tokens]) -> list[list[Array]]:
+        """The outputs for each sequence of tokens, in order."""
+        if len(sequences) < 2 or threads() == 1:
+            return [self._run(sequence) for sequence in sequences]
+        return list(workers().map(self._run, sequences))
 
-        def one(item: Inputs) -> list[NDArray[Any]]:
-            return list(self._session.run(None, dict(item)))
-
-        if len(items) < 2 or threads() == 1:
-            return [one(item) for item in items]
-        return list(workers().map(one, items))
-
-    def run_tokens(self, sequences: Sequence[Tokens]) -> list[list[NDArray[Any]]]:
-        """The outputs for each sequence of tokens, each output with a first axis of length 1."""
-        return self.run([self._feed(sequence) for sequence in sequences])
-
-    def _feed(self, sequence: Tokens) -> Inputs:
+    def _run(self, sequence: Tokens) -> list[Array]:
         ids = np.array([sequence.ids], dtype=np.int64)
         given = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.array([sequence.types], dtype=np.int64),
         }
-        return {name: given[name] for name in self.inputs}
+        made = self._session.run(None, {name: given[name] for name in self.inputs})
+        return [output[0].astype(np.float32, copy=False) for output in made]
+
+
+def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: ARG001 - as the engine torch has it
+    """The network of a folder with ``model.onnx``.
+
+    :raises InputError: if its model is of another kind, or damaged.
+    """
+    manifest = folder.manifest
+    assert manifest is not None
+    if manifest.kind != kind or (kind == "encoder" and manifest.dimension is None):
+        wanted = _WANTED.get(kind, f"a {kind}")
+        raise InputError(f"{folder.path} holds a model of kind {manifest.kind!r}; wanted {wanted}.")
+    model = OnnxModel(folder.path)
+    if model.outputs != list(OUTPUTS[kind]):
+        raise InputError(
+            f"{folder.path}: its graph gives {model.outputs}; wanted {list(OUTPUTS[kind])}. Copy the model again."
+        )
+    tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
+    return Network(tokenizer, model.run, manifest.dimension or 0, manifest.settings)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from convqa.errors import InputError
 from convqa.files import mend
-from convqa.models.folder import TOKENIZER, ModelFolder
+from convqa.models.engines import choose
+from convqa.models.folder import ModelFolder
 from convqa.models.once import once
 from convqa.models.source import find_model
-from convqa.models.types import Choice, Identified, Options, choose
+from convqa.models.types import Choice, Model, Options
 
 LONGEST = 1024
 """Tokens of a prompt, where neither the model nor the caller sets a smaller limit."""
@@ -31,7 +30,7 @@ class Written(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Generator(Identified):
+class Generator(Model):
     """A model and its tokenizer. Always takes the likeliest token or beam, so that equal prompts give equal texts.
 
     Safe to share between threads. ``settings`` is what a model that convqa trained says of itself: the mapping
@@ -203,50 +202,11 @@ def load_generator(name: str, options: Options = Options()) -> Generator:  # noq
 
 
 def _load(folder: ModelFolder, choice: Choice) -> Generator:
-    from convqa.models.engines.torch import runtime as torch_runtime
+    from convqa.models.engines.torch.transformers import load_writer
 
-    torch_runtime.import_torch()
-    from transformers import (
-        MODEL_FOR_CAUSAL_LM_MAPPING,
-        MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
-        AutoConfig,
-        AutoTokenizer,
-    )
-
-    try:
-        config = AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-        tokenizer = AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # whatever the libraries raise on missing and damaged files
-        if not (folder.path / TOKENIZER).is_file() and find_spec("sentencepiece") is None:
-            raise InputError(
-                f"{folder.path}: has no {TOKENIZER}; to make one of its older files, install the package sentencepiece."
-            ) from error
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise InputError(f"{folder.path}: the model cannot be loaded ({reason[0]}). Copy it again.") from error
-    seq2seq = bool(config.is_encoder_decoder)
-    heads = config.architectures or []
-    known = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING if seq2seq else MODEL_FOR_CAUSAL_LM_MAPPING
-    if type(config) not in known or getattr(known[type(config)], "__name__", "") not in heads:
-        raise InputError(
-            f"{folder.path}: {', '.join(heads) or config.model_type} writes no texts; wanted a causal or a "
-            "sequence-to-sequence language model."
-        )
-    auto = "AutoModelForSeq2SeqLM" if seq2seq else "AutoModelForCausalLM"
-    model = torch_runtime.load_module(folder, auto, choice.device, choice.precision)
-    # Where its files are missing, transformers makes a tokenizer that knows next to nothing.
-    if not tokenizer("Who?")["input_ids"] or not any(map(_of_tokenizer, folder.path.iterdir())):
-        raise InputError(f"{folder.path}: the tokenizer is missing. Copy the model again.")
-    places = model.get_input_embeddings().num_embeddings
-    if len(tokenizer) > places:
-        raise InputError(
-            f"{folder.path}: the tokenizer knows {len(tokenizer)} tokens, the model {places}: they are not of one "
-            "model. Copy the model again."
-        )
-    told = getattr(config, "convqa", None)
-    settings = told if isinstance(told, Mapping) else {}
-    kind: Literal["seq2seq", "causal"] = "seq2seq" if seq2seq else "causal"
-    return Generator(folder.name, folder.checksum(), kind, settings, choice, model, tokenizer)
-
-
-def _of_tokenizer(file: Path) -> bool:
-    return file.name.startswith(("tokenizer", "vocab", "spiece", "sentencepiece"))
+    model, tokenizer = load_writer(folder, choice.device, choice.precision)
+    told = getattr(model.config, "convqa", None)
+    return Generator(
+        folder.name, folder.checksum(), "seq2seq" if model.config.is_encoder_decoder else "causal",
+        told if isinstance(told, Mapping) else {}, choice, model, tokenizer,
+    )  # fmt: skip

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Annotated, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
 from convqa.models.folder import MANIFEST, ModelFolder
 from convqa.models.kinds.encoder import TextEncoder, load_encoder
-from convqa.models.types import Options
-from convqa.validation import Shape, read_as
+from convqa.models.types import Array, Options
+from convqa.text.sentences import sentences
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Rows = NDArray[np.float64]
+"""Features: an array (pairs, features)."""
 
 
 class HeadSettings(BaseModel):
@@ -24,41 +31,69 @@ class HeadSettings(BaseModel):
     encoder: str = Field(min_length=1)
     checksum: str
 
+    @property
+    def weights_of_lines(self) -> list[dict[str, Number]]:
+        """Feature -> weight, for each of the head's logistic regressions."""
+        raise NotImplementedError
 
-def read_head(folder: ModelFolder, shape: type[Shape]) -> Shape:
-    """The settings in a head's manifest.
 
-    :raises InputError: naming what is wrong with them.
+class Line(BaseModel):
+    """A logistic regression. ``weights``: feature -> weight."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weights: dict[str, Number]
+    offset: Number
+
+    def probabilities(self, rows: Rows, features: Sequence[str]) -> Rows:
+        """One for each row of features."""
+        return probabilities(rows, np.array([self.weights[name] for name in features]), self.offset)
+
+
+Head = TypeVar("Head", bound=HeadSettings)
+
+
+def load_head(
+    folder: ModelFolder, shape: type[Head], features: Sequence[str], options: Options
+) -> tuple[Head, TextEncoder]:
+    """A head's settings and the encoder that it was made for.
+
+    :param features: those that each of its lines must have a weight for.
+    :raises InputError: if the settings are damaged, or if the weights or the encoder are of another version.
     """
     assert folder.manifest is not None
-    return read_as(shape, folder.manifest.settings, f"{folder.path / MANIFEST}: settings", _again(folder))
-
-
-def head_encoder(
-    folder: ModelFolder, settings: HeadSettings, weights: Iterable[Iterable[str]], features: Sequence[str],
-    options: Options,
-) -> TextEncoder:  # fmt: skip
-    """The encoder that a head was made for.
-
-    :param weights: the features of each of the head's lines; they must be ``features``.
-    :raises InputError: if the weights or the encoder are of another version.
-    """
+    again = f"Make the model again with convqa train {folder.manifest.kind}."
+    settings = folder.settings(shape, folder.manifest.settings, again)
     where = f"{folder.path / MANIFEST}: settings"
-    for names in weights:
-        if set(names) != set(features):
+    for weights in settings.weights_of_lines:
+        if set(weights) != set(features):
             raise InputError(
-                f"{where}: weights: found {', '.join(names)}; wanted {', '.join(features)}: the model is of another "
-                f"version of convqa. {_again(folder)}"
+                f"{where}: weights: found {', '.join(weights)}; wanted {', '.join(features)}: the model is of another "
+                f"version of convqa. {again}"
             )
     encoder = load_encoder(settings.encoder, options)
     if encoder.checksum != settings.checksum:
         raise InputError(
             f"{where}: made for the encoder {settings.encoder} with the checksum {settings.checksum}; the one here has "
-            f"{encoder.checksum}, whose vectors the weights do not mean. {_again(folder)}"
+            f"{encoder.checksum}, whose vectors the weights do not mean. {again}"
         )
-    return encoder
+    return settings, encoder
 
 
-def _again(folder: ModelFolder) -> str:
-    assert folder.manifest is not None
-    return f"Make the model again with convqa train {folder.manifest.kind}."
+def probabilities(rows: Rows, weights: Rows, offset: float) -> Rows:
+    """sigmoid(rows x weights + offset)."""
+    # Summed row by row: a product of matrices rounds in another way for other numbers of rows.
+    made: Rows = 1 / (1 + np.exp(-np.clip((rows * weights).sum(axis=1) + offset, -700, 700)))
+    return made
+
+
+def vectors_of(encoder: TextEncoder, texts: Iterable[str]) -> dict[str, Array]:
+    """Text -> its vector. A text that comes several times is encoded once."""
+    # Like lengths follow each other, as models on torch want them.
+    wanted = sorted(dict.fromkeys(texts), key=len)
+    return dict(zip(wanted, encoder.encode(wanted), strict=True))
+
+
+def parts_of(text: str, language: str = "en") -> list[str]:
+    """The sentences of a text."""
+    return [text[start:end] for start, end in sentences(text, language)]

@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from convqa.errors import InputError, WorkError
-from convqa.models.folder import Manifest, ModelFolder
-from convqa.models.once import once
+from convqa.errors import WorkError
+from convqa.models.engines import load_once
+from convqa.models.folder import ModelFolder
 from convqa.models.source import find_model
-from convqa.models.tokens import Tokenizer, Tokens, load_tokenizer
-from convqa.models.types import Choice, Identified, Options, choose
-
-Scores = Callable[[Sequence[Tokens]], NDArray[np.float32]]
-"""Sequences of tokens, each a pair -> one number each, in order."""
+from convqa.models.types import Array, Choice, Model, Network, Options, Pair
 
 
-class PairScorer(Identified):
+class PairScorer(Model):
     """How well the second text of a pair answers the first: higher is better. Safe to call from several threads."""
 
-    def __init__(self, folder: ModelFolder, choice: Choice, tokenizer: Tokenizer, scores: Scores) -> None:
-        self.name = folder.name
-        self.checksum = folder.checksum()
-        self.max_tokens = tokenizer.max_tokens
-        self.runs = choice
-        self._tokenizer = tokenizer
-        self._scores = scores
+    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+        super().__init__(folder.name, folder.checksum(), choice)
+        self.max_tokens = network.tokenizer.max_tokens
+        self._network = network
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+    def score(self, pairs: Sequence[Pair]) -> Array:
         """One score for each pair (query, passage): an array (n,) in float32. The longer text is cut where needed.
 
         :raises WorkError: if the model makes something that is no score.
         """
         if not pairs:
             return np.zeros(0, dtype=np.float32)
-        made = self._scores(self._tokenizer.pairs(pairs))
+        made = np.stack([score for (score,) in self._network.run(self._network.tokenizer.pairs(pairs))])
         if made.shape != (len(pairs),) or not np.isfinite(made).all():
             raise WorkError(f"the scorer {self.name} made no scores; try: convqa models check {self.name}")
         return made
@@ -47,28 +39,4 @@ def load_pair_scorer(name: str, options: Options = Options()) -> PairScorer:  # 
 
     :raises InputError: if there is none, if it is damaged, no scorer, or cannot be run as the options ask.
     """
-    folder = find_model(name)
-    choice = choose(folder, options)
-    return once(("pairs", folder.path, folder.checksum(), choice), lambda: _load(folder, choice))
-
-
-def _load(folder: ModelFolder, choice: Choice) -> PairScorer:
-    if choice.engine == "onnx" and folder.manifest is not None:
-        return _onnx(folder, folder.manifest, choice)
-    from convqa.models.engines.torch.pairs import load
-
-    return load(folder, choice)
-
-
-def _onnx(folder: ModelFolder, manifest: Manifest, choice: Choice) -> PairScorer:
-    from convqa.models.engines.onnx import OnnxModel
-
-    if manifest.kind != "pairs":
-        raise InputError(f"{folder.path} holds a model of kind {manifest.kind!r}; wanted a scorer of pairs.")
-    model = OnnxModel(folder.path)
-
-    def scores(sequences: Sequence[Tokens]) -> NDArray[np.float32]:
-        return np.concatenate([outputs[0] for outputs in model.run_tokens(sequences)]).astype(np.float32, copy=False)
-
-    tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-    return PairScorer(folder, choice, tokenizer, scores)
+    return load_once("pairs", find_model(name), options, PairScorer)

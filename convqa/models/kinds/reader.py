@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError, WorkError, reason_of
-from convqa.models.folder import MANIFEST, Manifest, ModelFolder
+from convqa.models.engines import load_once
+from convqa.models.folder import ModelFolder
 from convqa.models.kinds.reader_input import LEAST_TOKENS, PassageTokens, ReaderInput, Window
 from convqa.models.kinds.reader_spans import Band, Found
-from convqa.models.once import once
 from convqa.models.source import find_model
-from convqa.models.tokens import Tokenizer, Tokens, load_tokenizer
-from convqa.models.types import Choice, Identified, Options, choose
-from convqa.validation import read_as
-
-KIND = "reader"
-OUTPUTS = ["starts", "ends"]
-
-HEADS = ("ForQuestionAnswering", "ForQuestionAnsweringSimple")
-"""How transformers' names of classes end that find spans."""
+from convqa.models.types import Array, Choice, Model, Network, Options, Pair
 
 CHUNK = 131_072
 """Tokens of the windows that are laid out at a time: what bounds a reader's memory, however much there is to read."""
 
-Logits = Callable[[Sequence[Tokens]], Sequence[NDArray[np.float32]]]
-"""Sequences of tokens -> for each an array (2, tokens): the logits of starts and of ends."""
-
-Pair = tuple[str, str]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -74,28 +61,24 @@ class _Part(NamedTuple):
     window: Window
 
 
-class SpanReader(Identified):
+class SpanReader(Model):
     """Finds the spans of passages that answer questions. Safe to call from several threads.
 
     A span's margin = logit(start) + logit(end) - those of the sequence's first token, ``[CLS]``, which stand for
     "nothing answers": a number that can be compared across windows and passages.
     """
 
-    def __init__(
-        self, folder: ModelFolder, choice: Choice, tokenizer: Tokenizer, calibration: Calibration, logits: Logits
-    ) -> None:
-        if tokenizer.max_tokens < LEAST_TOKENS:
+    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+        super().__init__(folder.name, folder.checksum(), choice)
+        self.calibration = folder.settings(Settings, network.settings).calibration
+        self.max_tokens = network.tokenizer.max_tokens
+        self._network = network
+        if self.max_tokens < LEAST_TOKENS:
             raise InputError(
-                f"{folder.path}: takes {tokenizer.max_tokens} tokens at a time; a reader wants {LEAST_TOKENS} or more."
+                f"{folder.path}: takes {self.max_tokens} tokens at a time; a reader wants {LEAST_TOKENS} or more."
             )
-        self.name = folder.name
-        self.checksum = folder.checksum()
-        self.max_tokens = tokenizer.max_tokens
-        self.runs = choice
-        self.calibration = calibration
-        self._logits = logits
         try:
-            self._input = ReaderInput(tokenizer.inner, tokenizer.max_tokens)
+            self._input = ReaderInput(network.tokenizer.inner, self.max_tokens)
             self._input.passage("\U0010fffd")
         except Exception as error:  # the library raises Exception itself
             raise InputError(
@@ -133,10 +116,11 @@ class SpanReader(Identified):
         """How likely nothing answers, where the best span over all passages has this margin; 1 for -infinity."""
         return probability(margin, self.calibration.null)
 
-    def _scored(self, pairs: Iterable[Pair]) -> Iterator[tuple[_Part, NDArray[np.float32]]]:
+    def _scored(self, pairs: Iterable[Pair]) -> Iterator[tuple[_Part, Array]]:
         for chunk in _chunks(self._parts(pairs)):
-            made = self._logits([part.window.tokens for part in chunk])
-            for part, logits in zip(chunk, made, strict=True):
+            made = self._network.run([part.window.tokens for part in chunk])
+            for part, outputs in zip(chunk, made, strict=True):
+                logits = np.stack(outputs)
                 if logits.shape != (2, len(part.window.tokens)) or not np.isfinite(logits).all():
                     raise WorkError(f"the reader {self.name} made no numbers; try: convqa models check {self.name}")
                 yield part, logits
@@ -152,40 +136,12 @@ class SpanReader(Identified):
                     yield _Part(pair, passage, window)
 
 
-def load_reader(name: str = KIND, options: Options = Options()) -> SpanReader:  # noqa: B008 - frozen
+def load_reader(name: str = "reader", options: Options = Options()) -> SpanReader:  # noqa: B008 - frozen
     """The reader of that name, loaded once per process: a model with a head for extractive question answering.
 
     :raises InputError: if there is none, if it is damaged, no reader, or cannot be run as the options ask.
     """
-    folder = find_model(name)
-    choice = choose(folder, options)
-    return once((KIND, folder.path, folder.checksum(), choice), lambda: _load(folder, choice))
-
-
-def _load(folder: ModelFolder, choice: Choice) -> SpanReader:
-    if choice.engine == "onnx" and folder.manifest is not None:
-        return _onnx(folder, folder.manifest, choice)
-    from convqa.models.engines.torch.reader import load
-
-    return load(folder, choice)
-
-
-def _onnx(folder: ModelFolder, manifest: Manifest, choice: Choice) -> SpanReader:
-    from convqa.models.engines.onnx import OnnxModel
-
-    if manifest.kind != KIND:
-        raise InputError(f"{folder.path} holds a model of kind {manifest.kind!r}; wanted a reader.")
-    where = f"{folder.path / MANIFEST}: settings"
-    settings = read_as(Settings, manifest.settings, where, "Make the model again with convqa models export.")
-    model = OnnxModel(folder.path)
-    if model.outputs != OUTPUTS:
-        raise InputError(f"{folder.path}: its graph gives {model.outputs}; wanted {OUTPUTS}. Copy the model again.")
-    tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-
-    def logits(sequences: Sequence[Tokens]) -> list[NDArray[np.float32]]:
-        return [np.concatenate(outputs) for outputs in model.run_tokens(sequences)]
-
-    return SpanReader(folder, choice, tokenizer, settings.calibration, logits)
+    return load_once("reader", find_model(name), options, SpanReader)
 
 
 def _chunks(parts: Iterable[_Part]) -> Iterator[list[_Part]]:

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING
 
 from convqa.files import mend
 from convqa.models.tokens import Tokens
+from convqa.models.types import READER_TOKENS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-MOST_TOKENS = 384
-"""Of a sequence, where the model has room for as many."""
 
 LEAST_TOKENS = 16
 
@@ -69,7 +67,7 @@ class ReaderInput:
     :raises ValueError: if the tokenizer makes no tokens of a pair of texts.
     """
 
-    def __init__(self, tokenizer: Tokenizer, most: int = MOST_TOKENS) -> None:
+    def __init__(self, tokenizer: Tokenizer, most: int = READER_TOKENS) -> None:
         self._tokenizer = tokenizer
         tokenizer.no_truncation()
         tokenizer.no_padding()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from convqa.errors import InputError, WorkError
-from convqa.models.folder import MANIFEST, Manifest, ModelFolder
+from convqa.models.engines import load_once
+from convqa.models.folder import MANIFEST, ModelFolder
 from convqa.models.kinds.resolver_input import Layout, Said, lay_out
 from convqa.models.kinds.resolver_output import Scores, edited, term_probabilities
-from convqa.models.once import once
 from convqa.models.source import find_model
-from convqa.models.tokens import Tokens, load_tokenizer
-from convqa.models.types import Choice, Identified, Options, choose
+from convqa.models.tokens import Tokens
+from convqa.models.types import Array, Choice, Model, Network, Options
 
 KIND = "resolver"
 PATTERNS = "patterns"
@@ -49,35 +50,30 @@ class Resolution:
         return text if edits else self._layout.utterances[0]
 
 
-class Resolver(Identified):
+class Resolver(Model):
     """Reads a question with its history, one sequence at a time. Safe to call from several threads.
 
     ``checksum`` names weights, tokenizer and patterns.
     """
 
-    def __init__(self, folder: ModelFolder, manifest: Manifest, choice: Choice) -> None:
-        from convqa.models.engines.onnx import OnnxModel
-
-        self.name = folder.name
-        self.checksum = folder.checksum()
-        self.runs = choice
-        self._patterns = _patterns(folder, manifest)
-        self.max_tokens = manifest.max_tokens
-        self._tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-        self._tokenizer.inner.no_truncation()
-        self._model = OnnxModel(folder.path)
+    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+        super().__init__(folder.name, folder.checksum(), choice)
+        self.max_tokens = network.tokenizer.max_tokens
+        self._patterns = _patterns(folder, network.settings, self.max_tokens)
+        self._network = network
+        network.tokenizer.inner.no_truncation()
 
     def resolve(self, turns: Sequence[tuple[str, Sequence[Said]]]) -> list[Resolution]:
         """What each question needs of its history (oldest first), in order.
 
         :raises WorkError: if the model makes something that is no number.
         """
-        layouts = [lay_out(question, said, self._tokenizer.inner, self.max_tokens) for question, said in turns]
-        made = self._model.run_tokens([Tokens(layout.ids, layout.types) for layout in layouts])
+        layouts = [lay_out(question, said, self._network.tokenizer.inner, self.max_tokens) for question, said in turns]
+        made = self._network.run([Tokens(layout.ids, layout.types) for layout in layouts])
         return [self._resolution(layout, outputs) for layout, outputs in zip(layouts, made, strict=True)]
 
-    def _resolution(self, layout: Layout, outputs: Sequence[object]) -> Resolution:
-        scores = Scores(*(output[0] for output in outputs))  # type: ignore[index]
+    def _resolution(self, layout: Layout, outputs: Sequence[Array]) -> Resolution:
+        scores = Scores(*outputs)
         if not all(bool((part == part).all()) for part in scores):
             raise WorkError(f"the resolver {self.name} made no numbers; try: convqa models check {self.name}")
         return Resolution(layout, scores, self._patterns)
@@ -96,20 +92,18 @@ def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa:
             f"{folder.path} holds a model {kind}; wanted a resolver: the shipped one, or one that "
             "convqa train resolver made."
         )
-    choice = choose(folder, options)
-    return once((KIND, folder.path, folder.checksum(), choice), lambda: Resolver(folder, manifest, choice))
+    return load_once(KIND, folder, options, Resolver)
 
 
-def _patterns(folder: ModelFolder, manifest: Manifest) -> tuple[str, ...]:
-    found = manifest.settings.get(PATTERNS)
+def _patterns(folder: ModelFolder, settings: Mapping[str, Any], max_tokens: int) -> tuple[str, ...]:
+    found = settings.get(PATTERNS)
     if not (isinstance(found, list) and found and all(isinstance(pattern, str) for pattern in found)):
         raise InputError(
             f"{folder.path / MANIFEST}: settings: wanted {PATTERNS}, a list of texts; found {found!r}. Copy or make "
             "the model again."
         )
-    if manifest.max_tokens < LEAST_TOKENS:
+    if max_tokens < LEAST_TOKENS:
         raise InputError(
-            f"{folder.path / MANIFEST}: max_tokens: found {manifest.max_tokens}; a resolver wants {LEAST_TOKENS} or "
-            "more."
+            f"{folder.path / MANIFEST}: max_tokens: found {max_tokens}; a resolver wants {LEAST_TOKENS} or more."
         )
     return tuple(found)

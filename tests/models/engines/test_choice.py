@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from convqa.models import Options
+from convqa.models.engines import choose
 from convqa.models.engines.torch import runtime as torch_runtime
 from convqa.models.folder import ModelFolder
-from convqa.models.types import choose
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ def test_an_exported_scorer_gives_the_same_scores(make, exported):
 
 
 def test_a_quantized_model_is_near_and_says_so(exported, tmp_path):
-    from convqa.models.quantize import quantize
+    from convqa.models.export import quantize
 
     quantize(str(exported / "encoder"), tmp_path / "int8")
     one, two = load_encoder(str(exported / "encoder")), load_encoder(str(tmp_path / "int8"))
@@ -351,8 +351,7 @@ def test_a_quantized_model_is_near_and_says_so(exported, tmp_path):
 
 
 def test_what_cannot_be_exported_or_quantized_is_refused(plain, exported, tiny_generator, tmp_path):
-    from convqa.models.export import export
-    from convqa.models.quantize import quantize
+    from convqa.models.export import export, quantize
 
     with pytest.raises(InputError, match="is exported already"):
         export(str(exported / "encoder"), tmp_path / "again")

@@ -10,8 +10,7 @@ import pytest
 from convqa.errors import InputError, WorkError
 from convqa.models import load_conditions
 from convqa.models.folder import MANIFEST, open_folder
-from convqa.models.kinds.condition_features import FEATURES, features
-from convqa.models.kinds.conditions import Conditions, Told
+from convqa.models.kinds.conditions import FEATURES, Conditions, Told, features
 from convqa.models.kinds.encoder import load_encoder
 from convqa.models.source import find_model
 

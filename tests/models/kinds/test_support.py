@@ -10,8 +10,7 @@ import pytest
 from convqa.errors import InputError, WorkError
 from convqa.models import Options, load_encoder, load_support
 from convqa.models.check import check
-from convqa.models.kinds.support import Support
-from convqa.models.kinds.support_features import FEATURES, features
+from convqa.models.kinds.support import FEATURES, Support, features
 from convqa.models.source import SHIPPED
 from convqa.text.support import CAP, lexical_support
 

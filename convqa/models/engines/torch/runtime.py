@@ -9,17 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.errors import InputError, reason_of
-from convqa.models.folder import ModelFolder
+from convqa.errors import InputError
 from convqa.models.once import once, threads
 from convqa.models.tokens import Tokens
-from convqa.models.types import Choice
+from convqa.models.types import Array, Choice
 
 BUDGET = {"cpu": 2048, "cuda": 65536, "mps": 16384}
 """Tokens of a batch, padding counted, by device."""
 
 Forward = Callable[[Any, Any, Any], Any]
-"""Tensors of ids, mask and types, each (n, tokens) -> a tensor with one row for each sequence."""
+"""Tensors of ids, mask and types, each (n, tokens) -> one tensor or several, with one row for each sequence."""
 
 
 def import_torch() -> Any:
@@ -79,66 +78,15 @@ def fast_precision(device: Literal["cpu", "cuda", "mps"]) -> Literal["float32", 
     return "bfloat16" if device == "cpu" and has_amx is not None and has_amx() else "float32"
 
 
-def load_config(folder: ModelFolder) -> Any:
-    """transformers' configuration of the model in a folder.
-
-    :raises InputError: if it cannot be read, or is of a kind of model that transformers does not know.
-    """
-    import_torch()
-    import transformers
-
-    try:
-        return transformers.AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # whatever the libraries raise on damaged files
-        raise _unloadable(folder, "config.json", error) from error
-
-
-def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> Any:
-    """A model of transformers, ready to run.
-
-    :param auto: the class of transformers that loads it, such as ``AutoModel``.
-    :raises InputError: if the folder's weights do not fill the model, or cannot be read.
-    """
-    torch = import_torch()
-    import transformers
-
-    try:
-        module, info = getattr(transformers, auto).from_pretrained(
-            folder.path, local_files_only=True, trust_remote_code=False, output_loading_info=True,
-            dtype=getattr(torch, precision),
-        )  # fmt: skip
-    except Exception as error:  # whatever the libraries raise on damaged files
-        raise _unloadable(folder, "the model", error) from error
-    # BERT's class makes a pooler over the first token, which a bare model has no use for; a classifier stands on it.
-    unused = "pooler" if auto == "AutoModel" else None
-    missing = sorted(name for name in info["missing_keys"] if unused is None or unused not in name)
-    if missing or info["mismatched_keys"]:
-        if missing:
-            about = f"lack {len(missing)} tensors, such as {missing[0]}, of what {type(module).__name__} needs"
-        else:
-            about = f"have other shapes than {type(module).__name__} needs"
-        raise InputError(f"{folder.path}: the weights {about}: the model is damaged or of another architecture.")
-    return module.to(device).eval()
-
-
 def padding(config: Any) -> int:
     """The token that fills a batch up; any will do where the model names none, for the mask hides it."""
     return getattr(config, "pad_token_id", None) or 0
 
 
-def _unloadable(folder: ModelFolder, what: str, error: Exception) -> InputError:
-    return InputError(f"{folder.path}: {what} cannot be loaded ({reason_of(error)}). Copy the model again.")
+def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> list[list[Array]]:
+    """The outputs for each sequence, in order; like lengths run together, under a budget of tokens.
 
-
-def run_sorted(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> NDArray[np.float32]:
-    """:func:`rows` of one shape, as one array."""
-    return np.stack(rows(forward, sequences, pad, choice))
-
-
-def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> list[NDArray[np.float32]]:
-    """The rows that a model makes of sequences, in their order; like lengths run together, under a budget of tokens.
-
-    A row that has an axis of tokens is as long there as the longest sequence of its batch.
+    An output that has an axis of tokens is as long there as the longest sequence of its batch.
 
     bfloat16 keeps 8 bits of a number, so that what a sequence is batched with shows in the third decimal. On a CPU
     such sequences run alone; on a GPU, where that would be slow, bfloat16 is only for whoever asks for it.
@@ -146,12 +94,14 @@ def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice
     torch = import_torch()
     alone = choice.device == "cpu" and choice.precision == "bfloat16"
     budget = 0 if alone else BUDGET[choice.device]
-    found: dict[int, NDArray[np.float32]] = {}
+    made: dict[int, list[Array]] = {}
     with torch.inference_mode():
         for places in batches([len(sequence) for sequence in sequences], budget):
-            batch = _padded([sequences[place] for place in places], pad, choice.device)
-            found.update(zip(places, forward(*batch).float().cpu().numpy(), strict=True))
-    return [found[place] for place in range(len(sequences))]
+            outputs = forward(*_padded([sequences[place] for place in places], pad, choice.device))
+            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+            arrays = [output.float().cpu().numpy() for output in outputs]
+            made.update((place, [array[row] for array in arrays]) for row, place in enumerate(places))
+    return [made[place] for place in range(len(sequences))]
 
 
 def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
