@@ -8,19 +8,18 @@ member can take the place of any other in a pipeline. (No ``ABC``: it clashes wi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from haystack import component
 
 from convqa.components.citations import verified
+from convqa.components.rankings import attach, fuse
 from convqa.domain import (
     Answer,
     Answers,
     Failure,
-    Hit,
     NotFinite,
     Passage,
     Query,
@@ -38,9 +37,6 @@ from convqa.models import Options
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
-
-RRF_K = 60
-"""The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
 
 
 class WantedVectors(NamedTuple):
@@ -80,7 +76,7 @@ class Station:
         """The vectors that the collection is to have; None: this station looks at none."""
         return None
 
-    def _each(self, work: Callable[..., Sequence[Any]], *columns: Sequence[Any]) -> tuple[Any, ...]:
+    def _each(self, work: Callable[..., Sequence[Any]], *columns: Iterable[Any]) -> tuple[Any, ...]:
         """Apply ``work`` to the rows that have no Failure; pass failures on; keep length and order.
 
         When the batch raises, its rows are tried one by one, and only those that raise again become Failures. No
@@ -134,7 +130,7 @@ class Rewriter(Station):
 
     @component.output_types(rewrites=Rewrites)
     def run(self, turns: Turns) -> dict[str, Rewrites]:
-        return {"rewrites": Rewrites(self._each(self.rewrite_batch, turns.items))}
+        return {"rewrites": Rewrites(self._each(self.rewrite_batch, turns))}
 
 
 class Retriever(Station):
@@ -170,19 +166,17 @@ class Retriever(Station):
         rankings = []
         for rewrite in rewrites:
             parts = [(query.weight, next(found)) for query in rewrite.queries]
-            rankings.append(parts[0][1] if len(parts) == 1 else self._fused(parts))
+            fused = [parts[0][1]] if len(parts) == 1 else attach([fuse(parts, self.top_k)], self.texts, self.fetch)
+            rankings += fused
         return rankings
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         """The passages of these ids, for hits that several queries lifted to the top; None where they are not known."""
         return [None] * len(ids)
 
-    def _fused(self, parts: Sequence[tuple[float, Ranking]]) -> Ranking:
-        return with_passages(fuse(parts, self.top_k), self.texts, self.fetch)
-
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites) -> dict[str, Rankings]:
-        return {"rankings": Rankings(self._each(self.retrieve_batch, turns.items, rewrites.items))}
+        return {"rankings": Rankings(self._each(self.retrieve_batch, turns, rewrites))}
 
 
 class Joiner(Station):
@@ -204,7 +198,7 @@ class Joiner(Station):
         def join_batch(*columns: Sequence[Ranking]) -> list[Ranking]:
             return [self.join(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
 
-        return {"rankings": Rankings(self._each(join_batch, *(rankings[name].items for name in names)))}
+        return {"rankings": Rankings(self._each(join_batch, *(rankings[name] for name in names)))}
 
 
 class Reranker(Station):
@@ -222,7 +216,7 @@ class Reranker(Station):
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Rankings]:
-        return {"rankings": Rankings(self._each(self.rerank_batch, turns.items, rewrites.items, rankings.items))}
+        return {"rankings": Rankings(self._each(self.rerank_batch, turns, rewrites, rankings))}
 
 
 class Reader(Station):
@@ -240,7 +234,7 @@ class Reader(Station):
 
     @component.output_types(readings=Readings)
     def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Readings]:
-        return {"readings": Readings(self._each(self.read_batch, turns.items, rewrites.items, rankings.items))}
+        return {"readings": Readings(self._each(self.read_batch, turns, rewrites, rankings))}
 
 
 class Builder(Station):
@@ -268,7 +262,7 @@ class Builder(Station):
     def run(
         self, turns: Turns, rewrites: Rewrites, rankings: Rankings, readings: Readings | None = None
     ) -> dict[str, Answers]:
-        columns = turns.items, rewrites.items, rankings.items, _optional(readings, turns)
+        columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings
         return {"answers": Answers(self._each(lambda *rows: _verified(self.build_batch(*rows), rows[2]), *columns))}
 
 
@@ -297,12 +291,8 @@ class Decider(Station):
     def run(
         self, turns: Turns, rewrites: Rewrites, rankings: Rankings, answers: Answers, readings: Readings | None = None
     ) -> dict[str, Answers]:
-        columns = turns.items, rewrites.items, rankings.items, _optional(readings, turns), answers.items
+        columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings, answers
         return {"answers": Answers(self._each(lambda *rows: _verified(self.decide_batch(*rows), rows[2]), *columns))}
-
-
-def _optional(readings: Readings | None, turns: Turns) -> tuple[Any, ...]:
-    return (None,) * len(turns) if readings is None else readings.items
 
 
 def _verified(answers: Sequence[Answer | Failure], rankings: Sequence[Ranking]) -> list[Answer | Failure]:
@@ -314,29 +304,3 @@ def _verified(answers: Sequence[Answer | Failure], rankings: Sequence[Ranking]) 
 STATIONS: Mapping[str, type[Station]] = {
     base.station: base for base in (Rewriter, Retriever, Joiner, Reranker, Reader, Builder, Decider)
 }
-
-
-def fuse(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
-    """Reciprocal rank fusion: score = sum of weight / (60 + rank), rank counted from 1.
-
-    >>> a, b = Ranking((Hit("x", 9.0), Hit("y", 1.0))), Ranking((Hit("y", 5.0),))
-    >>> [hit.id for hit in fuse([(1.0, a), (1.0, b)], 2).hits]
-    ['y', 'x']
-    """
-    scores: dict[str, float] = {}
-    passages: dict[str, Any] = {}
-    for weight, ranking in parts:
-        for rank, hit in enumerate(ranking.hits, 1):
-            scores[hit.id] = scores.get(hit.id, 0.0) + weight / (RRF_K + rank)
-            passages[hit.id] = passages.get(hit.id) or hit.passage
-    ranked = Ranking.of([Hit(id, score, passages[id]) for id, score in scores.items()])
-    return Ranking(ranked.hits[:top_k])
-
-
-def with_passages(ranking: Ranking, count: int, fetch: Callable[[Sequence[str]], Sequence[Passage | None]]) -> Ranking:
-    """The same ranking, whose first ``count`` hits carry their passages."""
-    missing = [hit.id for hit in ranking.hits[:count] if hit.passage is None]
-    if not missing:
-        return ranking
-    found = dict(zip(missing, fetch(missing), strict=True))
-    return Ranking(tuple(replace(hit, passage=hit.passage or found.get(hit.id)) for hit in ranking.hits))

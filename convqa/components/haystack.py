@@ -25,8 +25,8 @@ from typing import Any
 
 from haystack import Document
 
-from convqa.components.base import RRF_K
 from convqa.components.members import describe, make_component
+from convqa.components.rankings import RRF_K
 from convqa.domain import Hit, MetaValue, Passage, Ranking
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.files import mend

@@ -1,14 +1,30 @@
-"""What several stations do with rankings: mixing scores, keeping what was left out, giving many their passages."""
+"""What stations do with rankings: fuse several into one, keep what was left out, give hits their passages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from convqa.components.base import fuse, with_passages
 from convqa.domain import Hit, Passage, Ranking
 
 Fetch = Callable[[Sequence[str]], Sequence[Passage | None]]
 Fusion = Callable[[Sequence[tuple[float, Ranking]], int], Ranking]
+
+RRF_K = 60
+"""The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
+
+
+def fuse(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
+    """Reciprocal rank fusion: score = sum of weight / (60 + rank), rank counted from 1.
+
+    >>> a, b = Ranking((Hit("x", 9.0), Hit("y", 1.0))), Ranking((Hit("y", 5.0),))
+    >>> [hit.id for hit in fuse([(1.0, a), (1.0, b)], 2).hits]
+    ['y', 'x']
+    """
+    return _summed(
+        ((ranking, [weight / (RRF_K + rank) for rank, _ in enumerate(ranking.hits, 1)]) for weight, ranking in parts),
+        top_k,
+    )
 
 
 def interpolate(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
@@ -21,18 +37,23 @@ def interpolate(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
     >>> [(hit.id, hit.score) for hit in interpolate([(1.0, a), (1.0, b)], 2).hits]
     [('y', 1.75), ('x', 1.0)]
     """
-    scores: dict[str, float] = {}
-    passages: dict[str, Passage | None] = {}
-    for weight, ranking in parts:
-        for hit, score in zip(ranking.hits, normalised(ranking), strict=True):
-            scores[hit.id] = scores.get(hit.id, 0.0) + weight * score
-            passages[hit.id] = passages.get(hit.id) or hit.passage
-    ranked = Ranking.of([Hit(id, score, passages[id]) for id, score in scores.items()])
-    return Ranking(ranked.hits[:top_k])
+    return _summed(((ranking, [weight * score for score in normalised(ranking)]) for weight, ranking in parts), top_k)
 
 
 FUSIONS: Mapping[str, Fusion] = {"rrf": fuse, "interpolation": interpolate}
 """Ways to make one ranking of several."""
+
+
+def _summed(parts: Iterable[tuple[Ranking, Sequence[float]]], top_k: int) -> Ranking:
+    """One ranking by the sums of what each hit counts in the parts."""
+    scores: dict[str, float] = {}
+    passages: dict[str, Passage | None] = {}
+    for ranking, values in parts:
+        for hit, value in zip(ranking.hits, values, strict=True):
+            scores[hit.id] = scores.get(hit.id, 0.0) + value
+            passages[hit.id] = passages.get(hit.id) or hit.passage
+    ranked = Ranking.of([Hit(id, score, passages[id]) for id, score in scores.items()])
+    return Ranking(ranked.hits[:top_k])
 
 
 def normalised(ranking: Ranking) -> list[float]:
@@ -60,5 +81,12 @@ def behind(ranking: Ranking, rest: Sequence[Hit]) -> Ranking:
 def attach(rankings: Sequence[Ranking], count: int, fetch: Fetch) -> list[Ranking]:
     """The same rankings, the first ``count`` hits of each with their passages: what is missing is fetched at once."""
     missing = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits[:count] if hit.passage is None))
-    found = dict(zip(missing, fetch(missing), strict=True)) if missing else {}
-    return [with_passages(ranking, count, lambda ids: [found[id] for id in ids]) for ranking in rankings]
+    if not missing:
+        return list(rankings)
+    found = dict(zip(missing, fetch(missing), strict=True))
+
+    def filled(ranking: Ranking) -> Ranking:
+        first = (replace(hit, passage=hit.passage or found.get(hit.id)) for hit in ranking.hits[:count])
+        return Ranking((*first, *ranking.hits[count:]))
+
+    return [filled(ranking) for ranking in rankings]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from haystack import Pipeline, component
 
-from convqa.components.base import TIMINGS, Builder, Retriever, Rewriter, fuse
+from convqa.components.base import TIMINGS, Builder, Retriever, Rewriter
+from convqa.components.rankings import fuse
 from convqa.domain import (
     Answer,
     Citation,

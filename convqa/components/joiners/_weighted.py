@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, ConfigDict, Field, validate_call
 
-from convqa.components.base import with_passages
+from convqa.components.base import Joiner
+from convqa.components.rankings import FUSIONS, attach
 from convqa.domain import Ranking
 from convqa.stores import open_store
 from convqa.stores.base import Store
@@ -22,14 +23,17 @@ def _sockets(names: list[str]) -> list[str]:
     return names
 
 
-class Weighing:
-    """The other half of a joiner that fuses weighted rankings.
+class Weighted(Joiner):
+    """Fuse weighted rankings.
 
     :param inputs: names of the ranking sockets, at least two, as in ``[sparse, dense]``.
     :param weights: input -> weight; an input that is not named weighs 1.
     :param top_k: passages in a ranking.
     :param texts: how many of the first hits carry their passage; those that no input attached are fetched.
     """
+
+    fusion: ClassVar[str]
+    """One of :data:`convqa.components.rankings.FUSIONS`."""
 
     @validate_call(config=ConfigDict(strict=True))
     def __init__(
@@ -51,20 +55,11 @@ class Weighing:
         self._store: Store | None = None
         self._declare(inputs)
 
-    def _declare(self, inputs: Sequence[str]) -> None:
-        """See :class:`convqa.components.base.Joiner`."""
-        super()._declare(inputs)  # type: ignore[misc]
-
-    def _mixed(self, parts: Sequence[tuple[float, Ranking]]) -> Ranking:
-        """One ranking of weighted ones."""
-        raise NotImplementedError
-
     def warm_up(self) -> None:
         if self._store is None and self.collection is not None:
             self._store = open_store(self.collection)
 
     def join(self, rankings: Mapping[str, Ranking]) -> Ranking:
         weights = self.weights or {}
-        parts = [(weights.get(name, 1.0), rankings[name]) for name in self.inputs]
-        fused = self._mixed(parts)
-        return fused if self._store is None else with_passages(fused, self.texts, self._store.fetch)
+        fused = FUSIONS[self.fusion]([(weights.get(name, 1.0), rankings[name]) for name in self.inputs], self.top_k)
+        return fused if self._store is None else attach([fused], self.texts, self._store.fetch)[0]

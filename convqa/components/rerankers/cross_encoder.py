@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated
 
 from haystack import component
 from pydantic import ConfigDict, Field, validate_call
 
-from convqa.components.base import Reranker
 from convqa.components.encoding import ModelOptions
 from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
@@ -17,7 +17,7 @@ from convqa.text.whole import whole_text
 
 
 @component
-class CrossEncoder(Reordering, Reranker):
+class CrossEncoder(Reordering):
     """Reorder by a cross-encoder's score of (rewritten question, passage). Needs the extra ``models``.
 
     Slow: a model of six layers scores some hundred passages a second on two cores. A ranking for a question without
@@ -49,35 +49,25 @@ class CrossEncoder(Reordering, Reranker):
         self.weight = weight
         self.texts = texts
         self.options = options
-        self._scorer: PairScorer | None = None
+
+    @cached_property
+    def _scorer(self) -> PairScorer:
+        return load_pair_scorer(self.model, Options(**(self.options or {})))
 
     def warm_up(self) -> None:
-        self._open()
-        self._loaded()
+        Reordering.warm_up(self)
+        _ = self._scorer
 
     def identity(self) -> Mapping[str, str]:
-        return {"cross-encoder": self._loaded().identity}
+        return {"cross-encoder": self._scorer.identity}
 
-    def rerank_batch(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        rankings: Sequence[Ranking],
-    ) -> Sequence[Ranking]:
-        self.warm_up()
+    def scores(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+    ) -> Sequence[Mapping[str, float]]:
         pairs = [_pairs(*row) for row in zip(rewrites, self._heads(rankings), strict=True)]
         distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values()))
-        found = dict(zip(distinct, map(float, self._loaded().score(distinct)), strict=True)) if distinct else {}
-        ordered = [
-            self._reordered(ranking, {id: found[pair] for id, pair in some.items()}, self.weight)
-            for ranking, some in zip(rankings, pairs, strict=True)
-        ]
-        return self._with_texts(ordered)
-
-    def _loaded(self) -> PairScorer:
-        if self._scorer is None:
-            self._scorer = load_pair_scorer(self.model, Options(**(self.options or {})))
-        return self._scorer
+        found = dict(zip(distinct, map(float, self._scorer.score(distinct)), strict=True)) if distinct else {}
+        return [{id: found[pair] for id, pair in some.items()} for some in pairs]
 
 
 def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:

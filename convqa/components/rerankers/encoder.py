@@ -9,7 +9,6 @@ from haystack import component
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, validate_call
 
-from convqa.components.base import Reranker
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, Texts
 from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
@@ -18,7 +17,7 @@ from convqa.text.whole import whole_text
 
 
 @component
-class Encoder(Reordering, Reranker):
+class Encoder(Reordering):
     """Reorder by vectors, at the cost of one query vector where the collection has those of the encoder.
 
     Where it has none, or another's, the passages are encoded, each once per batch. A hit without a vector, or whose
@@ -54,26 +53,21 @@ class Encoder(Reordering, Reranker):
         self._queries = QueryEncoder(encoder, vectors, options)
 
     def warm_up(self) -> None:
-        self._open()
+        Reordering.warm_up(self)
         _ = self._queries.model
 
     def identity(self) -> Mapping[str, str]:
         return self._queries.identity()
 
-    def rerank_batch(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        rankings: Sequence[Ranking],
-    ) -> Sequence[Ranking]:
-        self.warm_up()
+    def scores(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+    ) -> Sequence[Mapping[str, float]]:
         asked = self._queries.of_rewrites(turns, rewrites)
         known = self._passage_vectors(rankings)
-        ordered = [
-            self._reordered(ranking, {} if vector is None else _cosines(ids, vector, known), self.weight)
-            for ranking, ids, vector in zip(rankings, self._first_ids(rankings), asked, strict=True)
+        return [
+            {} if vector is None else {id: float(known[id] @ vector) for id in ids if id in known}
+            for ids, vector in zip(self._first_ids(rankings), asked, strict=True)
         ]
-        return self._with_texts(ordered)
 
     def _first_ids(self, rankings: Sequence[Ranking]) -> list[list[str]]:
         return [[hit.id for hit in ranking.hits[: self.depth]] for ranking in rankings]
@@ -93,8 +87,3 @@ class Encoder(Reordering, Reranker):
             return {}
         vectors = self._queries.model.encode([whole_text(passage) for passage in passages.values()], role="passage")
         return dict(zip(passages, vectors, strict=True))
-
-
-def _cosines(ids: Sequence[str], vector: NDArray[Any], known: Mapping[str, NDArray[Any]]) -> dict[str, float]:
-    """Id -> cosine, for passages that have a vector."""
-    return {id: float(known[id] @ vector) for id in ids if id in known}
