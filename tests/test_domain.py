@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from convqa import domain
 from convqa.domain import (
     Answer,
-    Answers,
     Citation,
     Conversation,
     Exchange,
@@ -20,11 +19,9 @@ from convqa.domain import (
     Passage,
     Query,
     Ranking,
-    Rankings,
     Reading,
     Response,
     Rewrite,
-    Rewrites,
     Sentence,
     Span,
     Turn,
@@ -57,8 +54,6 @@ responses = st.builds(
 values = st.one_of(
     turns, rewrites, rankings, readings, answers, failures, responses,
     st.builds(Conversation, texts, st.tuples(turns)),
-    st.builds(Turns, st.tuples(turns, failures)), st.builds(Rewrites, st.tuples(failures, rewrites)),
-    st.builds(Rankings, st.tuples(rankings)), st.builds(Answers, st.tuples(answers, failures)),
 )  # fmt: skip
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from convqa.domain.conversation import Listed
+
 AnswerKind = Literal["answer", "question", "none"]
 
 UNSPACED = frozenset({"ja", "zh"})
@@ -13,7 +15,7 @@ UNSPACED = frozenset({"ja", "zh"})
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Span(Listed):
     """Characters ``[start, end)`` of a passage's text, with the text and a score."""
 
     passage_id: str
@@ -21,13 +23,6 @@ class Span:
     end: int
     text: str
     score: float
-
-    def to_json(self) -> list[Any]:
-        return [self.passage_id, self.start, self.end, self.text, self.score]
-
-    @classmethod
-    def from_json(cls, data: Sequence[Any]) -> Span:
-        return cls(*data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +41,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Listed):
     """Points at a passage, and at characters ``[start, end)`` of its text where they are known: both or neither.
 
     The quote is ``text[start:end]`` (code points), and is stored nowhere else.
@@ -65,13 +60,6 @@ class Citation:
             raise ValueError(f"citation of {self.passage_id!r} has only one of start and end")
         if self.start is not None and self.end is not None and not 0 <= self.start <= self.end:
             raise ValueError(f"citation of {self.passage_id!r} has the offsets [{self.start}, {self.end})")
-
-    def to_json(self) -> list[Any]:
-        return [self.passage_id, self.start, self.end]
-
-    @classmethod
-    def from_json(cls, data: Sequence[Any]) -> Citation:
-        return cls(*data)
 
 
 @dataclass(frozen=True, slots=True)

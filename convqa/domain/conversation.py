@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 MetaValue = str | int | float | bool
 DEFAULT_LANGUAGE = "en"
 ExchangeStatus = Literal["answered", "unanswered", "asked", "failed"]
 
 
+class Listed:
+    """A value whose JSON is the list of its fields."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def to_json(self) -> list[Any]:
+        return [getattr(self, name) for name in self.__slots__]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> Self:
+        return cls(*data)
+
+
 @dataclass(frozen=True, slots=True)
-class TurnId:
+class TurnId(Listed):
     """Names one turn. The type of ``conversation`` that was read is the type that is written."""
 
     conversation: int | str
@@ -20,13 +33,6 @@ class TurnId:
 
     def __str__(self) -> str:
         return f"{self.conversation}_{self.number}"
-
-    def to_json(self) -> list[Any]:
-        return [self.conversation, self.number]
-
-    @classmethod
-    def from_json(cls, data: Sequence[Any]) -> TurnId:
-        return cls(data[0], data[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from convqa.domain.answer import Answer, Reading
-from convqa.domain.conversation import TurnId
+from convqa.domain.conversation import Listed, TurnId
 from convqa.domain.ranking import Hit, Ranking, Rewrite
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Listed):
     """Why one item of a batch has no value. Later stations pass it on."""
 
     stage: str
     error: str
     message: str
-
-    def to_json(self) -> list[str]:
-        return [self.stage, self.error, self.message]
-
-    @classmethod
-    def from_json(cls, data: Sequence[str]) -> Failure:
-        return cls(*data)
 
 
 @dataclass(frozen=True, slots=True)
