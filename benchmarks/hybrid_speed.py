@@ -91,10 +91,9 @@ def build(args: argparse.Namespace) -> dict[str, float]:
 
 def encode(args: argparse.Namespace) -> dict[str, float]:
     """The encoder alone: 500 passages and 500 questions."""
-    from convqa.text.whole import whole_text
 
     model = load_encoder(args.encoder)
-    passages = [whole_text(passage) for passage in _some(union(args.data), 500)]
+    passages = [passage.whole_text for passage in _some(union(args.data), 500)]
     questions = [turn.question for turn in turns(args)][:500]
     return {
         "passages/s": _best(args.rounds, lambda: model.encode(passages), len(passages)),

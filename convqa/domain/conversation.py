@@ -45,6 +45,11 @@ class Passage:
     url: str = ""
     meta: Mapping[str, MetaValue] = field(default_factory=dict, hash=False)
 
+    @property
+    def whole_text(self) -> str:
+        """Title, line end, text, for models that read both; the text alone where there is no title."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {"id": self.id, "text": self.text}
         if self.title:

@@ -12,7 +12,6 @@ from convqa.models import TextEncoder
 from convqa.stores import exists, open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Info, VectorOptions, WritableStore, told
-from convqa.text.whole import whole_text
 
 _AT_ONCE = 256
 """Passages that are encoded together, sorted by length."""
@@ -82,6 +81,6 @@ def _writable(url: str, model: TextEncoder) -> WritableStore:
 
 
 def _add(store: WritableStore, passages: list[Passage], model: TextEncoder, options: VectorOptions | None) -> None:
-    texts = [whole_text(passage) for passage in passages]
+    texts = [passage.whole_text for passage in passages]
     matrix = model.encode(texts, role="passage")
     store.add_vectors([passage.id for passage in passages], matrix, named(model), options)

@@ -88,7 +88,7 @@ def lexical_support(evidence: str, sentence: str, language: str = "en") -> float
 
     A sentence supports itself (1). Without evidence, or without a word in the sentence, it is 0. More evidence lowers
     it only where that says the opposite of one of the sentence's words, and then to 0.4. Give a passage's title with
-    its text (``convqa.text.whole.whole_text``): answers name what only the title says.
+    its text (``convqa.domain.Passage.whole_text``): answers name what only the title says.
 
     >>> passage = "Goethe wrote Faust in 1808. He did not finish it in Rome."
     >>> lexical_support(passage, "Faust: Goethe wrote it in 1808.")

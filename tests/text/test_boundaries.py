@@ -7,7 +7,7 @@ import random
 import pytest
 import sentencex
 
-from convqa.text.boundaries import BLOCK, boundaries
+from convqa.text.sentences import BLOCK, boundaries
 
 WIDE = [sign for sign in map(chr, range(0x80, 0x110000)) if sign.isspace()]
 SIGNS = [

@@ -13,7 +13,6 @@ from convqa.components.encoding import ModelOptions
 from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, PairScorer, load_pair_scorer
-from convqa.text.whole import whole_text
 
 
 @component
@@ -73,4 +72,4 @@ class CrossEncoder(Reordering):
 def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:
     """Hit -> what the model reads, for hits whose passages are known."""
     question = rewrite.text.strip()
-    return {hit.id: (question, whole_text(hit.passage)) for hit in head.hits if question and hit.passage is not None}
+    return {hit.id: (question, hit.passage.whole_text) for hit in head.hits if question and hit.passage is not None}

@@ -13,7 +13,6 @@ from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder
 from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.stores.base import WritableStore
-from convqa.text.whole import whole_text
 
 
 @component
@@ -85,5 +84,5 @@ class Encoder(Reordering):
         passages = {hit.id: hit.passage for head in heads for hit in head.hits if hit.passage is not None}
         if not passages:
             return {}
-        vectors = self._queries.model.encode([whole_text(passage) for passage in passages.values()], role="passage")
+        vectors = self._queries.model.encode([passage.whole_text for passage in passages.values()], role="passage")
         return dict(zip(passages, vectors, strict=True))

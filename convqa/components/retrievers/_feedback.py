@@ -26,7 +26,6 @@ from convqa.stores.base import Prf, Stopwords
 from convqa.text.analysis import Analyzer, analyzer, weigh
 from convqa.text.cache import remembered
 from convqa.text.idf import idf
-from convqa.text.whole import whole_text
 
 _TOO_COMMON = math.log(10)
 _SHORTEST, _LONGEST = 2, 20
@@ -73,7 +72,7 @@ def rocchio(matrix: NDArray[Any], passages: Sequence[NDArray[Any]], weight: floa
 
 def _most_frequent(passage: Passage, most: int, language: str) -> dict[str, tuple[int, str]]:
     """The ``most`` most frequent tokens of a passage, ties by token, with how often and as which word they occur."""
-    counted = _counted(whole_text(passage), language)
+    counted = _counted(passage.whole_text, language)
     best = sorted(counted, key=lambda token: (-counted[token][0], token))[:most]
     return {token: counted[token] for token in best}
 

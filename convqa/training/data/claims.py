@@ -26,7 +26,6 @@ from convqa.text.analysis import analyzer
 from convqa.text.bm25 import bm25
 from convqa.text.sentences import sentences
 from convqa.text.support import content
-from convqa.text.whole import whole_text
 from convqa.training.data.changed import CHANGES
 from convqa.training.data.records import read_lines, read_list, read_titled
 
@@ -153,7 +152,7 @@ def _clapnq(root: Path) -> tuple[list[_Answer], dict[str, str]]:
 
 def _texts(path: Path) -> dict[str, str]:
     records = read_lines(path, _Passage, "lines of {id, title, text}")
-    return {one.id: whole_text(Passage(one.id, one.text, one.title)) for one in records}
+    return {one.id: Passage(one.id, one.text, one.title).whole_text for one in records}
 
 
 def _claims(answers: Sequence[_Answer], texts: Mapping[str, str]) -> Iterator[Claim]:
