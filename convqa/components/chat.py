@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
+import sqlite3
+import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from haystack.dataclasses import ChatMessage
 
 from convqa.components.haystack import Wrapper
-from convqa.components.replies import Replies
 from convqa.errors import InputError, StoreUnavailable
 from convqa.places import cache_folder
+
+logger = logging.getLogger(__name__)
 
 _REFUSED = frozenset([401, 403, 404])
 """Wrong key, no permission, no such model or path: nothing that another request could change."""
@@ -26,6 +32,10 @@ _AWAY = frozenset([429, 502, 503, 504])
 
 _PATIENCE = 8
 """Requests of one wave that may all run out of time before the server counts as away."""
+
+
+_MOST_REPLIES = 10_000
+"""Kept in memory; the oldest go first."""
 
 
 class Reply(NamedTuple):
@@ -56,7 +66,7 @@ class Asking(Wrapper):
         named = self.component["init_parameters"].get("api_base_url")
         self._server = "" if named else os.environ.get("OPENAI_BASE_URL", "")
         model = json.dumps(self.component, sort_keys=True, default=str)
-        self._replies = Replies(model + self._server, cache_folder() / "replies.sqlite" if keep else None)
+        self._replies = _Replies(model + self._server, cache_folder() / "replies.sqlite" if keep else None)
 
     def identity(self) -> Mapping[str, str]:
         """A digest of the server's address, where the environment names it and not the pipeline."""
@@ -126,3 +136,58 @@ class Asking(Wrapper):
         if status in _AWAY:
             raise StoreUnavailable(f"{self._name}: the server answers {status}.") from None
         return f"server error {status}" if status else f"failed ({type(error).__name__})"
+
+
+class _Replies:
+    """Replies that were paid for once: in memory and, where asked for, in a file that serves several processes.
+
+    What it cannot keep is asked again, no more.
+
+    :param model: all that shapes a reply beside the prompt; part of every key.
+    :param path: an SQLite file; None = in memory only.
+    """
+
+    def __init__(self, model: str, path: Path | None) -> None:
+        self._model = model
+        self._path = path
+        self._kept: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._file: sqlite3.Connection | None = None
+        if path is not None:
+            with self._or_in_memory():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = sqlite3.connect(path, timeout=10, check_same_thread=False, isolation_level=None)
+                self._file.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")
+
+    def get(self, prompt: str) -> str | None:
+        """The reply to a prompt, if it is known."""
+        key = self._key(prompt)
+        with self._lock, self._or_in_memory():
+            if key not in self._kept and self._file is not None:
+                for (reply,) in self._file.execute("SELECT reply FROM replies WHERE key = ?", (key,)):
+                    self._keep(key, reply)
+        return self._kept.get(key)
+
+    def put(self, prompt: str, reply: str) -> None:
+        """Keep a reply."""
+        key = self._key(prompt)
+        with self._lock, self._or_in_memory():
+            self._keep(key, reply)
+            if self._file is not None:
+                self._file.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
+
+    def _keep(self, key: str, reply: str) -> None:
+        self._kept[key] = reply
+        if len(self._kept) > _MOST_REPLIES:
+            del self._kept[next(iter(self._kept))]
+
+    def _key(self, prompt: str) -> str:
+        return hashlib.sha256(f"{self._model}\0{prompt}".encode("utf-8", "surrogatepass")).hexdigest()
+
+    @contextmanager
+    def _or_in_memory(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error, UnicodeEncodeError) as error:
+            logger.warning("the cache of replies %s cannot be used (%s): they are kept in memory.", self._path, error)
+            self._file = None
