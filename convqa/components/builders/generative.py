@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 from haystack import component as haystack_component
@@ -85,16 +86,18 @@ class Generative(Asking, Builder):
         self.sentences = sentences
         self.support = support
         self.unsupported = unsupported
-        self._support: Support | None = None
+
+    @cached_property
+    def _support(self) -> Support:
+        return load_support(self.support)
 
     def warm_up(self) -> None:
-        """Make the component ready and load who says what is supported."""
         Asking.warm_up(self)
-        self._supporter()
+        _ = self._support
 
     def identity(self) -> Mapping[str, str]:
         """Who checks the support and who finds the quotes, so that nobody measures with the same, and the server."""
-        return {"support": self._supporter().identity, "quotes": QUOTES, **Asking.identity(self)}
+        return {"support": self._support.identity, "quotes": QUOTES, **Asking.identity(self)}
 
     def build_batch(
         self,
@@ -130,7 +133,7 @@ class Generative(Asking, Builder):
         """
         if self.support == LEXICAL:
             return worded
-        score = self._supporter().score
+        score = self._support.score
         try:
             score([("probe", "probe")], language)
         except InputError as error:
@@ -165,11 +168,6 @@ class Generative(Asking, Builder):
 
     def _written(self, reply: ChatMessage) -> str:
         return json.dumps([reply.text or "", str(reply.meta.get("finish_reason") or "")])
-
-    def _supporter(self) -> Support:
-        if self._support is None:
-            self._support = load_support(self.support)
-        return self._support
 
 
 def _unanswered(ranking: Ranking, reason: str, notes: Sequence[str]) -> Answer:

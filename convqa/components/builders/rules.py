@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 from haystack import component
@@ -73,16 +74,19 @@ class Rules(Builder):
         self.relevant = relevant
         self._builder = None if builder is None else make(builder, "builder", Builder)
         self.builder = None if self._builder is None else describe(self._builder)
-        self._judge: Conditions | None = None
+
+    @cached_property
+    def _judge(self) -> Conditions:
+        return load_conditions(self.conditions, Options())
 
     def warm_up(self) -> None:
-        self._judging()
+        _ = self._judge
         if self._builder is not None:
             self._builder.warm_up()
 
     def identity(self) -> Mapping[str, str]:
         inner = {} if self._builder is None else self._builder.identity()
-        return {**inner, "conditions": self._judging().identity}
+        return {**inner, "conditions": self._judge.identity}
 
     def build_batch(
         self,
@@ -133,9 +137,8 @@ class Rules(Builder):
         return any(fit(passage.text, rule, question) >= self.relevant for rule in rules(passage.text))
 
     def _facts(self, pairs: Sequence[tuple[str, str]]) -> list[Fact]:
-        judge = self._judging()
-        least = judge.threshold if self.known is None else self.known
-        made = judge.judge(pairs)
+        least = self._judge.threshold if self.known is None else self.known
+        made = self._judge.judge(pairs)
         return [
             Fact(question, one.yes >= 0.5 if one.known >= least else None)
             for (_, question), one in zip(pairs, made, strict=True)
@@ -159,11 +162,6 @@ class Rules(Builder):
         if self._builder is None:
             return _label(label, case.passage, found.settled)
         return _said(label, case, found)
-
-    def _judging(self) -> Conditions:
-        if self._judge is None:
-            self._judge = load_conditions(self.conditions, Options())
-        return self._judge
 
 
 def _why(turn: Turn) -> str:

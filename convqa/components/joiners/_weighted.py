@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, ConfigDict, Field, validate_call
@@ -52,12 +53,14 @@ class Weighted(Joiner):
         self.top_k = top_k
         self.texts = texts
         self.collection = collection
-        self._store: Store | None = None
         self._declare(inputs)
 
+    @cached_property
+    def _store(self) -> Store | None:
+        return None if self.collection is None else open_store(self.collection)
+
     def warm_up(self) -> None:
-        if self._store is None and self.collection is not None:
-            self._store = open_store(self.collection)
+        _ = self._store
 
     def join(self, rankings: Mapping[str, Ranking]) -> Ranking:
         weights = self.weights or {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated
 
 from haystack import component
@@ -58,13 +59,16 @@ class Extractive(Reader):
         self.interpolation = interpolation
         self.enough = enough
         self.options = options
-        self._reader: SpanReader | None = None
+
+    @cached_property
+    def _reader(self) -> SpanReader:
+        return load_reader(self.model, Options(**(self.options or {})))
 
     def warm_up(self) -> None:
-        self._loaded()
+        _ = self._reader
 
     def identity(self) -> Mapping[str, str]:
-        return {"reader": self._loaded().identity}
+        return {"reader": self._reader.identity}
 
     def read_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
@@ -93,15 +97,14 @@ class Extractive(Reader):
 
     def _read(self, tasks: Sequence[_Task], first: int, last: int) -> None:
         """Read these passages of all turns together, and keep the best that was found."""
-        reader = self._loaded()
         rows = [(task, place) for task in tasks for place in range(first, min(last, len(task.passages)))]
         for begin in range(0, len(rows), AT_ONCE):
             some = rows[begin : begin + AT_ONCE]
             pairs = [(task.question, task.passages[place].text) for task, place in some]
-            for (task, place), made in zip(some, reader.read(pairs, self.top_k, self.longest), strict=True):
+            for (task, place), made in zip(some, self._reader.read(pairs, self.top_k, self.longest), strict=True):
                 task.margin = max(task.margin, made.margin)
                 for start, end, margin in made.spans:
-                    score = self._score(reader.expected(margin), task.ranked[place])
+                    score = self._score(self._reader.expected(margin), task.ranked[place])
                     task.found.append((-score, -margin, place, start, end))
                 task.found = sorted(task.found)[: self.top_k]
 
@@ -118,12 +121,7 @@ class Extractive(Reader):
         for lost, _, place, start, end in task.found:
             passage = task.passages[place]
             spans.append(Span(passage.id, start, end, passage.text[start:end], -lost))
-        return Reading(tuple(spans), self._loaded().null(task.margin))
-
-    def _loaded(self) -> SpanReader:
-        if self._reader is None:
-            self._reader = load_reader(self.model, Options(**(self.options or {})))
-        return self._reader
+        return Reading(tuple(spans), self._reader.null(task.margin))
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from convqa.components.base import Reranker
 from convqa.components.rankings import attach, behind, interpolate
@@ -23,7 +24,6 @@ class Reordering(Reranker):
     top_k: int | None
     weight: float
     texts: int
-    _store: Store | None = None
 
     def scores(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
@@ -31,9 +31,12 @@ class Reordering(Reranker):
         """For each ranking id -> new score, of those of its first hits that can be scored."""
         raise NotImplementedError
 
+    @cached_property
+    def _store(self) -> Store | None:
+        return None if self.collection is None else open_store(self.collection)
+
     def warm_up(self) -> None:
-        if self._store is None and self.collection is not None:
-            self._store = open_store(self.collection)
+        _ = self._store
 
     def rerank_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Annotated
 
 from haystack import component
@@ -66,41 +67,34 @@ class BM25(Retriever):
         self.texts = texts
         self.filter = filter
         self.prf = prf
-        self._store: Store | None = None
+
+    @cached_property
+    def _store(self) -> Store:
+        """The collection, opened once: what was found there is searched, even if it is indexed anew meanwhile."""
+        store = open_store(self.collection)
+        store.check(self._params({}, feedback=_feeds_back(store)))
+        return store
 
     def warm_up(self) -> None:
-        """Open the collection; a pipeline then searches what it found there, even if it is indexed anew meanwhile."""
-        if self._store is None:
-            store = open_store(self.collection)
-            store.check(self._params({}, feedback=_feeds_back(store)))
-            self._store = store
+        _ = self._store
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
-        store = self._opened()
-
-        def search(places: list[int], accepted: Filter) -> Sequence[Ranking]:
-            return self._search(store, [queries[place] for place in places], accepted)
-
-        return by_filter(turns, search)
+        return by_filter(turns, lambda places, accepted: self._search([queries[place] for place in places], accepted))
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
-        return self._opened().fetch(ids)
+        return self._store.fetch(ids)
 
-    def _opened(self) -> Store:
-        self.warm_up()
-        assert self._store is not None
-        return self._store
+    def _search(self, queries: Sequence[Query], accepted: Filter) -> Sequence[Ranking]:
+        own = self.prf is None or _feeds_back(self._store)
+        params = self._params(accepted, feedback=own)
+        if self.prf is not None and not own:
+            queries = self._fed_back(queries, Prf(**self.prf), params)
+        return self._store.search(queries, self.top_k, params, self.texts)
 
-    def _search(self, store: Store, queries: Sequence[Query], accepted: Filter) -> Sequence[Ranking]:
-        if self.prf is None or _feeds_back(store):
-            return store.search(queries, self.top_k, self._params(accepted), self.texts)
-        params = self._params(accepted, feedback=False)
-        return store.search(self._fed_back(store, queries, Prf(**self.prf), params), self.top_k, params, self.texts)
-
-    def _fed_back(self, store: Store, queries: Sequence[Query], prf: Prf, params: SearchParams) -> list[Query]:
+    def _fed_back(self, queries: Sequence[Query], prf: Prf, params: SearchParams) -> list[Query]:
         """The queries with the best words of what they find."""
-        first = store.search(queries, prf.passages, params, prf.passages)
-        language = store.info().language
+        first = self._store.search(queries, prf.passages, params, prf.passages)
+        language = self._store.info().language
         return [
             expand(query, ranking, prf, language, self.stopwords) for query, ranking in zip(queries, first, strict=True)
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, cast
 
 import numpy as np
@@ -70,24 +71,26 @@ class Dense(Retriever):
         self.texts = texts
         self.options = options
         self._queries = QueryEncoder(encoder, vectors, options)
-        self._store: Store | None = None
+
+    @cached_property
+    def _store(self) -> Store:
+        """The collection.
+
+        :raises InputError: if it has no vectors, or those of another encoder.
+        """
+        store = open_store(self.collection)
+        info, place = store.info(), f"collection {redact(str(self.collection))}"
+        refuse_encoder(self._queries.encoder, info, place)
+        if info.vectors < info.count:
+            logger.warning(
+                "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "
+                "--collection URL --vectors %s adds them",
+                place, info.vectors, info.count, self.encoder,
+            )  # fmt: skip
+        return store
 
     def warm_up(self) -> None:
-        """Open the collection and load the encoder.
-
-        :raises InputError: if the collection has no vectors, or those of another encoder.
-        """
-        if self._store is None:
-            store = open_store(self.collection)
-            info, place = store.info(), f"collection {redact(str(self.collection))}"
-            refuse_encoder(self._queries.encoder, info, place)
-            if info.vectors < info.count:
-                logger.warning(
-                    "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "
-                    "--collection URL --vectors %s adds them",
-                    place, info.vectors, info.count, self.encoder,
-                )  # fmt: skip
-            self._store = store
+        _ = self._store
 
     def wanted_vectors(self) -> WantedVectors:
         return WantedVectors(self.encoder, options=self._queries.options)
@@ -101,7 +104,6 @@ class Dense(Retriever):
         rewrites: Sequence[Rewrite],
         queries: Sequence[Query],
     ) -> Sequence[Ranking]:
-        self.warm_up()
         places, matrix = self._queries.encode(turns, rewrites, queries)
         rankings = [Ranking()] * len(queries)
         asking = [turns[place] for place in places]
@@ -111,8 +113,6 @@ class Dense(Retriever):
         return rankings
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
-        self.warm_up()
-        assert self._store is not None
         return self._store.fetch(ids)
 
     def _search(self, matrix: Matrix, accepted: Filter) -> list[Ranking]:
@@ -121,7 +121,6 @@ class Dense(Retriever):
         return self._near(matrix, self.top_k, self.texts, accepted)
 
     def _near(self, matrix: Matrix, k: int, texts: int, accepted: Filter) -> list[Ranking]:
-        assert self._store is not None
         return self._store.search_vectors(matrix, k, self._queries.encoder, texts, accepted)
 
     def _fed_back(self, matrix: Matrix, prf: VectorFeedback, accepted: Filter) -> Matrix:

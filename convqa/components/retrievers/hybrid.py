@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Literal
 
 from haystack import component
@@ -108,7 +109,6 @@ class Hybrid(Retriever):
         self.without_vectors = without_vectors
         self.texts = texts
         self.options = options
-        self._by_words: bool | None = None
         depths, feedback = depth or {}, prf or {}
         self._sparse = BM25(
             collection, depths.get("sparse", top_k), k1, b, title_weight, stopwords, texts=0, prf=feedback.get("sparse")
@@ -120,32 +120,33 @@ class Hybrid(Retriever):
     def bind(self, collection: str) -> None:
         self.collection = self._sparse.collection = self._dense.collection = collection
 
+    @cached_property
+    def _by_words(self) -> bool:
+        """Whether there are no vectors, and words alone will do."""
+        if self.without_vectors == "refuse" or open_store(self.collection).info().encoder is not None:
+            return False
+        place = redact(str(self.collection))
+        logger.warning(
+            "collection %s has no vectors: its passages are ranked by words alone. For better rankings: "
+            "convqa index --collection %s --vectors %s", place, place, self.encoder,
+        )  # fmt: skip
+        return True
+
     def warm_up(self) -> None:
-        """Open the collection, load the encoder, and see once whether there are vectors."""
-        if self._by_words is None:
-            self._sparse.warm_up()
-            bare = self.without_vectors == "sparse" and open_store(self.collection).info().encoder is None
-            if bare:
-                place = redact(str(self.collection))
-                logger.warning(
-                    "collection %s has no vectors: its passages are ranked by words alone. For better rankings: "
-                    "convqa index --collection %s --vectors %s", place, place, self.encoder,
-                )  # fmt: skip
-            else:
-                self._dense.warm_up()
-            self._by_words = bare
+        """Open the collection, and load the encoder where there are vectors."""
+        self._sparse.warm_up()
+        if not self._by_words:
+            self._dense.warm_up()
 
     def wanted_vectors(self) -> WantedVectors:
         return self._dense.wanted_vectors()._replace(needed=self.without_vectors == "refuse")
 
     def identity(self) -> Mapping[str, str]:
-        self.warm_up()
         return {} if self._by_words else self._dense.identity()
 
     def search_rewritten(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
-        self.warm_up()
         weights, fuse = self.weights, FUSIONS[self.fusion]
         sparse = self._sparse.search(turns, queries)
         if self._by_words:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field
@@ -36,16 +37,17 @@ class Resolving(Rewriter):
         self.weight = weight
         self.least = least
         self.options = options
-        self._resolver: Resolver | None = None
         self._otherwise = Expansion()
 
+    @cached_property
+    def _resolver(self) -> Resolver:
+        return load_resolver(self.model, Options(**(self.options or {})))
+
     def warm_up(self) -> None:
-        """Load the model, once per process."""
-        if self._resolver is None:
-            self._resolver = load_resolver(self.model, Options(**(self.options or {})))
+        _ = self._resolver
 
     def identity(self) -> Mapping[str, str]:
-        return {"resolver": self._loaded().identity}
+        return {"resolver": self._resolver.identity}
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
@@ -58,7 +60,7 @@ class Resolving(Rewriter):
                 asked.append((place, said))
         if not asked:
             return rewrites
-        resolutions = self._loaded().resolve([(rewrites[place].text, said) for place, said in asked])
+        resolutions = self._resolver.resolve([(rewrites[place].text, said) for place, said in asked])
         for (place, _), resolution in zip(asked, resolutions, strict=True):
             rewrites[place] = self._rewrite(rewrites[place].text, resolution, turns[place].language)
         return rewrites
@@ -70,11 +72,6 @@ class Resolving(Rewriter):
 
     def _text(self, question: str, resolution: Resolution, terms: Sequence[tuple[str, float]]) -> str:
         raise NotImplementedError
-
-    def _loaded(self) -> Resolver:
-        self.warm_up()
-        assert self._resolver is not None
-        return self._resolver
 
 
 def reads(question: str, language: str) -> bool:

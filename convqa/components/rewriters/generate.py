@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated
 
 from haystack import component
@@ -72,24 +73,26 @@ class Generate(Rewriter):
         self.seconds = seconds
         self.batch_size = batch_size
         self.options = options
-        self._generator: Generator | None = None
 
-    def warm_up(self) -> None:
-        """Load the model, once per process.
+    @cached_property
+    def _generator(self) -> Generator:
+        """The model.
 
         :raises InputError: if there is none, or if it cannot be shown this format or write so many tokens.
         """
-        if self._generator is None:
-            generator = load_generator(self.model, Options(**(self.options or {})))
-            generator.room(self.most_tokens)
-            name = self._format_of(generator)
-            of_format(name)
-            if name == "chat":
-                generator.check_chat()
-            self._generator = generator
+        generator = load_generator(self.model, Options(**(self.options or {})))
+        generator.room(self.most_tokens)
+        name = self._format_of(generator)
+        of_format(name)
+        if name == "chat":
+            generator.check_chat()
+        return generator
+
+    def warm_up(self) -> None:
+        _ = self._generator
 
     def identity(self) -> Mapping[str, str]:
-        return {"generator": self._loaded().identity}
+        return {"generator": self._generator.identity}
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
@@ -100,7 +103,7 @@ class Generate(Rewriter):
         ]
         if not asked:
             return rewrites
-        generator = self._loaded()
+        generator = self._generator
         name = self._format_of(generator)
         shape = of_format(name)
         shown = self._shown([(said, rewrites[place].text) for place, said in asked], name, generator)
@@ -134,11 +137,6 @@ class Generate(Rewriter):
         if generator.has_chat_template:
             return "chat"
         return "canard-t5" if generator.kind == "seq2seq" else "plain"
-
-    def _loaded(self) -> Generator:
-        self.warm_up()
-        assert self._generator is not None
-        return self._generator
 
 
 def _with_answers(said: Sequence[Said], most: int | None) -> list[Said]:
