@@ -34,8 +34,7 @@ import yaml
 from comparing import SEED, table
 
 import convqa
-from convqa.components.deciders._answerability import signals
-from convqa.components.deciders._decision_file import Decision, Weight, load_decision
+from convqa.components.deciders._decision import Decision, Weight, load_decision, signals
 from convqa.domain import Conversation, Passage, Response, Turn, TurnId
 from convqa.metrics.answerability import auc, refusals, reliability
 from convqa.metrics.bootstrap import interval_of_statistic

@@ -26,7 +26,7 @@ from convqa.components.builders.merge import Merge
 from convqa.components.builders.sentences import Sentences
 from convqa.components.builders.span import Span
 from convqa.components.citations import verified
-from convqa.components.deciders._decision_file import load_decision
+from convqa.components.deciders._decision import load_decision
 from convqa.components.readers.sentences import Sentences as Reader
 from convqa.domain import (
     Answer,

@@ -1,4 +1,4 @@
-"""Fit what a sentence's evidence counts: the curves of ``convqa.components.readers._expected``.
+"""Fit what a sentence's evidence counts: the curves of ``convqa.components.readers._sentence_scoring``.
 
     python benchmarks/sentence_curves.py [--data ../shared/data]
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, validate_call
 
 from convqa.components.base import Decider
 from convqa.components.citations import nothing
-from convqa.components.deciders._decision_file import Threshold, load_decision
+from convqa.components.deciders._decision import Threshold, load_decision
 from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT

@@ -14,8 +14,16 @@ from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Reader
 from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder
-from convqa.components.readers._expected import BY_BOTH, BY_WORDS, Evidence, behind, expected
-from convqa.components.readers._sentence_scoring import marked_of, scored, wanted_of
+from convqa.components.readers._sentence_scoring import (
+    BY_BOTH,
+    BY_WORDS,
+    Evidence,
+    behind,
+    expected,
+    marked_of,
+    scored,
+    wanted_of,
+)
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 
 _MOST_SPANS = 8

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.components.deciders._answerability import SIGNALS
-from convqa.components.deciders._decision_file import Decision, Weight, load_decision, shipped_decisions
+from convqa.components.deciders._decision import SIGNALS, Decision, Weight, load_decision, shipped_decisions
 from convqa.components.deciders.logistic import Logistic
 from convqa.domain import (
     Answer,
