@@ -74,6 +74,12 @@ class Analyzer:
         bare = self._bare if self._possessive else str
         return self._stemmed(word for word in self._cut(text) if bare(word) not in self.long_stopwords)
 
+    def content_words(self, text: str) -> Iterator[tuple[str, str]]:
+        """Each word of a text but for the long stop words, with its stem."""
+        for word in self.words(text):
+            if word not in self.long_stopwords:
+                yield word, self._stem(word)
+
     def stem(self, word: str) -> str:
         """The stem of a lower-case word."""
         return self._stem(word)

@@ -19,8 +19,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from convqa.components.history import fitted, said_before
-from convqa.components.rewriters._checks import first_line
 from convqa.components.rewriters._prompts import plain
+from convqa.components.rewriters._rewrites import first_line
 from convqa.domain import Exchange, Turn, TurnId
 from convqa.metrics.rouge1 import Rouge1, rouge1, tokens
 from convqa.models import Generator

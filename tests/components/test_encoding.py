@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from convqa.components.encoding import QueryEncoder, expanded
-from convqa.components.rewriters._queries import rewritten
+from convqa.components.rewriters._rewrites import rewritten
 from convqa.components.rewriters.fused import Fused
 from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId
 from convqa.models import load_encoder

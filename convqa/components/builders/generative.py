@@ -13,10 +13,9 @@ from haystack.dataclasses import ChatMessage
 from pydantic import ConfigDict, Field, validate_call
 
 from convqa.components.base import Builder
-from convqa.components.builders._grounding import Scorer, Unsupported, check
+from convqa.components.builders._grounding import Scorer, Unsupported, check, worded
 from convqa.components.builders._prompt import Prompt, Shown, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
-from convqa.components.builders._wording import worded
 from convqa.components.chat import Asking, Reply
 from convqa.components.citations import nothing
 from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn

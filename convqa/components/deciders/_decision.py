@@ -209,11 +209,6 @@ def _sentences(text: str, language: str) -> tuple[frozenset[str], ...]:
 
 def _shares(question: str, language: str) -> Mapping[str, float]:
     """The content words of a question: token -> share of their idf."""
-    analysis = analyzer(language)
-    words = {
-        analysis.stem(word): idf(word, language)
-        for word in analysis.words(question)
-        if word not in analysis.long_stopwords
-    }
+    words = {stem: idf(word, language) for word, stem in analyzer(language).content_words(question)}
     total = sum(words.values())
     return {token: value / total for token, value in words.items()} if total else {}

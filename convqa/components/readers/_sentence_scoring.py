@@ -64,10 +64,7 @@ def wanted_of(rewrite: Rewrite, language: str) -> Wanted:
 
 def _content(text: str, language: str) -> Iterator[tuple[str, float]]:
     """The content words of a query: token and idf."""
-    analysis = analyzer(language)
-    for word in analysis.words(text):
-        if word not in analysis.long_stopwords:
-            yield analysis.stem(word), idf(word, language)
+    return ((stem, idf(word, language)) for word, stem in analyzer(language).content_words(text))
 
 
 def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:

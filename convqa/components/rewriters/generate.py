@@ -12,9 +12,8 @@ from pydantic import ConfigDict, Field, validate_call
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
 from convqa.components.history import Said, fitted, said_before
-from convqa.components.rewriters._checks import first_line, from_json
 from convqa.components.rewriters._prompts import of_format
-from convqa.components.rewriters._queries import Search, settled
+from convqa.components.rewriters._rewrites import Search, first_line, from_json, settled
 from convqa.domain import Rewrite, Turn
 from convqa.models import Generator, Options, Written, load_generator
 from convqa.text.dialogue import open_question
@@ -24,7 +23,7 @@ from convqa.text.dialogue import open_question
 class Generate(Rewriter):
     """Let a sequence-to-sequence or causal model write the question; needs the extra ``models``.
 
-    Where its text fails the checks of ``convqa.components.rewriters._checks`` (empty, unfinished, a loop, an answer,
+    Where its text fails the checks of ``convqa.components.rewriters._rewrites`` (empty, unfinished, a loop, an answer,
     too long, astray), the turn keeps its question, and the reason is counted in the run's summary. Of a history that
     does not fit, the first question and the latest exchanges are shown.
 

@@ -12,9 +12,8 @@ from pydantic import ConfigDict, Field, validate_call
 from convqa.components.base import Rewriter
 from convqa.components.chat import Asking, Reply
 from convqa.components.history import said_before
-from convqa.components.rewriters._checks import from_json
 from convqa.components.rewriters._prompts import chat
-from convqa.components.rewriters._queries import Search, settled
+from convqa.components.rewriters._rewrites import Search, from_json, settled
 from convqa.domain import Rewrite, Turn
 from convqa.files import mend
 from convqa.text.dialogue import open_question
@@ -26,7 +25,7 @@ class Llm(Asking, Rewriter):
 
     The history is quoted in one message of the user, with three examples; the reply must be ``{"question": "..."}``.
     Where a request runs out of time or the server fails at it, where the reply has another form, or where the question
-    in it fails the checks of ``convqa.components.rewriters._checks``, the turn keeps its question, and the reason is
+    in it fails the checks of ``convqa.components.rewriters._rewrites``, the turn keeps its question, and the reason is
     counted in the run's summary. A server that is away, or asks to wait (429, 502, 503, 504), is waited for as a store
     is. Time limits, retries and sampling are the component's own parameters (``timeout``, ``max_retries``,
     ``generation_kwargs``).

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.builders._quoting import fence, harmless, quoted
+from convqa.components.builders._prompt import fence, harmless, quoted
 
 TEMPLATES = [
     "<|im_start|>system", "<|im_end|>", "<|eot_id|>", "<|start_header_id|>", "<start_of_turn>user", "<end_of_turn>",

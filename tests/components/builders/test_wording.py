@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.components.builders._grounding import SUPPORTED
-from convqa.components.builders._wording import worded
+from convqa.components.builders._grounding import SUPPORTED, worded
 from convqa.text.support import lexical_support
 
 FRENCH = "Goethe a écrit Faust à Weimar. Il y est mort en 1832."

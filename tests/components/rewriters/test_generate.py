@@ -12,8 +12,8 @@ import pytest
 from haystack import Pipeline
 
 from convqa.components.history import Said
-from convqa.components.rewriters._checks import FALLBACKS
 from convqa.components.rewriters._prompts import canard_t5
+from convqa.components.rewriters._rewrites import FALLBACKS
 from convqa.components.rewriters.generate import Generate
 from convqa.domain import Exchange, Failure, Query, Rewrite, Turn, TurnId, Turns
 from convqa.errors import InputError

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.components.history import Said
-from convqa.components.rewriters._checks import FALLBACKS, asks, first_line, from_json, why_not
+from convqa.components.rewriters._rewrites import FALLBACKS, asks, first_line, from_json, why_not
 
 SAID = [Said("Who was Ada Lovelace?", "A mathematician who worked with Charles Babbage in London.")]
 

@@ -1,15 +1,20 @@
-"""From what a model wrote to a question, or to the reason why it is none."""
+"""From a text that a model wrote to a rewrite: the question in it, why it is not taken, and what is searched."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from convqa.components.history import Said
+from convqa.domain import Query, Rewrite
 from convqa.files import mend
-from convqa.text.analysis import analyzer
+from convqa.text.analysis import analyzer, placed
 from convqa.text.dialogue import asks
+
+Search = Literal["terms", "text"]
+"""How a rewritten text is searched: its new words as weighted terms of the question, or as a query of its own."""
 
 FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
 """Why a model's text is not taken, in the words of a run's summary; docs/rewriting.md says when."""
@@ -19,6 +24,49 @@ _QUOTES = re.compile(r"""^(["'`\u201c\u201e\u00ab])(.*)(["'`\u201d\u201c\u00bb])
 _GAP = re.compile(r"\s+([?.!,;:%)\]]|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b)")
 _FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.S)
 _THOUGHTS = re.compile(r"^.*?</think>", re.S)
+
+
+def rewritten(question: str, text: str, search: Search, weight: float, language: str) -> Rewrite:
+    """A rewrite by a text. The question is always searched; what the text adds counts ``weight``.
+
+    >>> rewritten("When was he born?", "When was Goethe born?", "terms", 0.5, "en").queries
+    (Query(text='When was he born?', terms=(('Goethe', 0.5),), weight=1.0),)
+    >>> [query.text for query in rewritten("When?", "When was Goethe born?", "text", 1.0, "en").queries]
+    ['When?', 'When was Goethe born?']
+    """
+    if text == question:
+        return Rewrite.unchanged(question)
+    if search == "text":
+        return Rewrite(text, (Query(question), Query(text, weight=weight)))
+    return Rewrite(text, (Query(question, tuple((term, weight) for term in new_words(question, text, language))),))
+
+
+def new_words(question: str, text: str, language: str) -> list[str]:
+    """The words of a text, as they are written there, that the question has in no form; stop words are left out."""
+    analysis = analyzer(language)
+    known = set(analysis.tokens(question))
+    found: dict[str, str] = {}
+    for word, start in placed(text, language):
+        stem = analysis.stem(word)
+        if word not in analysis.long_stopwords and stem not in known:
+            found.setdefault(stem, text[start : start + len(word)])
+    return list(found.values())
+
+
+def settled(
+    text: str, doubt: str, question: str, said: Sequence[Said], language: str, search: Search, weight: float, who: str
+) -> Rewrite:
+    """The rewrite by a model's text, or the unchanged question with a note why.
+
+    :param doubt: why the text is not to be taken, where that is known already.
+    :param who: the rewriter, named in the note.
+    """
+    reason = doubt or ("" if text == question else why_not(text, question, said, language))
+    return (
+        Rewrite.unchanged(question, f"{who}: {reason}")
+        if reason
+        else rewritten(question, text, search, weight, language)
+    )
 
 
 def first_line(text: str) -> str:
@@ -63,25 +111,21 @@ def why_not(text: str, question: str, said: Sequence[Said], language: str) -> st
 def _loops(words: Sequence[str]) -> bool:
     """One word four times in a row, or up to eight words three times."""
     for size in range(1, 9):
-        times = 4 if size == 1 else 3
+        most = size * (3 if size == 1 else 2)
         run = 0
-        for place in range(size, len(words)):
-            run = run + 1 if words[place] == words[place - size] else 0
-            if run >= size * (times - 1):
+        for word, before in zip(words[size:], words, strict=False):
+            run = run + 1 if word == before else 0
+            if run >= most:
                 return True
     return False
 
 
 def _strays(text: str, question: str, said: Sequence[Said], language: str) -> bool:
-    wrote, asked = _content(text, language), _content(question, language)
+    def content(text: str) -> set[str]:
+        return {stem for _, stem in analyzer(language).content_words(text)}
+
+    wrote, asked = content(text), content(question)
     if len(asked) > 1 and not asked & wrote:
         return True
-    known = asked.union(*(_content(f"{exchange.question} {exchange.answer}", language) for exchange in said))
+    known = asked.union(*(content(f"{exchange.question} {exchange.answer}") for exchange in said))
     return len(wrote & known) * 2 < len(wrote)
-
-
-def _content(text: str, language: str) -> set[str]:
-    """The stems of a text's words but for stop words."""
-    analysis = analyzer(language)
-    words = (word for word in analysis.words(text) if word not in analysis.long_stopwords)
-    return {analysis.stem(word) for word in words}
