@@ -31,7 +31,7 @@ import numpy as np
 from comparing import table
 
 from convqa.domain import Passage
-from convqa.tasks.jwhr.passages import passages
+from convqa.tasks.jwhr.passages import passages_of
 from convqa.tasks.jwhr.schema import Entry
 from convqa.text.analysis import analyzer
 from convqa.text.bm25 import bm25
@@ -154,7 +154,7 @@ def write(made: Sequence[Case], work: Path) -> list[Passage]:
     for half in HALVES:
         (work / half).mkdir(parents=True, exist_ok=True)
         _lines(work / half / "entries.jsonl", (case.entry for case in made if case.half == half))
-    collection = list(passages(Entry.model_validate(case.entry) for case in made))
+    collection = list(passages_of(Entry.model_validate(case.entry) for case in made))
     _lines(work / "passages.jsonl", (passage.to_json() for passage in collection))
     return collection
 

@@ -131,7 +131,7 @@ def _header(path: Path) -> str:
     """What the first line of an MRQA file says of the whole; "" where there is no header."""
     import orjson
 
-    from convqa.tasks.lines import read_start
+    from convqa.tasks.files import read_start
 
     line = read_start(path, "contexts", 10_000)[0].removeprefix(BOM_UTF8).partition(b"\n")[0]
     try:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
 from convqa.files import parse_line
-from convqa.tasks.lines import read_lines
+from convqa.tasks.files import read_lines
 from convqa.validation import explain, shorten
 
 logger = logging.getLogger(__name__)

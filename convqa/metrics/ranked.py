@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy
+from convqa.domain import float32
 
 
 def ranked(scores: Mapping[str, float]) -> list[str]:
@@ -13,6 +13,5 @@ def ranked(scores: Mapping[str, float]) -> list[str]:
     >>> ranked({"u_p10": 1.0, "u_p9": 1.0, "a": 15.0000002, "b": 15.0000001})
     ['b', 'a', 'u_p9', 'u_p10']
     """
-    rounded = numpy.fromiter(scores.values(), numpy.float32, len(scores)).tolist()
     # UTF-8 keeps the order of code points, so comparing strings equals comparing their bytes.
-    return [id for _, id in sorted(zip(rounded, scores, strict=True), reverse=True)]
+    return [id for _, id in sorted(((float32(score), id) for id, score in scores.items()), reverse=True)]

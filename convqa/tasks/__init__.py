@@ -1,4 +1,4 @@
-"""The benchmarks: one home each. A module (or folder) here with a subclass of ``Task`` is a task; nothing registers."""
+"""The benchmarks, one home each: a folder here with a subclass of ``Task``, or an entry point of another package."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from convqa.errors import InputError, nearest
+from convqa.files import log
+from convqa.plugins import load, plugins
 from convqa.tasks.base import Groups, Problem, Task
-from convqa.tasks.scores import AnswerScorer, Gold, Judged, Measure, Options, Run, Scores
+from convqa.tasks.scores import AnswerScorer, Gold, Judged, Measure, Options, Run, Scores, option
 
 __all__ = [
     "AnswerScorer",
@@ -26,19 +28,22 @@ __all__ = [
     "Task",
     "find_scored_task",
     "find_task",
+    "option",
     "tasks",
 ]
 
+GROUP = "convqa.tasks"
+"""The entry points of other packages' tasks: name = module:class."""
 
-@cache
+
 def tasks() -> dict[str, Task]:
-    """All tasks by name."""
-    found = {}
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        for member in vars(module).values():
-            if isinstance(member, type) and issubclass(member, Task) and isinstance(getattr(member, "name", None), str):
-                found[member.name] = member()
+    """All tasks by name, those of other packages too; one of these that cannot be loaded is left out."""
+    found = dict(_own())
+    for name in plugins(GROUP):
+        try:
+            found.setdefault(name, _outside(name))
+        except InputError as error:
+            log.debug("%s", error)
     return dict(sorted(found.items()))
 
 
@@ -47,22 +52,19 @@ def find_task(name: str, path: Path) -> Task:
 
     :raises InputError: if the path is missing, the name unknown, or not exactly one task matches.
     """
-    known = tasks()
     if name != "auto":
         return _named(name)
     if not path.exists():
         raise InputError(f"{path}: no such file or directory; wanted the input of a task, such as questions.json.")
     if not os.access(path, os.R_OK):
         raise InputError(f"{path}: cannot be read (permission denied); wanted the input of a task.")
-    found = [task for task in known.values() if task.matches(path)]
-    if found:
+    known = tasks().values()
+    if found := [task for task in known if task.has_input(path)]:
         return _only(found, f"{path}: looks like the input of")
+    wanted = "; ".join(f"{task.input_file} ({task.name})" for task in known)
     raise InputError(
-        f"{path}: this does not look like the input of any task ({', '.join(known)}): for QReCC, wanted a directory "
-        "with questions.json; for MRQA, JSON lines or SQuAD-format JSON, and for JWHR, its entries as JSON lines or an "
-        "array, in a file or a directory of such files; for PolEval, in.tsv or questions.jl, or a directory with one "
-        "of them; for ShARC, its utterances as a JSON array, or as JSON lines beside id2snippet.json. If it is right "
-        "all the same, name its task with --task."
+        f"{path}: this does not look like the input of any task; wanted a file, or a directory that holds it: "
+        f"{wanted}. If it is right all the same, name its task with --task."
     )
 
 
@@ -76,8 +78,7 @@ def find_scored_task(name: str, truth: Path, run: Path) -> Task:
     known = tasks().values()
     by_truth = [task for task in known if task.has_truth(truth)]
     by_run = [task for task in known if task.has_run(run)]
-    found = [task for task in by_truth if task in by_run] or by_truth or by_run
-    if found:
+    if found := [task for task in by_truth if task in by_run] or by_truth or by_run:
         return _only(found, f"{truth} and {run}: look like the truth and a run of")
     wanted = ", ".join(f"{task.truth_file} and {task.run_file} ({task.name})" for task in known)
     raise InputError(
@@ -86,11 +87,30 @@ def find_scored_task(name: str, truth: Path, run: Path) -> Task:
     )
 
 
+@cache
+def _own() -> dict[str, Task]:
+    """Convqa's own: a folder each, with the class in its module ``task``."""
+    folders = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg]
+    modules = [importlib.import_module(f"{__name__}.{folder}.task") for folder in folders]
+    members = (member for module in modules for member in vars(module).values() if isinstance(member, type))
+    return {cls.name: cls() for cls in members if issubclass(cls, Task) and cls is not Task}
+
+
+def _outside(name: str) -> Task:
+    point = plugins(GROUP)[name]
+    cls = load(point)
+    if not (isinstance(cls, type) and issubclass(cls, Task)):
+        raise InputError(f"{name}: {point.value} of the group {GROUP} is {cls!r}; wanted a class derived from Task.")
+    return cls()
+
+
 def _named(name: str) -> Task:
-    known = tasks()
-    if name not in known:
-        raise InputError(f"--task {name}: not known.{nearest(name, known)} Tasks: auto, {', '.join(known)}.")
-    return known[name]
+    if name in _own():
+        return _own()[name]
+    if name in plugins(GROUP):
+        return _outside(name)
+    known = [*_own(), *plugins(GROUP)]
+    raise InputError(f"--task {name}: not known.{nearest(name, known)} Tasks: auto, {', '.join(known)}.")
 
 
 def _only(found: Sequence[Task], looks_like: str) -> Task:

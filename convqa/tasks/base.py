@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Response, TurnId
+from convqa.errors import InputError
 from convqa.tasks.scores import Gold, Judged, Options, Run, Scores
+
+_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +32,39 @@ Groups = Mapping[str, frozenset[TurnId]]
 
 
 class Task(ABC):
-    """Base of every task. ``path`` is an input directory, or a single input file where the task accepts one."""
+    """Base of every task. ``path`` is an input directory, or a single input file where the task accepts one.
+
+    ``input_file``, ``truth_file`` and ``run_file`` are names of files, by which the task of a path is recognised. Where
+    ``has_input`` and its like look at more than a name, the first two say in words what they look for; error messages
+    and the help of ``convqa evaluate`` quote them.
+    """
 
     name: ClassVar[str]
+    input_file: ClassVar[str]
+    truth_file: ClassVar[str]
     run_file: ClassVar[str]
-    truth_file: ClassVar[str]  # its name; in words where ``has_truth`` looks at more than a name
-    official_file: ClassVar[str]
+    official_file: ClassVar[str] = "evaluation.json"
     default_pipeline: ClassVar[str]
     language: ClassVar[str] = DEFAULT_LANGUAGE  # of the passages that come with its input
     passages_file: ClassVar[str] = ""  # the task's own, in words for who looks for them; "" where there is none
+    id_field: ClassVar[str] = "id"  # what the task's files call the id of a conversation
     options: ClassVar[type[Options]] = Options
 
-    @abstractmethod
-    def matches(self, path: Path) -> bool:
+    def has_input(self, path: Path) -> bool:
         """Whether the directory or file looks like this task's input."""
+        return is_or_holds(path, self.input_file)
+
+    def has_truth(self, path: Path) -> bool:
+        """Whether the directory or file looks like this task's truth."""
+        return is_or_holds(path, self.truth_file)
+
+    def has_run(self, path: Path) -> bool:
+        """Whether the directory or file looks like a run of this task."""
+        return is_or_holds(path, self.run_file)
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[Conversation]:
-        """Conversations in input order; warns (logger ``convqa``) about what it mended.
+        """Conversations in input order; warns (logger ``convqa``) about what it repaired.
 
         The driver reads to the end before it answers anything, so an error may come at its place in the file.
 
@@ -92,16 +111,11 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def check(self, run_dir: Path, input_path: Path) -> list[Problem]:
-        """All format errors of a run at once."""
+    def check(self, run_path: Path, input_path: Path) -> list[Problem]:
+        """All format errors of a run (a directory or the file) that answers the input.
 
-    def has_truth(self, path: Path) -> bool:
-        """Whether the directory or file looks like this task's truth."""
-        return _is_or_holds(path, self.truth_file)
-
-    def has_run(self, path: Path) -> bool:
-        """Whether the directory or file looks like a run of this task."""
-        return _is_or_holds(path, self.run_file)
+        :raises InputError: if the input itself cannot be read.
+        """
 
     @abstractmethod
     def score(self, gold: Any, run: Any, options: Any) -> list[Scores]:
@@ -111,13 +125,13 @@ class Task(ABC):
         :param options: an instance of the class ``options``.
         """
 
-    @abstractmethod
     def official_text(self, means: Mapping[str, float]) -> str:
         """The content of the official file, from the means of the official measures that could be computed."""
+        return json.dumps(dict(means)) + "\n"
 
-    @abstractmethod
     def key(self, id: TurnId) -> dict[str, Any]:
         """A turn's name, as the task's files write it."""
+        return {self.id_field: id.conversation}
 
     def judged(self, gold: Any, run: Any) -> Judged | None:  # noqa: ARG002
         """The rankings of a run with their truth, if the task has any."""
@@ -131,19 +145,33 @@ class Task(ABC):
         return {}
 
 
-def _is_or_holds(path: Path, name: str) -> bool:
+def is_or_holds(path: Path, name: str) -> bool:
+    """Whether a directory holds a file of that name, or a file's name ends so."""
     return (path / name).is_file() or (path.is_file() and path.name.endswith(name))
 
 
-_SHOWN = 10
+def problems(file: Path, found: Callable[[Path], Iterable[tuple[str, str]]]) -> list[Problem]:
+    """All that is wrong with a run file, found as (record, message); if it cannot be read, that is the only problem."""
+    try:
+        return [Problem(str(file), record, message) for record, message in found(file)]
+    except InputError as error:
+        if not str(error).startswith(f"{file}: "):  # of a file of the input
+            raise
+        return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
 
 
-def id_problems(what: str, ids: Sequence[object], total: int) -> Iterator[str]:
-    """One message about ids, or none where there are none.
+def id_problems(noun: str, asked: Collection[object], found: Collection[object]) -> Iterator[tuple[str, str]]:
+    """What is missing and what is foreign, as problems of the whole file."""
+    yield from some(f"{noun} of the input are missing", [id for id in asked if id not in found], len(asked))
+    yield from some(f"{noun} are not in the input", [id for id in found if id not in asked], len(found))
 
-    >>> list(id_problems("turns are missing", [3, 7], 9)), list(id_problems("turns are missing", [], 9))
-    (['2 of 9 turns are missing: 3, 7'], [])
+
+def some(what: str, ids: Sequence[object], total: int) -> Iterator[tuple[str, str]]:
+    """One problem of the whole file that names the first of some ids; none where there are no ids.
+
+    >>> list(some("turns are missing", [3, 7], 9)), list(some("turns are missing", [], 9))
+    ([('', '2 of 9 turns are missing: 3, 7')], [])
     """
     if ids:
         more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-        yield f"{len(ids)} of {total} {what}: {', '.join(map(str, ids[:_SHOWN]))}{more}"
+        yield "", f"{len(ids)} of {total} {what}: {', '.join(map(str, ids[:_SHOWN]))}{more}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from convqa.domain import DEFAULT_LANGUAGE, TurnId
+from convqa.files import log
 from convqa.metrics import alce
 from convqa.metrics.alce import CitedSentence
 
@@ -35,6 +36,11 @@ class Run(Protocol):
 
     @property
     def path(self) -> Path: ...
+
+
+def option(default: Any, help: str, metavar: str | None = None) -> Any:
+    """A field of ``Options`` that ``convqa evaluate`` has as an option of the same name."""
+    return field(default=default, metadata={"help": help, "metavar": metavar})
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,34 @@ class Judged:
 
     rankings: Mapping[str, Mapping[str, float]]
     relevant: Mapping[str, Sequence[str]]
+
+
+Rows = Sequence[tuple[TurnId, Mapping[str, float]]]
+"""Turns with their scores by measure, of the measures that a turn counts for."""
+
+
+def columns(measures: Sequence[Measure], rows: Rows | str, reasons: Mapping[str, str] | None = None) -> list[Scores]:
+    """The scores by measure. One that no turn has gets its reason, or is left out where it stands beside another.
+
+    :param rows: or the reason of all measures.
+    """
+    reason, rows = (rows, ()) if isinstance(rows, str) else ("", rows)
+    found = []
+    for measure in measures:
+        column = [(id, row[measure.name]) for id, row in rows if measure.name in row]
+        if column:
+            found.append(Scores(measure, tuple(id for id, _ in column), tuple(value for _, value in column)))
+        elif not measure.beside:
+            found.append(Scores(measure, skipped=(reasons or {}).get(measure.name, reason)))
+    return found
+
+
+def warn_of_strangers(path: Path, asked: Set[Any], answered: Set[Any], lacking: str, foreign: str) -> None:
+    """Partial runs are punished and what nobody asked is ignored: say so, since it is mostly a mistake."""
+    if missing := len(asked - answered):
+        log.warning("%s: lacks %d of the %d %s", path, missing, len(asked), lacking)
+    if others := len(answered - asked):
+        log.warning("%s: ignored %d %s", path, others, foreign)
 
 
 def alce_measures(support: Supports) -> tuple[Measure, Measure]:

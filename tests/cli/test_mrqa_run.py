@@ -169,7 +169,7 @@ def test_tasks_are_told_apart_and_two_matches_want_a_name(call, small, input, tm
     assert code == 2 and "no such file or directory" in err
     (tmp_path / "in" / "dev.jsonl.gz").write_text("nothing")
     code, _, err = call("run", tmp_path / "in", tmp_path / "run")
-    assert code == 2 and "for MRQA, JSON lines or SQuAD-format JSON" in err
+    assert code == 2 and "MRQA's JSON lines or SQuAD-format JSON (mrqa)" in err
 
 
 def test_an_option_of_another_task_is_refused_by_name(call, small, input, tmp_path):

@@ -40,14 +40,13 @@ class Spelling(Task):
     """One word a line, right or wrong; no conversations, no passages."""
 
     name = "spelling"
+    input_file = "questions.txt"
     run_file = "words.txt"
     truth_file = "truth.txt"
     official_file = "score.txt"
     default_pipeline = "default"
+    id_field = "word"
     options = Lenient
-
-    def matches(self, path):
-        return False
 
     def read(self, path):
         return iter(())
@@ -77,12 +76,6 @@ class Spelling(Task):
             Scores(Measure("style", official=True), skipped="nobody can tell"),
             Scores(Measure("extra"), ids[:1], right[:1]),
         ]
-
-    def official_text(self, means):
-        return json.dumps(means)
-
-    def key(self, id):
-        return {"word": id.conversation}
 
     def breakdowns(self, gold, path):
         return {"length": partial(self._by_length, gold)}

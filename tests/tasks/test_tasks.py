@@ -48,13 +48,13 @@ def test_missing_path(tmp_path):
 
 
 def test_no_match(tmp_path):
-    with pytest.raises(InputError, match=r"does not look like the input of any task .*name its task with --task"):
+    with pytest.raises(InputError, match=r"does not look like the input of any task; .*name its task with --task"):
         find_task("auto", tmp_path)
 
 
 def test_two_matches(tmp_path, monkeypatch):
     (tmp_path / "questions.json").write_text("[]")
-    monkeypatch.setattr(tasks, "tasks", lambda: {"other": Other(), "qrecc": QReCC()})
+    monkeypatch.setattr(tasks, "_own", lambda: {"other": Other(), "qrecc": QReCC()})
     with pytest.raises(InputError, match=r"looks like the input of other and qrecc: say which with --task other"):
         find_task("auto", tmp_path)
 
@@ -68,7 +68,7 @@ def touched(folder, *names):
 
 @pytest.fixture
 def three_tasks(monkeypatch):
-    monkeypatch.setattr(tasks, "tasks", lambda: {"alike": Alike(), "apart": Apart(), "qrecc": QReCC()})
+    monkeypatch.setattr(tasks, "_own", lambda: {"alike": Alike(), "apart": Apart(), "qrecc": QReCC()})
 
 
 @pytest.mark.usefixtures("three_tasks")
@@ -107,3 +107,48 @@ def test_a_run_alone_tells_its_task(tmp_path):
 def test_problem_reads_as_a_line():
     assert str(Problem("run.json", "record 3", "no")) == "run.json: record 3: no"
     assert str(Problem("run.json", "", "no")) == "run.json: no"
+
+
+OUTSIDE = """
+from convqa.tasks import Options, option
+from convqa.tasks.qrecc import QReCC
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Halves(Options):
+    by_halves: bool = option(False, "Score halves, too.")
+
+class Half(QReCC):
+    name = "half"
+    input_file = "half.json"
+    options = Halves
+    def has_input(self, path):
+        return path.name == "half.json"
+"""
+
+
+def test_a_task_of_another_package(installed, tmp_path, call):
+    installed("half_task", "convqa.tasks", "half = half_task:Half", OUTSIDE)
+    (tmp_path / "half.json").touch()
+    assert find_task("half", tmp_path).name == "half" == find_task("auto", tmp_path / "half.json").name
+    with pytest.raises(InputError, match=r"questions\.jl \(poleval\).*half\.json \(half\)|half\.json \(half\)"):
+        find_task("auto", tmp_path)
+    assert "--by-halves" in call("evaluate", "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("point", "source", "reason"),
+    [
+        ("half = absent_module:Half", "", r"half: lost offers it .*No module named 'absent_module'"),
+        ("half = ruined:Half", "1 / 0", r"half: ruined offers it in the group convqa\.tasks .*ZeroDivisionError"),
+        ("half = number:Half", "Half = 3", r"half: number:Half of the group convqa\.tasks is 3; wanted a class"),
+    ],
+)
+def test_a_broken_one_is_no_matter_until_it_is_asked_for(installed, tmp_path, call, point, source, reason):
+    package = point[7:].partition(":")[0]
+    installed("lost" if package == "absent_module" else package, "convqa.tasks", point, source)
+    (tmp_path / "questions.json").touch()
+    assert find_task("auto", tmp_path).name == find_task("qrecc", tmp_path).name == "qrecc"
+    assert "--sas" in call("evaluate", "--help")[1]
+    with pytest.raises(InputError, match=reason):
+        find_task("half", tmp_path)

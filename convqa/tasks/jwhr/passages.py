@@ -6,13 +6,20 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlsplit, urlunsplit
 
 from convqa.domain import Passage
+from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.schema import Entry, Page
 
 
-def passages(entries: Iterable[Entry]) -> Iterator[Passage]:
+def passages(path: Path) -> Iterator[Passage]:
+    """The passages of the entries of a file, or of all files of a folder."""
+    return passages_of(entry for _, entry in read_entries(path, quiet=True))
+
+
+def passages_of(entries: Iterable[Entry]) -> Iterator[Passage]:
     """A passage for each quote and each summary, in order; the same text of the same page is one.
 
     Its id is ``PAGE#DIGEST``: the digest is of page and text, so that it stays whatever else is in the files. ``meta``

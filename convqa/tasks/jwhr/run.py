@@ -10,6 +10,7 @@ from typing import Any
 
 from convqa.domain import Answer, Citation, Passage, Response, quotes
 from convqa.files import to_json_bytes, whole_file
+from convqa.tasks.files import file_at
 from convqa.tasks.jwhr.input import Notes, shaped
 from convqa.tasks.jwhr.rules import wrong_in_run
 from convqa.tasks.jwhr.schema import RunEntry
@@ -35,7 +36,7 @@ def read(path: Path) -> Run:
 
     :raises InputError: for what is no entry, and for an id that is there twice.
     """
-    file = path / FILE if path.is_dir() else path
+    file = file_at(path, FILE)
     notes, entries = Notes(file), {}
     for place, entry in shaped(file, RunEntry):
         entries[entry.id] = entry

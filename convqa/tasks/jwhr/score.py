@@ -7,8 +7,6 @@ it counts: work that was not done is no refusal.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +22,7 @@ from convqa.tasks import scores
 from convqa.tasks.jwhr.run import Run
 from convqa.tasks.jwhr.schema import LANGUAGE, Entry, Page
 from convqa.tasks.jwhr.truth import CitedAnswer, Gold, cited_answer
-from convqa.tasks.scores import Measure, Scores, Supports, alce_measures, supported
-
-OFFICIAL_FILE = "evaluation.json"
+from convqa.tasks.scores import Measure, Scores, Supports, alce_measures, columns, supported, warn_of_strangers
 
 
 def _with_parts(line: str, name: str) -> tuple[Measure, ...]:
@@ -55,7 +51,7 @@ _REASONS = {
     "Quote recall": "no true answer cites a quote",
     "Valid citations": "no answer of the run has a citation",
 }
-"""Why a measure counts for no entry; of ALCE's, whose names are those of scorers, it is that nothing is answered."""
+"""Why a measure counts for no entry."""
 
 Row = dict[str, float]
 """Measure -> an entry's score, 0 to 1, for the measures that it counts for."""
@@ -77,7 +73,11 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
     The refusals' precision rests on the entries that the run refuses, their recall on those without a true answer, so
     that their means are those of ``metrics.answerability.refusals``. ALCE's come last, where ``support`` is given.
     """
-    _warn_of_entries(gold, run)
+    asked = {int(turn.id.conversation) for turn in gold.turns}
+    foreign = "entries that are not in the truth"
+    warn_of_strangers(run.path, asked, run.entries.keys(), "entries of the truth", foreign)
+    if failed := sum(bool(entry.failed) for id, entry in run.entries.items() if id in asked):
+        log.warning("%s: %d entries failed: wrong wherever they count", run.path, failed)
     rows: list[tuple[TurnId, Row]] = []
     for turn in gold.turns:
         entry = run.entries.get(int(turn.id.conversation))
@@ -88,16 +88,8 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
             row |= supported(cited_sentences(entry), options.support, LANGUAGE)
         rows.append((turn.id, row))
     further = () if options.support is None else alce_measures(options.support)
-    return list(_columns((*MEASURES, *further), rows))
-
-
-def official_text(means: Mapping[str, float]) -> str:
-    """One JSON object, measure -> mean, in the order of the table.
-
-    >>> official_text({"ROUGE-L": 0.5})
-    '{"ROUGE-L": 0.5}\\n'
-    """
-    return json.dumps(dict(means)) + "\n"
+    reasons = _REASONS | {measure.name: "the run answers nothing" for measure in further}
+    return columns((*MEASURES, *further), rows, reasons)
 
 
 def _row(truth: CitedAnswer | None, said: CitedAnswer | None, lacking: bool) -> Row:
@@ -135,28 +127,6 @@ def _citing(said: CitedAnswer) -> Row:
     if said.sentences:
         row["Cited sentences"] = sum(bool(sentence.sources) for sentence in said.sentences) / len(said.sentences)
     return row
-
-
-def _columns(measures: Sequence[Measure], rows: list[tuple[TurnId, Row]]) -> Iterator[Scores]:
-    for measure in measures:
-        column = [(id, row[measure.name]) for id, row in rows if measure.name in row]
-        if column:
-            yield Scores(measure, tuple(id for id, _ in column), tuple(value for _, value in column))
-        elif not measure.beside:
-            yield Scores(measure, skipped=_REASONS.get(measure.name, "the run answers nothing"))
-
-
-def _warn_of_entries(gold: Gold, run: Run) -> None:
-    """Partial runs are punished and foreign entries ignored: say so, since it is mostly a mistake."""
-    asked = {int(turn.id.conversation) for turn in gold.turns}
-    lacking, foreign = len(asked - run.entries.keys()), len(run.entries.keys() - asked)
-    failed = sum(bool(entry.failed) for id, entry in run.entries.items() if id in asked)
-    if lacking:
-        log.warning("%s: lacks %d of the %d entries of the truth", run.path, lacking, len(asked))
-    if failed:
-        log.warning("%s: %d entries failed: wrong wherever they count", run.path, failed)
-    if foreign:
-        log.warning("%s: ignored %d entries that are not in the truth", run.path, foreign)
 
 
 def cited_sentences(entry: Entry) -> list[CitedSentence]:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from convqa.domain import TurnId
-from convqa.metrics.citations import Cited, is_valid
 from convqa.metrics.sentence_sources import Sourced
 from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.passages import page_key
 from convqa.tasks.jwhr.rules import citations
-from convqa.tasks.jwhr.schema import Entry, Page
+from convqa.tasks.jwhr.schema import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +38,10 @@ def read(path: Path) -> Gold:
     :raises InputError: naming file, place, entry and field of the first fault.
     """
     turns = []
-    for placed in read_entries(path):
-        answer = cited_answer(placed.entry)
-        fields = {"chunk": "not_answered" if answer is None else "answered", "file": placed.file.name}
-        turns.append(GoldTurn(TurnId(placed.entry.id, 1), answer, fields))
+    for file, entry in read_entries(path):
+        answer = cited_answer(entry)
+        fields = {"chunk": "not_answered" if answer is None else "answered", "file": file.name}
+        turns.append(GoldTurn(TurnId(entry.id, 1), answer, fields))
     return Gold(path, tuple(turns))
 
 
@@ -83,10 +82,5 @@ def cited_answer(entry: Entry) -> CitedAnswer | None:
             for sentence in entry.answer.sentences
         ),
         tuple(dict.fromkeys(quote.text for quote in quoted if quote is not None and quote.text.strip())),
-        tuple(_is_valid(place, pages) for place in said),
+        tuple(place in pages and bool(pages[place].text.strip()) for place in said),
     )
-
-
-def _is_valid(place: int, pages: dict[int, Page]) -> bool:
-    text = {str(index): page.text for index, page in pages.items()}
-    return is_valid(Cited(str(place), None, None, text.get(str(place), "")), text)

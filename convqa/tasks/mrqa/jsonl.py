@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
 from convqa.files import log, parse_line
 from convqa.metrics.squad import normalise
-from convqa.tasks.lines import read_lines
+from convqa.tasks.files import read_lines
 from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.validation import read_as, shorten
 
@@ -47,7 +47,7 @@ class _Detected(BaseModel):
     char_spans: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
 
 
-def read_official(path: Path, lenient: Lenient | None = None, aligned: bool = True) -> Iterator[Context]:
+def read_jsonl(path: Path, lenient: Lenient | None = None, aligned: bool = True) -> Iterator[Context]:
     """The contexts of a file in order, one at a time; inclusive spans become half-open, repeated ones are one.
 
     What detected answers say must stand at their spans: the same after SQuAD's normalisation (lower case, no
@@ -57,7 +57,7 @@ def read_official(path: Path, lenient: Lenient | None = None, aligned: bool = Tr
     :param aligned: whether that is looked at; predictions and their scores do not rest on it.
     :raises InputError: naming file and line; also for gzip that is damaged, and a file without any context.
     """
-    mistakes: Mistakes = lenient or Strict()
+    mistakes = lenient or Strict()
     seen: set[str] = set()
     empty = True
     for number, line in read_lines(path, WANTED):
@@ -75,7 +75,7 @@ def read_official(path: Path, lenient: Lenient | None = None, aligned: bool = Tr
         raise InputError(f"{path}: there is no context in it; wanted {WANTED}.")
 
 
-def _json(line: bytes, where: str, first: bool, mistakes: Mistakes) -> Any | None:
+def _json(line: bytes, where: str, first: bool, mistakes: Strict) -> Any | None:
     """The JSON value of a line, or None where there is none."""
     if not line.strip():
         mistakes.found("blank lines", InputError(f"{where}: is blank. {_ADVICE}"))
@@ -90,7 +90,7 @@ def _json(line: bytes, where: str, first: bool, mistakes: Mistakes) -> Any | Non
     return value
 
 
-def _context(found: Any, where: str, seen: set[str], mistakes: Mistakes, aligned: bool) -> Context | None:
+def _context(found: Any, where: str, seen: set[str], mistakes: Strict, aligned: bool) -> Context | None:
     try:
         if isinstance(found, dict) and "header" in found:
             raise InputError(f"{where}: a header stands on the first line only. {_ADVICE}")
@@ -120,7 +120,7 @@ def _context(found: Any, where: str, seen: set[str], mistakes: Mistakes, aligned
     return Context(line.context, tuple(questions))
 
 
-def _spans(answer: Any, context: str, where: str, mistakes: Mistakes, aligned: bool) -> Iterator[tuple[int, int]]:
+def _spans(answer: Any, context: str, where: str, mistakes: Strict, aligned: bool) -> Iterator[tuple[int, int]]:
     try:
         detected = read_as(_Detected, answer, where, _ADVICE)
     except InputError as error:
@@ -144,20 +144,15 @@ def _same(one: str, other: str) -> bool:
     return one == other or normalise(one).replace(" ", "") == normalise(other).replace(" ", "")
 
 
-class Mistakes(Protocol):
-    """Called with a mistake of some kind; whoever calls goes on without the part that is wrong."""
-
-    def found(self, kind: str, error: InputError) -> None: ...
-
-
 class Strict:
-    """The first mistake ends it."""
+    """The first mistake ends the reading."""
 
     def found(self, kind: str, error: InputError) -> None:  # noqa: ARG002
+        """Called with a mistake of some kind; whoever calls goes on without the part that is wrong."""
         raise error
 
 
-class Lenient:
+class Lenient(Strict):
     """Skips what is wrong and counts it by kind (``counts``); each file's mistakes are told in one warning."""
 
     def __init__(self) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from convqa.domain import Response
 from convqa.errors import InputError
-from convqa.files import read_json, to_json_bytes, whole_file
+from convqa.files import read_json, to_json_bytes
+from convqa.tasks.files import file_at, write_members
 from convqa.validation import shorten
 
 FILE = "predictions.json"
@@ -28,7 +29,7 @@ def read(path: Path) -> Run:
 
     :raises InputError: where the official script would crash: an answer that is no string.
     """
-    file = path / FILE if path.is_dir() else path
+    file = file_at(path, FILE)
     found = read_json(file, WANTED)
     for problem in problems(found):
         raise InputError(f"{file}: {problem}.")
@@ -45,19 +46,21 @@ def problems(found: object) -> Iterable[str]:
             yield f"question {id!r}: found {shorten(answer)}; wanted a string"
 
 
-def write(responses: Iterable[Response], directory: Path) -> Path:
+def write(
+    responses: Iterable[Response],
+    directory: Path,
+    stages: frozenset[str],  # noqa: ARG001 - answers are all that a run has
+    questions: Iterable[str] | None = None,  # noqa: ARG001
+) -> Path:
     """Stream the answers into DIRECTORY/predictions.json, one a line; returns its path.
 
     A question that failed or was not answered has "", so that it counts, as 0.
 
     :raises StorageFull: if it cannot be written; no partial file is left.
     """
-    path = directory / FILE
-    with whole_file(path) as stream:
-        separator = b"{\n"
-        for response in responses:
-            text = response.answer.text if response.answer else ""
-            stream.write(separator + to_json_bytes(str(response.id.conversation)) + b": " + to_json_bytes(text))
-            separator = b",\n"
-        stream.write(b"{}\n" if separator == b"{\n" else b"\n}\n")
-    return path
+    return write_members(directory / FILE, map(_member, responses), b"{}")
+
+
+def _member(response: Response) -> bytes:
+    text = response.answer.text if response.answer else ""
+    return to_json_bytes(str(response.id.conversation)) + b": " + to_json_bytes(text)

@@ -6,21 +6,17 @@ rules for questions that cannot be answered stand beside its numbers and never c
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from convqa.errors import InputError
-from convqa.files import log
 from convqa.metrics import mrqa, squad
 from convqa.tasks import scores
-from convqa.tasks.mrqa.input import domain_of
 from convqa.tasks.mrqa.run import Run
+from convqa.tasks.mrqa.sets import averages
 from convqa.tasks.mrqa.truth import Gold, GoldTurn
-from convqa.tasks.scores import Measure, Scores
-
-OFFICIAL_FILE = "evaluation.json"
+from convqa.tasks.scores import Measure, Scores, option, warn_of_strangers
 
 _PERCENT = 100.0
 _NO_ANSWERS = "no question has an answer that the official script could compare"
@@ -28,9 +24,9 @@ _NO_ANSWERS = "no question has an answer that the official script could compare"
 
 @dataclass(frozen=True, slots=True)
 class Options(scores.Options):
-    """:param skip_no_answer: the official script's: leave out questions without a prediction, instead of counting 0."""
+    """The official script's."""
 
-    skip_no_answer: bool = False
+    skip_no_answer: bool = option(False, "MRQA: leave out questions without a prediction, not count 0.")
 
     def to_json(self) -> dict[str, Any]:
         return {"skip_no_answer": self.skip_no_answer}
@@ -53,8 +49,10 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
 
     :raises InputError: if no question of a data set is left to score.
     """
-    _warn_of_questions(gold, run)
-    pairs = {one.name: _pairs(gold, one.name, run, options) for one in gold.sets}
+    asked = {str(turn.id.conversation) for turn in gold.turns}
+    foreign = "predictions for questions that are not in the truth"
+    warn_of_strangers(run.path, asked, run.answers.keys(), "questions", foreign)
+    pairs = {name: _pairs(gold, name, run, options) for name in gold.sets}
     rows = {name: _official(found) for name, found in pairs.items()}
     if len(pairs) == 1:
         (name,) = pairs
@@ -62,37 +60,9 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
     columns: list[Scores] = []
     for name in pairs:
         columns += [*_side_by_side(rows[name], f"{name} ", official=True), *_squad2(pairs[name], f"{name} ")]
-    for average, names in averages([one.name for one in gold.sets if rows[one.name]]).items():
+    for average, names in averages([name for name in gold.sets if rows[name]]).items():
         columns += _side_by_side([row for name in names for row in rows[name]], f"{average} ", macro=True)
     return columns
-
-
-def official_text(means: Mapping[str, float]) -> str:
-    """The script's line; of several data sets, a line that names them as the published result files do.
-
-    >>> official_text({"EM": 50.0, "F1": 62.5})
-    '{"exact_match": 50.0, "f1": 62.5}\\n'
-    >>> official_text({"SQuAD F1": 62.5, "SQuAD EM": 50.0})
-    '{"SQuAD_em": 50.0, "SQuAD_f1": 62.5}\\n'
-    """
-    names = {"EM": "exact_match", "F1": "f1"}
-    line = {names.get(name) or "_".join((name[:-3], name[-2:].lower())): mean for name, mean in means.items()}
-    return json.dumps(dict(sorted(line.items())), ensure_ascii=False) + "\n"
-
-
-def averages(names: Sequence[str]) -> dict[str, list[str]]:
-    """Name of a macro average -> the data sets that it is over, for each that has more than one.
-
-    >>> averages(["SQuAD", "NewsQA", "DROP"])
-    {'in-domain': ['SQuAD', 'NewsQA'], 'all': ['SQuAD', 'NewsQA', 'DROP']}
-    """
-    found: dict[str, list[str]] = {"in-domain": [], "out-of-domain": []}
-    for name in names:
-        found.get(domain_of(name), []).append(name)
-    whole = list(names) not in found.values()
-    return {average: members for average, members in found.items() if len(members) > 1} | (
-        {"all": list(names)} if whole and len(names) > 1 else {}
-    )
 
 
 def _pairs(gold: Gold, name: str, run: Run, options: Options) -> Pairs:
@@ -157,13 +127,3 @@ def _columns(rows: Sequence[Row], em: Measure, f1: Measure) -> list[Scores]:
         return [Scores(em, skipped=_NO_ANSWERS), Scores(f1, skipped=_NO_ANSWERS)]
     ids = tuple(row.turn.id for row in rows)
     return [Scores(em, ids, tuple(row.em for row in rows)), Scores(f1, ids, tuple(row.f1 for row in rows))]
-
-
-def _warn_of_questions(gold: Gold, run: Run) -> None:
-    """Predictions that lack are punished and foreign ones ignored: say so, since it is mostly a mistake."""
-    asked = {str(turn.id.conversation) for turn in gold.turns}
-    lacking, foreign = len(asked - run.answers.keys()), len(run.answers.keys() - asked)
-    if lacking:
-        log.warning("%s: lacks %d of the %d questions", run.path, lacking, len(asked))
-    if foreign:
-        log.warning("%s: ignored %d predictions for questions that are not in the truth", run.path, foreign)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.tasks.mrqa.input import DataSet, Owners, data_sets, form_of, read_contexts, warn_of_gaps
+from convqa.tasks.mrqa.input import contexts, data_sets, form_of
+from convqa.tasks.mrqa.sets import domain_of, warn_of_gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,11 @@ class GoldTurn:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """The truth in file order, and the data sets that it comes from. No component can receive it."""
+    """The truth in file order, and the names of the data sets that it comes from. No component can receive it."""
 
     path: Path
     turns: tuple[GoldTurn, ...]
-    sets: tuple[DataSet, ...]
+    sets: tuple[str, ...]
 
 
 def read(path: Path) -> Gold:
@@ -41,24 +42,19 @@ def read(path: Path) -> Gold:
         set without questions, and a question of MRQA's own format without answers.
     """
     sets = data_sets(path)
-    warn_of_gaps(sets)
-    owners, turns = Owners(), list[GoldTurn]()
-    for one in sets:
-        found = list(_turns(one, owners))
-        if not found:
-            raise InputError(f"{one.path}: there is no question in it to score.")
-        turns += found
-    return Gold(path, tuple(turns), tuple(sets))
-
-
-def _turns(one: DataSet, owners: Owners) -> Iterator[GoldTurn]:
-    fields = {kind: {"dataset": one.name, "domain": one.domain, "answerable": kind} for kind in (True, False)}
-    unanswerable = form_of(one.path)[0] == "squad"
-    for context in read_contexts(one.path, aligned=False):
+    warn_of_gaps([one.name for one in sets])
+    may_lack = {one.name for one in sets if form_of(one.path)[0] == "squad"}
+    turns = []
+    for one, context in contexts(sets):
         for question in context.questions:
-            if not question.answers and not unanswerable:
+            if not question.answers and one.name not in may_lack:
                 raise InputError(
                     f"{one.path}: question {question.id!r} has no answers, so it cannot be scored; wanted one or more."
                 )
-            owners.claim(question.id, one)
-            yield GoldTurn(TurnId(question.id, 1), question.answers, fields[bool(question.answers)])
+            fields = {"dataset": one.name, "domain": domain_of(one.name), "answerable": bool(question.answers)}
+            turns.append(GoldTurn(TurnId(question.id, 1), question.answers, fields))
+    asked = {turn.dataset for turn in turns}
+    for one in sets:
+        if one.name not in asked:
+            raise InputError(f"{one.path}: there is no question in it to score.")
+    return Gold(path, tuple(turns), tuple(one.name for one in sets))

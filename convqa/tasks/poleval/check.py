@@ -6,10 +6,10 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from convqa.errors import InputError
-from convqa.tasks.base import Problem
-from convqa.tasks.lines import read_lines
-from convqa.tasks.poleval import input, passages, run
+from convqa.tasks.base import Problem, problems
+from convqa.tasks.files import file_at, read_lines
+from convqa.tasks.poleval import passages, run
+from convqa.tasks.poleval.input import Questions, read_questions
 from convqa.tasks.poleval.run import HEADER, ids_in
 from convqa.validation import shorten
 
@@ -19,23 +19,22 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
 
     :raises InputError: if the questions or their passages cannot be read.
     """
-    file = run_path / run.FILE if run_path.is_dir() else run_path
-    asked = input.read(input_path)
-    try:
-        lines = list(read_lines(file, run.WANTED))
-    except InputError as error:
-        return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
-    problems = []
+    asked = read_questions(input_path)
+    return problems(file_at(run_path, run.FILE), lambda file: _wrong(file, asked))
+
+
+def _wrong(file: Path, asked: Questions) -> Iterator[tuple[str, str]]:
+    lines = list(read_lines(file, run.WANTED))
     if lines and ids_in(lines[0][1])[:1] == (HEADER,):
-        problems.append(Problem(str(file), "line 1", "found a header; wanted none (GEval leaves it out)"))
+        yield "line 1", "found a header; wanted none (GEval leaves it out)"
         del lines[0]
-    problems += [Problem(str(file), f"line {number}", found) for number, line in lines for found in _line_errors(line)]
+    for number, line in lines:
+        yield from ((f"line {number}", message) for message in _line_errors(line))
     if len(lines) != len(asked.items):
-        counts = f"has {len(lines)} lines; wanted {len(asked.items)}, one for each question"
-        problems.append(Problem(str(file), "", counts))
+        yield "", f"has {len(lines)} lines; wanted {len(asked.items)}, one for each question"
         if asked.of_several_sets:  # nobody knows of which set a line is then
-            return problems
-    return problems + [Problem(str(file), f"line {number}", message) for number, message in _unknown_ids(asked, lines)]
+            return
+    yield from ((f"line {number}", message) for number, message in _unknown_ids(asked, lines))
 
 
 def _line_errors(line: bytes) -> Iterator[str]:
@@ -61,7 +60,7 @@ def _line_errors(line: bytes) -> Iterator[str]:
         yield f"has {len(ids)} ids; wanted {run.DEPTH} at most"
 
 
-def _unknown_ids(asked: input.Questions, lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
+def _unknown_ids(asked: Questions, lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
     """Where the passages lie beside the questions: ids that are none of theirs."""
     rows = [
         (number, one.set, [id for id in ids_in(line) if id])

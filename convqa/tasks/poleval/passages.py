@@ -4,28 +4,61 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy
-
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
-from convqa.tasks.poleval.input import Questions, Record, passage_files, passage_files_found, read_records
+from convqa.tasks.poleval.input import Questions, Record, read_questions, read_records
 from convqa.validation import shorten
 
 WANTED = "JSON lines with id, text and, where known, title and meta"
 
 
-def passages(asked: Questions) -> Iterator[Passage] | None:
+def passages(path: Path) -> Iterator[Passage] | None:
     """The passages of all sets, or None where none are found.
 
     Where there are several sets an id is ``SET/ID`` and ``meta`` says the set, since their ids may be the same.
 
-    :raises InputError: naming file, line and field of what is no passage.
+    :raises InputError: naming file, line and field of what is no passage; also if some of several sets have none.
     """
-    files = passage_files(asked.file, asked.sets)
-    return _of_sets(files, asked.of_several_sets) if files else None
+    asked = read_questions(path)
+    files = files_of(asked)
+    lacking = [name for name in asked.sets if name not in files]
+    if files and lacking:
+        here = asked.file.parent
+        raise InputError(
+            f"{asked.file}: there are passages for {', '.join(files)}, and none for {', '.join(lacking)}; wanted "
+            f"{lacking[0]}/passages.jl in {here} or in {here.absolute().parent}, or a collection of all sets by "
+            "--collection."
+        )
+    if not files:
+        return None
+    return chain.from_iterable(_read(file, name if asked.of_several_sets else "") for name, file in files.items())
+
+
+def files_of(asked: Questions) -> dict[str, Path]:
+    """Set -> its passages.jl (or .jl.gz), for those sets that have some.
+
+    They lie beside the questions, or, as the published data has them, in a folder of the set's name there or one above;
+    those of a single set may also lie one above.
+
+    :raises InputError: if a folder has both files.
+    """
+    here = asked.file.parent
+    above = here.absolute().parent
+    found: dict[str, Path] = {}
+    for name in asked.sets:
+        folders = [here / name, above / name] if name else []
+        for folder in folders if asked.of_several_sets else [here, *folders, *([above] if name else [])]:
+            files = [file for end in (".jl", ".jl.gz") if (file := folder / f"passages{end}").is_file()]
+            if len(files) > 1:
+                raise InputError(f"{folder}: has {' and '.join(file.name for file in files)}; wanted one of them.")
+            if files:
+                found[name] = files[0]
+                break
+    return found
 
 
 def unknown(asked: Questions, ids: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
@@ -34,18 +67,13 @@ def unknown(asked: Questions, ids: Mapping[str, Collection[str]]) -> dict[str, s
     Reads until all are found, at worst a minute of millions.
     """
     left: dict[str, set[str]] = {}
-    for name, file in passage_files_found(asked.file, asked.sets).items():
+    for name, file in files_of(asked).items():
         wanted = left[name] = set(ids.get(name, ()))
         for record in read_records(file, WANTED):
             wanted.discard(record.id)
             if not wanted:
                 break
     return left
-
-
-def _of_sets(files: Mapping[str, Path], several: bool) -> Iterator[Passage]:
-    for name, file in files.items():
-        yield from _read(file, name if several else "")
 
 
 def _read(file: Path, name: str) -> Iterator[Passage]:
@@ -80,6 +108,8 @@ def _meta(record: Record, file: Path) -> dict[str, MetaValue]:
 
 def _refuse_repeats(file: Path, hashes: array[int]) -> None:
     """Refuse an id that two lines have. Only hashes are held (8 bytes a passage); equal ones are looked up."""
+    import numpy
+
     ordered = numpy.sort(numpy.frombuffer(hashes, dtype=numpy.int64))
     suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
     lines: dict[str, int] = {}

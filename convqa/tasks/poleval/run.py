@@ -10,7 +10,7 @@ from pathlib import Path
 from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import log, whole_file
-from convqa.tasks.lines import read_lines
+from convqa.tasks.files import file_at, read_lines
 from convqa.tasks.poleval.input import set_of
 
 FILE = "out.tsv"
@@ -38,11 +38,16 @@ def read(path: Path) -> Run:
 
     :raises InputError: if it cannot be read.
     """
-    file = path / FILE if path.is_dir() else path
-    return Run(file, tuple(read_rankings(file, WANTED)))
+    file = file_at(path, FILE)
+    return Run(file, tuple(ids for _, ids in numbered_rankings(file, WANTED)))
 
 
-def write(responses: Iterable[Response], directory: Path) -> Path:
+def write(
+    responses: Iterable[Response],
+    directory: Path,
+    stages: frozenset[str],  # noqa: ARG001 - rankings are all that a run has
+    questions: Iterable[str] | None = None,  # noqa: ARG001
+) -> Path:
     """Stream the rankings into DIRECTORY/out.tsv, one a line; returns its path.
 
     A turn that failed or found nothing has an empty line. Lines with fewer than ten ids are told in one warning; where
@@ -87,16 +92,11 @@ HEADER = "Result1"
 """The first field of out-header.tsv, by which GEval knows a header of rankings."""
 
 
-def read_rankings(path: Path, wanted: str) -> list[tuple[str, ...]]:
-    """The ids of each line, as GEval has them; a header is left out.
+def numbered_rankings(path: Path, wanted: str) -> list[tuple[int, tuple[str, ...]]]:
+    """The number of each line, and its ids as GEval has them; a header is left out.
 
     :raises InputError: if the file cannot be read; there is nothing else that GEval refuses in a line.
     """
-    return [ids for _, ids in numbered_rankings(path, wanted)]
-
-
-def numbered_rankings(path: Path, wanted: str) -> list[tuple[int, tuple[str, ...]]]:
-    """What ``read_rankings`` reads, each with the number of its line in the file."""
     rows = [(number, ids_in(line)) for number, line in read_lines(path, wanted)]
     return rows[1:] if rows and rows[0][1][:1] == (HEADER,) else rows
 

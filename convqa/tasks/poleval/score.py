@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-
 from convqa.errors import InputError
 from convqa.metrics.geval_ndcg import geval_ndcg
 from convqa.tasks.poleval.run import DEPTH, Run
 from convqa.tasks.poleval.truth import Gold
-from convqa.tasks.scores import Judged, Measure, Scores
+from convqa.tasks.scores import Judged, Measure, Options, Scores
 
-OFFICIAL_FILE = "evaluation.json"
 MEASURE = f"NDCG@{DEPTH}"
 
 
-def score(gold: Gold, run: Run) -> list[Scores]:
+def score(gold: Gold, run: Run, options: Options) -> list[Scores]:  # noqa: ARG001 - there are none
     """NDCG@10 over all lines; where they are of several sets, of each, and the mean of these.
 
     :raises InputError: if the run has not a line for each question: GEval stops there too.
@@ -36,15 +32,6 @@ def score(gold: Gold, run: Run) -> list[Scores]:
             columns.append(Scores(Measure(f"{name} {MEASURE}"), *chosen))
         columns.append(Scores(Measure(f"mean over sets {MEASURE}"), ids, values, groups=groups))
     return columns
-
-
-def official_text(means: Mapping[str, float]) -> str:
-    """The mean over all lines, 0 to 1; GEval prints it in percent.
-
-    >>> official_text({"NDCG@10": 0.625})
-    '{"NDCG@10": 0.625}\\n'
-    """
-    return json.dumps(dict(means)) + "\n"
 
 
 def judged(gold: Gold, run: Run) -> Judged:

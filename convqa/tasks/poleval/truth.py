@@ -6,16 +6,19 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.tasks.poleval import input, passages
-from convqa.tasks.poleval.input import is_pairs, questions_of, read_rows, truth_file
+from convqa.tasks.files import any_file
+from convqa.tasks.poleval import passages
+from convqa.tasks.poleval.input import IN, Question, Questions, is_jl, is_questions, only, read_questions, read_rows
 from convqa.tasks.poleval.run import numbered_rankings
 from convqa.validation import shorten
 
+EXPECTED = "expected.tsv"
+_WANTED = f"{EXPECTED} beside {IN}, or pairs.tsv beside questions.jl"
 _WANTED_EXPECTED = "a line for each question, with the ids of relevant passages separated by TAB"
 _COLUMNS = ["question-id", "passage-id", "score"]
 _WANTED_PAIRS = f"the columns {', '.join(_COLUMNS)}, separated by TAB, under a header that says so"
@@ -47,62 +50,76 @@ class Gold:
     lines: int
 
 
-class _Pair(NamedTuple):
-    line: int
-    question: str
-    passage: str
-    score: float
+def recognise(path: Path) -> bool:
+    """Whether a file, or a file of a folder, is called as a truth is, or as questions that have one beside them."""
+    return any_file(path, ("",), lambda file: _is_truth(file) or (is_questions(file) and _truth_of(file).is_file()))
 
 
 def read(path: Path) -> Gold:
-    """The truth in a file, or in that of a folder.
+    """The truth in a file, in that of a folder, or beside a file of questions.
 
-    :raises InputError: naming file and line of the first mistake.
+    :raises InputError: naming file and line of the first mistake; also where a folder has no truth, or several.
     """
-    file = truth_file(path)
-    return _of_pairs(file) if is_pairs(file) else _of_lines(file)
+    file = only(path, _is_truth, _WANTED)
+    if is_questions(file):
+        file = _truth_of(file)
+    return _of_pairs(file) if _is_pairs(file) else _of_lines(file)
+
+
+def _is_truth(path: Path) -> bool:
+    return path.is_file() and (path.name == EXPECTED or _is_pairs(path))
+
+
+def _is_pairs(path: Path) -> bool:
+    """Whether a truth is the competition's: pairs.tsv, pairs-test.tsv."""
+    return path.name.startswith("pairs") and path.suffix == ".tsv"
+
+
+def _truth_of(questions: Path) -> Path:
+    if is_jl(questions):
+        return questions.with_name(f"pairs{questions.stem.removeprefix('questions')}.tsv")
+    return questions.with_name(EXPECTED)
+
+
+def _questions_of(truth: Path) -> Path:
+    if _is_pairs(truth):
+        return truth.with_name(f"questions{truth.stem.removeprefix('pairs')}.jl")
+    return truth.with_name(IN)
 
 
 def _of_lines(file: Path) -> Gold:
     """Sets are those of the questions beside it; without these a turn is called by its line."""
     rows = numbered_rankings(file, _WANTED_EXPECTED)
-    expected = [ids for _, ids in rows]
-    if not expected:
+    if not rows:
         raise InputError(f"{file}: there is no line to score; wanted {_WANTED_EXPECTED}.")
-    asked = questions_of(file)
-    if not asked.is_file():
-        _refuse_unknown(file, input.Questions(asked, (), ("",)), _places(("", *row) for row in rows))
-        turns = (GoldTurn(TurnId(line + 1, 1), ids, line, {}) for line, ids in enumerate(expected))
-        return Gold(file, tuple(turns), len(expected))
-    found = input.read(asked)
-    items = found.items
-    if len(items) != len(expected):
-        raise InputError(f"{file}: has {len(expected)} lines; wanted {len(items)}, as {asked.name} has questions.")
-    _refuse_unknown(file, found, _places((one.set, *row) for one, row in zip(items, rows, strict=True)))
-    return Gold(
-        file,
-        tuple(
-            GoldTurn(one.id, ids, line, {"set": one.set})
-            for line, (one, ids) in enumerate(zip(items, expected, strict=True))
-        ),
-        len(expected),
+    beside = _questions_of(file)
+    known = beside.is_file()
+    if known:
+        asked = read_questions(beside)
+    else:
+        asked = Questions(beside, tuple(Question(TurnId(line, 1), "", "") for line in range(1, len(rows) + 1)), ("",))
+    if len(asked.items) != len(rows):
+        raise InputError(f"{file}: has {len(rows)} lines; wanted {len(asked.items)}, as {beside.name} has questions.")
+    pairs = list(zip(asked.items, rows, strict=True))
+    _refuse_unknown(file, asked, [(one.set, number, ids) for one, (number, ids) in pairs])
+    turns = (
+        GoldTurn(one.id, ids, line, {"set": one.set} if known else {}) for line, (one, (_, ids)) in enumerate(pairs)
     )
+    return Gold(file, tuple(turns), len(rows))
 
 
 def _of_pairs(file: Path) -> Gold:
     """Positive pairs by question. A question without any is left out: nobody said that it has no answer."""
-    asked = input.read(questions_of(file))
+    asked = read_questions(_questions_of(file))
     relevant: dict[str, list[str]] = {str(one.id.conversation): [] for one in asked.items}
     rows = []
-    for pair in _pairs(file):
-        if pair.question not in relevant:
-            raise InputError(
-                f"{file}: line {pair.line}: question-id: found {pair.question!r}; wanted one of {asked.file.name}."
-            )
-        rows.append(("", pair.line, (pair.passage,)))
-        if pair.score > 0:
-            relevant[pair.question].append(pair.passage)
-    _refuse_unknown(file, asked, _places(rows))
+    for line, question, passage, score in _pairs(file):
+        if question not in relevant:
+            raise InputError(f"{file}: line {line}: question-id: found {question!r}; wanted one of {asked.file.name}.")
+        rows.append(("", line, (passage,)))
+        if score > 0:
+            relevant[question].append(passage)
+    _refuse_unknown(file, asked, rows)
     turns = tuple(
         GoldTurn(one.id, tuple(ids), line, {})
         for line, (one, ids) in enumerate(zip(asked.items, relevant.values(), strict=True))
@@ -116,30 +133,29 @@ def _of_pairs(file: Path) -> Gold:
     return Gold(file, turns, len(asked.items))
 
 
-def _places(rows: Iterable[tuple[str, int, tuple[str, ...]]]) -> dict[str, dict[str, int]]:
-    """Set -> id of a passage -> the first line that names it, of (set, line, ids). An empty id names none."""
-    places: dict[str, dict[str, int]] = {}
+def _refuse_unknown(file: Path, asked: Questions, rows: Iterable[tuple[str, int, tuple[str, ...]]]) -> None:
+    """Where the passages lie beside the questions: refuse the first line with an id that none of its set has.
+
+    :param rows: (set, line, ids); an empty id names no passage.
+    """
+    first: dict[str, dict[str, int]] = {}
     for name, line, ids in rows:
         for id in filter(None, ids):
-            places.setdefault(name, {}).setdefault(id, line)
-    return places
-
-
-def _refuse_unknown(file: Path, asked: input.Questions, places: Mapping[str, Mapping[str, int]]) -> None:
-    """Where the passages lie beside the questions: refuse the first line with an id that none of its set has."""
-    lacking = passages.unknown(asked, places)
-    strange = [(places[name][id], name, id) for name, ids in lacking.items() for id in ids]
+            first.setdefault(name, {}).setdefault(id, line)
+    lacking = passages.unknown(asked, first)
+    strange = [(first[name][id], name, id) for name, ids in lacking.items() for id in ids]
     if strange:
         line, name, id = min(strange)
-        known = len(places[name]) - len(lacking[name])
+        known = len(first[name]) - len(lacking[name])
         of = f" of {name}" if name else ""
         raise InputError(
             f"{file}: line {line}: passage-id: found {id!r}; wanted the id of a passage{of} of those beside it, as "
-            f"{known} of {len(places[name])} are."
+            f"{known} of {len(first[name])} are."
         )
 
 
-def _pairs(file: Path) -> Iterator[_Pair]:
+def _pairs(file: Path) -> Iterator[tuple[int, str, str, float]]:
+    """(line, question, passage, score) of each line but the header."""
     number = 0
     for number, line in read_rows(file, _WANTED_PAIRS):
         where, fields = f"{file}: line {number}", [value.strip() for value in line.split("\t")]
@@ -152,7 +168,7 @@ def _pairs(file: Path) -> Iterator[_Pair]:
         for name, value in zip(_COLUMNS, fields, strict=True):
             if not value:
                 raise InputError(f"{where}: {name}: is empty; wanted {_WANTED_PAIRS}.")
-        yield _Pair(number, fields[0], fields[1], _number(fields[2], where))
+        yield number, fields[0], fields[1], _number(fields[2], where)
     if not number:
         raise InputError(f"{file}: the file is empty; wanted {_WANTED_PAIRS}.")
 

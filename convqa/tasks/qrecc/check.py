@@ -10,8 +10,8 @@ from typing import Any, NotRequired
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from convqa.errors import InputError
-from convqa.tasks.base import Problem, id_problems
+from convqa.tasks.base import Problem, id_problems, problems, some
+from convqa.tasks.files import file_at
 from convqa.tasks.qrecc import input, run
 from convqa.tasks.qrecc.schema import (
     AnswerScore,
@@ -61,29 +61,25 @@ def check(run_path: Path, input_path: Path) -> list[Problem]:
 
     :raises InputError: if the questions themselves cannot be read.
     """
-    file = run_path / run.FILE if run_path.is_dir() else run_path
-    wanted = [turn.id for conversation in input.read(input_path) for turn in conversation.turns]
-    try:
+    asked = [turn.id.to_json() for conversation in input.read(input_path) for turn in conversation.turns]
+
+    def wrong(file: Path) -> Iterator[tuple[str, str]]:
         records = read_array(file, run.WANTED)
-    except InputError as error:
-        return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
-    problems = [
-        Problem(str(file), label(records, index), message)
-        for index, record in enumerate(records)
-        for message in _record_errors(record)
-    ]
-    good = [record for record in records if isinstance(record, Mapping)]
-    warn_of_unknown(file, good, frozenset(UploadRecord.__annotations__))
-    whole = [*_turn_errors(good, [turn.to_json() for turn in wanted]), *_field_errors(good)]
-    return problems + [Problem(str(file), "", message) for message in whole]
+        for index, record in enumerate(records):
+            yield from ((label(records, index), message) for message in _record_errors(record))
+        good = [record for record in records if isinstance(record, Mapping)]
+        warn_of_unknown(file, good, frozenset(UploadRecord.__annotations__))
+        yield from _turn_errors(good, asked)
+        yield from _field_errors(good)
+
+    return problems(file_at(run_path, run.FILE), wrong)
 
 
 def _record_errors(record: Any) -> Iterator[str]:
     try:
         _UPLOADS.validate_python(record)
     except ValidationError as error:
-        for field, message in explain(error):
-            yield f"{field}: {message}" if field else message
+        yield from (f"{field}: {message}" if field else message for field, message in explain(error))
         return
     known = record.get("Model_passages")
     for name, citation in _citations(record):
@@ -95,8 +91,7 @@ def _record_errors(record: Any) -> Iterator[str]:
 
 
 def _citations(record: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    evidence = record.get("Model_evidence", {})
-    if evidence:
+    if evidence := record.get("Model_evidence"):
         yield "Model_evidence", {"passage_id": "", "text": "", **evidence}
     for index, citation in enumerate(record.get("Model_citations", [])):
         yield f"Model_citations[{index}]", citation
@@ -113,29 +108,27 @@ def _offset_errors(citation: Mapping[str, Any]) -> Iterator[str]:
             yield f"found a text of {len(citation['text'])} characters; wanted the {end - start} of [{start}, {end})"
 
 
-def _turn_errors(records: Sequence[Mapping[str, Any]], wanted: Sequence[list[Any]]) -> Iterator[str]:
-    """Missing, extra and repeated turns. Numbers are compared as text first, so that a wrong type is said once."""
-    found = Counter(_key(record.get("Conversation_no"), record.get("Turn_no")) for record in records)
-    asked = {_key(*turn): turn for turn in wanted}
-    yield from id_problems("turns of the input are missing", [key for key in asked if key not in found], len(asked))
-    yield from id_problems("turns are not in the input", [key for key in found if key not in asked], len(found))
-    yield from id_problems("turns occur more than once", [key for key, count in found.items() if count > 1], len(found))
+def _turn_errors(records: Sequence[Mapping[str, Any]], wanted: Sequence[list[Any]]) -> Iterator[tuple[str, str]]:
+    """Missing, extra and repeated turns. Numbers are compared as text first, so that a wrong type is one problem."""
+    found = Counter(map(_key, records))
+    asked = {f"{conversation}_{number}": conversation for conversation, number in wanted}
+    yield from id_problems("turns", asked, found)
+    yield from some("turns occur more than once", [key for key, count in found.items() if count > 1], len(found))
     retyped = [
         key
         for record in records
-        if (key := _key(record.get("Conversation_no"), record.get("Turn_no"))) in asked
-        and type(record["Conversation_no"]) is not type(asked[key][0])
+        if (key := _key(record)) in asked and type(record["Conversation_no"]) is not type(asked[key])
     ]
-    yield from id_problems("turns have a Conversation_no of another type than the input", retyped, len(records))
+    yield from some("turns have a Conversation_no of another type than the input", retyped, len(records))
 
 
-def _key(conversation: Any, number: Any) -> str:
-    return f"{truncated(conversation)}_{truncated(number)}"
-
-
-def _field_errors(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _field_errors(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Fields that some turns have and others lack: the official MRR leaves out turns without Model_passages."""
     for name in _FIELDS:
-        lacking = [_key(r.get("Conversation_no"), r.get("Turn_no")) for r in records if name not in r]
+        lacking = [_key(record) for record in records if name not in record]
         if len(lacking) < len(records):
-            yield from id_problems(f"turns lack {name}, which others have", lacking, len(records))
+            yield from some(f"turns lack {name}, which others have", lacking, len(records))
+
+
+def _key(record: Mapping[str, Any]) -> str:
+    return f"{truncated(record.get('Conversation_no'))}_{truncated(record.get('Turn_no'))}"

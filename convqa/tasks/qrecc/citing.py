@@ -8,10 +8,9 @@ from itertools import groupby
 from convqa.metrics.alce import CitedSentence
 from convqa.metrics.citations import quote_scores, set_scores, validity
 from convqa.metrics.squad import f1
-from convqa.tasks.qrecc.columns import Rows, collapsed, columns
 from convqa.tasks.qrecc.run import Quote, Run
-from convqa.tasks.qrecc.truth import Gold, GoldTurn
-from convqa.tasks.scores import Measure, Scores, Supports, alce_measures, supported
+from convqa.tasks.qrecc.truth import Gold, GoldTurn, collapsed
+from convqa.tasks.scores import Measure, Rows, Scores, Supports, alce_measures, columns, supported
 from convqa.text.sentences import sentences
 
 EVIDENCE = (
@@ -29,29 +28,25 @@ VALIDITY = (Measure("Citation-validity"),)
 
 def citing(gold: Gold, run: Run, support: Supports | None) -> list[Scores]:
     """Cited passages and quotes against the gold ones, validity, and ALCE's measures where ``support`` is given."""
-    found = _cited(gold, run)
-    if support is None:
-        return found
-    rows = _supported(gold, run, support) if _has_sentences(run) else "the run has no Model_citations"
-    return [*found, *columns(alce_measures(support), rows or "the run answers nothing")]
-
-
-def _cited(gold: Gold, run: Run) -> list[Scores]:
-    if not run.citations:
-        return []
-    answered = [turn for turn in collapsed(gold.turns) if turn.answer]
-    found = (
-        (EVIDENCE, [(turn.id, _evidence(turn, _quotes(run, turn))) for turn in answered if turn.passages]),
-        (QUOTES, [(turn.id, _quoted(turn, _quotes(run, turn))) for turn in answered if gold_sentences(turn)]),
-        (VALIDITY, _valid(gold, run)),
-    )
-    return [column for measures, rows in found if rows for column in columns(measures, rows)]
+    found: list[Scores] = []
+    if run.citations:
+        answered = [turn for turn in collapsed(gold.turns) if turn.answer]
+        evidence = [(turn.id, _evidence(turn, _quotes(run, turn))) for turn in answered if turn.passages]
+        quoted = [(turn.id, _quoted(turn, _quotes(run, turn))) for turn in answered if gold_sentences(turn)]
+        for measures, rows in ((EVIDENCE, evidence), (QUOTES, quoted), (VALIDITY, _valid(gold, run))):
+            found += columns(measures, rows) if rows else []
+    if support is not None:
+        cited = [quote for quotes in run.citations.values() for quote in quotes]
+        has_sentences = run.citations and all(quote.sentence is not None for quote in cited)
+        alce = _supported(gold, run, support) if has_sentences else "the run has no Model_citations"
+        found += columns(alce_measures(support), alce or "the run answers nothing")
+    return found
 
 
 def gold_sentences(turn: GoldTurn) -> list[str]:
     """``Cited_sentences``: what of the passages the true answer rests on."""
     found = turn.fields.get("Cited_sentences")
-    return [one for one in found if isinstance(one, str) and one.strip()] if isinstance(found, list) else []
+    return [text for text in found if isinstance(text, str) and text.strip()] if isinstance(found, list) else []
 
 
 def _quotes(run: Run, turn: GoldTurn) -> Sequence[Quote]:
@@ -85,12 +80,6 @@ def _valid(gold: Gold, run: Run) -> Rows:
             share = validity([quote.cited for quote in quotes], dict.fromkeys(passages))
             rows.append((turn.id, {"Citation-validity": share}))
     return rows
-
-
-def _has_sentences(run: Run) -> bool:
-    return bool(run.citations) and all(
-        quote.sentence is not None for found in run.citations.values() for quote in found
-    )
 
 
 def _supported(gold: Gold, run: Run, support: Supports) -> Rows:

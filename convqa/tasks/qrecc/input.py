@@ -1,4 +1,4 @@
-"""questions.json in, conversations out: strict about what is wrong, patient with what can be mended."""
+"""questions.json in, conversations out: strict about what is wrong, lenient with what can be repaired."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from convqa.domain import Conversation, Exchange, Turn, TurnId
 from convqa.errors import InputError
 from convqa.files import log
+from convqa.tasks.files import file_at
 from convqa.tasks.qrecc.schema import (
     QUESTIONS,
     QuestionRecord,
@@ -27,8 +28,8 @@ _WANTED = "a JSON array of {Conversation_no, Turn_no, Question}, with Context if
 Records = list[dict[str, Any]]
 
 
-def matches(path: Path) -> bool:
-    """A directory with questions.json, or a questions file under one of the names that SCAI-QReCC gave it."""
+def recognise(path: Path) -> bool:
+    """Whether it holds questions.json, or is a file under one of the names that SCAI-QReCC gave to questions."""
     if path.is_dir():
         return (path / FILE).is_file()
     return path.is_file() and any(fnmatchcase(path.name, pattern) for pattern in _FILES)
@@ -42,7 +43,7 @@ def read(path: Path) -> Iterator[Conversation]:
 
     :raises InputError: before the first conversation.
     """
-    file = path / FILE if path.is_dir() else path
+    file = file_at(path, FILE)
     records = read_records(file, QUESTIONS, _WANTED)
     if not records:
         raise InputError(f"{file}: the array is empty; wanted {_WANTED}.")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from convqa.metrics.answerability import auc, refusals
-from convqa.tasks.qrecc.columns import collapsed, columns
 from convqa.tasks.qrecc.run import Run
-from convqa.tasks.qrecc.truth import Gold, GoldTurn
-from convqa.tasks.scores import Measure, Scores
+from convqa.tasks.qrecc.truth import Gold, GoldTurn, collapsed
+from convqa.tasks.scores import Measure, Scores, columns
 
 F1 = Measure("Refusal-F1")
 BESIDE = (
@@ -39,7 +38,7 @@ def refusing(gold: Gold, run: Run) -> list[Scores]:
         for (id, can), no in zip(known, refused, strict=True)
     ]
     found = [Scores(F1, ids, refused, groups=groups, statistic=_f1)]
-    found += [column for column in columns(BESIDE, right) if column.values]
+    found += columns(BESIDE, right)
     if run.scores and any(can for _, can in known):
         scores = tuple(run.scores.get(str(id), 0.0) for id in ids)
         found.append(Scores(AUC, ids, scores, groups=groups, statistic=_auc))

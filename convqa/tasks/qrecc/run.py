@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy
-
 from convqa.domain import Answer, Ranking, Response, TurnId, evidence_fields, quotes
-from convqa.files import log, to_json_bytes, whole_file
+from convqa.files import log, to_json_bytes
 from convqa.metrics.citations import Cited
+from convqa.tasks.files import file_at, write_members
 from convqa.tasks.qrecc.schema import RUNS, check_spellings, read_records, turn_id, turn_key
 
 FILE = "run.json"
@@ -47,10 +46,10 @@ def read(path: Path) -> Run:
 
     :raises InputError: where the official script would stop or crash, and for citations that are not in our form.
     """
-    file = path / FILE if path.is_dir() else path
+    file = file_at(path, FILE)
     records = read_records(file, RUNS, WANTED)
-    turns = {turn_id(record): record for record in records}
-    check_spellings(file, list(turns))
+    turns = tuple(dict.fromkeys(map(turn_id, records)))
+    check_spellings(file, turns)
     if len(turns) < len(records):
         log.warning("%s: %d turns occur again; the last one counts", file, len(records) - len(turns))
     rewrites, passages, answers, citations, scores = (
@@ -58,12 +57,13 @@ def read(path: Path) -> Run:
         for name in ("Model_rewrite", "Model_passages", "Model_answer", "Model_citations", "Model_answer_score")
     )
     quotes_of = {turn: _quotes(found) for turn, found in citations.items()} or _evidence(file, records)
-    return Run(file, tuple(turns), rewrites, passages, answers, quotes_of, scores)
+    return Run(file, turns, rewrites, passages, answers, quotes_of, scores)
 
 
 def _quotes(citations: Iterable[Mapping[str, Any]]) -> tuple[Quote, ...]:
     return tuple(
-        Quote(Cited(one["passage_id"], one["start"], one["end"], one["text"]), one["sentence"]) for one in citations
+        Quote(Cited(cited["passage_id"], cited["start"], cited["end"], cited["text"]), cited["sentence"])
+        for cited in citations
     )
 
 
@@ -84,36 +84,32 @@ def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Seq
     return found
 
 
-def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
+def write(
+    responses: Iterable[Response],
+    directory: Path,
+    stages: frozenset[str],
+    questions: Iterable[str] | None = None,  # noqa: ARG001 - run.json does not repeat them
+) -> Path:
     """Stream the responses into DIRECTORY/run.json, one record a line; returns its path.
 
     :param stages: of rewrites, rankings and answers, the ones that the pipeline makes: the others' fields are left
         out for all turns alike. A turn that failed in a stage has ``""`` or ``{}`` there, so that it counts 0.
     :raises StorageFull: if it cannot be written; no partial file is left.
     """
-    path = directory / FILE
-    with whole_file(path) as stream:
-        separator = b"[\n"
-        for response in responses:
-            stream.write(separator + to_json_bytes(record(response, stages)))
-            separator = b",\n"
-        stream.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
-    return path
+    return write_members(directory / FILE, (to_json_bytes(record(one, stages)) for one in responses), b"[]")
 
 
 def record(response: Response, stages: frozenset[str]) -> dict[str, Any]:
     """One turn as run.json has it."""
-    data = turn_key(response.id)
+    import numpy
+
+    data, ranking = turn_key(response.id), response.ranking or Ranking()
     if "rewrites" in stages:
         data["Model_rewrite"] = response.rewrite.text if response.rewrite else ""
     if "rankings" in stages:
         # 32-bit floats are written in their shortest form that reads back as the same 32-bit float.
-        data["Model_passages"] = {hit.id: numpy.float32(hit.score) for hit in _ranking(response).hits}
+        data["Model_passages"] = {hit.id: numpy.float32(hit.score) for hit in ranking.hits}
     if "answers" in stages:
         answer = response.answer or Answer("none", "")
-        data |= evidence_fields(answer, quotes(answer, _ranking(response)))
+        data |= evidence_fields(answer, quotes(answer, ranking))
     return data
-
-
-def _ranking(response: Response) -> Ranking:
-    return response.ranking or Ranking()

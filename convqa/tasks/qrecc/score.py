@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from convqa.files import log
@@ -19,11 +20,20 @@ from convqa.metrics.rouge1 import rouge1, tokens
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks import scores
 from convqa.tasks.qrecc.citing import citing
-from convqa.tasks.qrecc.columns import Rows, collapsed, columns
 from convqa.tasks.qrecc.refusing import refusing
 from convqa.tasks.qrecc.run import Run
-from convqa.tasks.qrecc.truth import Gold
-from convqa.tasks.scores import AnswerScorer, Judged, Measure, Scores, Supports
+from convqa.tasks.qrecc.truth import Gold, collapsed
+from convqa.tasks.scores import (
+    AnswerScorer,
+    Judged,
+    Measure,
+    Rows,
+    Scores,
+    Supports,
+    columns,
+    option,
+    warn_of_strangers,
+)
 
 REWRITING = (
     Measure("QR", official=True),
@@ -52,16 +62,16 @@ _OFF = "not asked for"
 class Options(scores.Options):
     """The official script's options, and further measures of the answers.
 
-    :param eval_missing_truth: also count turns whose truth is missing, as the QReCC paper does.
-    :param eval_turn_one_rewrites: also count the rewrites of turns with Turn_no 1.
-    :param support: scores how far quotes support the sentences that cite them, for ALCE's measures.
+    :param scorers: further ones. :param support: scores how far quotes support what cites them, for ALCE's measures.
     """
 
-    eval_missing_truth: bool = False
-    eval_turn_one_rewrites: bool = False
-    no_rewriting: bool = False
-    no_retrieval: bool = False
-    no_answering: bool = False
+    eval_missing_truth: bool = option(False, "Count turns whose truth is missing, too.")
+    eval_turn_one_rewrites: bool = option(False, "Count the rewrites of first turns, too.")
+    no_rewriting: bool = option(False, "Leave out QR.")
+    no_retrieval: bool = option(False, "Leave out MRR.")
+    no_answering: bool = option(False, "Leave out EM, F1, ROUGE1-R, citations and refusals.")
+    sas: str | None = option(None, "Score SAS with this cross-encoder.", "MODEL")
+    posscore: str | None = option(None, "Score POSSCORE with these vectors.", "VECTORS")
     scorers: Sequence[AnswerScorer] = ()
     support: Supports | None = None
 
@@ -75,14 +85,27 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
 
     Then what is ours: citations and refusals, where truth and run have what they need.
     """
-    _warn_of_turns(gold, run)
-    further = tuple(Measure(scorer.name, scorer.official) for scorer in options.scorers)
+    asked, answered = {str(turn.id) for turn in gold.turns}, {str(turn) for turn in run.turns}
+    warn_of_strangers(run.path, asked, answered, "turns of the truth", "turns that are not in the truth")
+    scorers = _scorers(options)
+    further = tuple(Measure(scorer.name, scorer.official) for scorer in scorers)
     return [
         *columns(REWRITING, _OFF if options.no_rewriting else _rewriting(gold, run, options)),
         *columns(RETRIEVAL, _OFF if options.no_retrieval else _retrieval(gold, run, options)),
-        *columns((*ANSWERING, *further), _OFF if options.no_answering else _answering(gold, run, options)),
+        *columns((*ANSWERING, *further), _OFF if options.no_answering else _answering(gold, run, options, scorers)),
         *([] if options.no_answering else [*citing(gold, run, options.support), *refusing(gold, run)]),
     ]
+
+
+def _scorers(options: Options) -> list[AnswerScorer]:
+    from convqa.tasks.qrecc import scorers
+
+    found = list(options.scorers)
+    if options.sas is not None:
+        found.append(scorers.sas(options.sas))
+    if options.posscore is not None:
+        found.append(scorers.posscore(Path(options.posscore)))
+    return found
 
 
 def judged(gold: Gold, run: Run) -> Judged:
@@ -113,7 +136,7 @@ def _retrieval(gold: Gold, run: Run, options: Options) -> Rows | str:
     """MRR and its kin over the turns that are in both files, or why there is none."""
     if not run.passages:
         return "the run has no passages"
-    used = collapsed([turn for turn in gold.turns if options.eval_missing_truth or turn.passages])
+    used = collapsed(turn for turn in gold.turns if options.eval_missing_truth or turn.passages)
     if not used:
         return "the truth has no passages"
     rows = [
@@ -140,7 +163,7 @@ def _ranking_scores(relevant: frozenset[str], passages: Mapping[str, float]) -> 
     }
 
 
-def _answering(gold: Gold, run: Run, options: Options) -> Rows | str:
+def _answering(gold: Gold, run: Run, options: Options, scorers: Sequence[AnswerScorer]) -> Rows | str:
     """EM, F1 and ROUGE-1, or why there is none. A turn without an answer counts as an empty one."""
     if not run.answers:
         return "the run has no answers"
@@ -150,7 +173,7 @@ def _answering(gold: Gold, run: Run, options: Options) -> Rows | str:
     if not any(str(turn.id) in run.answers for turn in used):
         return "no turn with a true answer has Model_answer"
     pairs = [(turn.answer, run.answers.get(str(turn.id), "")) for turn in used]
-    further = {scorer.name: list(scorer.score(pairs)) for scorer in options.scorers}
+    further = {scorer.name: list(scorer.score(pairs)) for scorer in scorers}
     once = {id(turn) for turn in collapsed(used)}
     rows = []
     for index, (turn, pair) in enumerate(zip(used, pairs, strict=True)):
@@ -160,12 +183,3 @@ def _answering(gold: Gold, run: Run, options: Options) -> Rows | str:
         row |= {"answer-words": float(len(tokens(pair[1]))), "truth-words": float(len(tokens(pair[0])))}
         rows.append((turn.id, row | {name: values[index] for name, values in further.items()}))
     return rows
-
-
-def _warn_of_turns(gold: Gold, run: Run) -> None:
-    """Partial runs are punished and foreign turns ignored: say so, since it is mostly a mistake."""
-    truth, answered = {str(turn.id) for turn in gold.turns}, {str(turn) for turn in run.turns}
-    if len(truth - answered):
-        log.warning("%s: lacks %d of the %d turns of the truth", run.path, len(truth - answered), len(truth))
-    if len(answered - truth):
-        log.warning("%s: ignored %d turns that are not in the truth", run.path, len(answered - truth))

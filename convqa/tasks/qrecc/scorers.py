@@ -20,7 +20,7 @@ from convqa.errors import InputError
 from convqa.metrics import posscore as formula
 from convqa.metrics import sas as similarity
 from convqa.metrics.posscore import Tagged, Vector, lookups
-from convqa.tasks import AnswerScorer
+from convqa.tasks.scores import AnswerScorer
 
 OFFICIAL_SAS = "cross-encoder/stsb-roberta-large"
 OFFICIAL_VECTORS = frozenset({"fasttext-wiki-news-subwords-300", "wiki-news-300d-1M-subword"})

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from convqa.domain import TurnId
 from convqa.files import log
 from convqa.tasks.base import Groups
+from convqa.tasks.files import file_at
 from convqa.tasks.qrecc import input
 from convqa.tasks.qrecc.schema import TRUTHS, check_spellings, read_records, turn_id
 
@@ -41,8 +43,7 @@ def read(path: Path) -> Gold:
 
     :raises InputError: naming the record and field that is wrong.
     """
-    file = path / FILE if path.is_dir() else path
-    records = read_records(file, TRUTHS, WANTED)
+    file = file_at(path, FILE)
     turns = tuple(
         GoldTurn(
             turn_id(record),
@@ -51,28 +52,31 @@ def read(path: Path) -> Gold:
             record["Truth_answer"],
             record,
         )
-        for record in records
+        for record in read_records(file, TRUTHS, WANTED)
     )
-    ids = [turn.id for turn in turns]
-    check_spellings(file, ids)
-    if len(set(ids)) < len(ids):
-        log.warning("%s: %d turns occur again; QR and ROUGE1-R count each", file, len(ids) - len(set(ids)))
+    check_spellings(file, [turn.id for turn in turns])
+    if again := len(turns) - len(collapsed(turns)):
+        log.warning("%s: %d turns occur again; QR and ROUGE1-R count each", file, again)
     return Gold(file, turns)
 
 
-NAME = "history"
+def collapsed(turns: Iterable[GoldTurn]) -> list[GoldTurn]:
+    """Of turns that are twice in the truth the last: EM, F1 and MRR are kept by turn, QR and ROUGE1-R are not."""
+    return list({turn.id: turn for turn in turns}.values())
 
 
-def groups(gold: Gold, truth_path: Path) -> Groups:
-    """Turns with nothing before them: the questions beside the truth say so; else the first turn of a conversation."""
-    firsts: dict[int | str, TurnId] = {}
-    for turn in gold.turns:
-        id = firsts.setdefault(turn.id.conversation, turn.id)
-        if turn.id.number < id.number:
-            firsts[turn.id.conversation] = turn.id
-    empty = set(firsts.values())
-    if input.matches(truth_path):
-        empty = {talk.turns[0].id for talk in input.read(truth_path) if not talk.turns[0].history}
+def breakdowns(gold: Gold, path: Path) -> Mapping[str, Callable[[], Groups]]:
+    """``history``: turns with and without one. Ours, and not the condition of the official QR."""
+    return {"history": partial(_by_history, gold, path)}
+
+
+def _by_history(gold: Gold, path: Path) -> Groups:
+    """Turns with nothing before them: the questions beside the truth tell; else the first turn of a conversation."""
     ids = {turn.id for turn in gold.turns}
+    if input.recognise(path):
+        empty = {talk.turns[0].id for talk in input.read(path) if not talk.turns[0].history}
+    else:
+        backwards = sorted(ids, key=lambda id: -id.number)
+        empty = set({id.conversation: id for id in backwards}.values())
     split = {"empty history": frozenset(ids & empty), "with history": frozenset(ids - empty)}
     return {group: members for group, members in split.items() if members}

@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from convqa.domain import Conversation, Exchange, Passage, Turn, TurnId
 from convqa.errors import InputError, nearest
-from convqa.files import MENDED, log, parse_line, read_bytes, read_json
-from convqa.tasks.lines import files_in, first_object, read_lines, read_start
+from convqa.files import read_bytes, read_json
+from convqa.tasks.files import any_file, files_in, first_object, read_start, read_values
 from convqa.tasks.sharc.schema import ADVICE, SHAPES, WANTED, Form, Official, Open
 from convqa.validation import read_as, shorten
 
@@ -32,6 +31,37 @@ class Source:
         return self.file.parent / RULES
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An utterance, and where it stands, as messages name it: file, line or record, utterance_id."""
+
+    where: str
+    record: Official | Open
+
+
+def recognise(path: Path) -> bool:
+    """Whether a file, or a file of a folder, begins with an utterance."""
+    return any_file(path, (".json",), _begins)
+
+
+def read(path: Path) -> Iterator[Conversation]:
+    """Each utterance is a conversation of one turn; its answer and evidence stay behind."""
+    return (conversation(placed.record) for placed in read_records(source(path)))
+
+
+def passages(path: Path) -> Iterator[Passage] | None:
+    """The rule texts as a collection, ids as they are; None in the official form, whose turns bring their own."""
+    found = source(path)
+    if found.form == "official":
+        return None
+    return (Passage(id, text) for id, text in rule_texts(found).items())
+
+
+def pipeline_for(path: Path) -> str:
+    """Where the input brings no rule texts with its utterances, they are to be found."""
+    return "sharc" if source(path).form == "official" else "sharc-open"
+
+
 def source(path: Path) -> Source:
     """The file of utterances at ``path``: itself, or the only one in a folder.
 
@@ -40,7 +70,7 @@ def source(path: Path) -> Source:
     """
     file = path
     if path.is_dir():
-        files = [file for file in files_in(path, (".json",)) if _begins_with_utterance(file)]
+        files = [file for file in files_in(path, (".json",)) if _begins(file)]
         if len(files) != 1:
             what = f"has {' and '.join(file.name for file in files)}" if files else "has no file of utterances"
             raise InputError(f"{path}: {what}; wanted one file with {WANTED}. Give the path of a file.")
@@ -55,82 +85,6 @@ def source(path: Path) -> Source:
     return found
 
 
-def looks_like_input(path: Path) -> bool:
-    """Whether a file, or a file of a folder, begins with an utterance."""
-    try:
-        return any(_begins_with_utterance(file) for file in (files_in(path, (".json",)) if path.is_dir() else [path]))
-    except InputError:
-        return False
-
-
-def values(found: Source) -> Iterator[tuple[str, Any]]:
-    """(``record 2`` of an array, from 0 on, or ``line 3``; value) of everything that should be an utterance.
-
-    :raises InputError: naming line and column of what is no JSON.
-    """
-    if found.form == "open":
-        for number, line in read_lines(found.file, WANTED):
-            if line.strip():
-                value, mended = parse_line(line, f"{found.file}: line {number}", ADVICE, number == 1)
-                if mended:
-                    log.warning(MENDED, f"{found.file}: line {number}", mended)
-                yield f"line {number}", value
-        return
-    records = read_json(found.file, WANTED)
-    if not isinstance(records, list):
-        raise InputError(f"{found.file}: found {shorten(records)}; wanted {WANTED}.")
-    for index, record in enumerate(records):
-        yield f"record {index}", record
-
-
-def rule_texts(found: Source) -> dict[str, str]:
-    """id2snippet.json: the text of each rule by id.
-
-    :raises InputError: if it is missing or anything else, or an id is there twice.
-    """
-    texts = read_json(found.rules, _RULES_WANTED)
-    if not isinstance(texts, dict):
-        raise InputError(f"{found.rules}: found {shorten(texts)}; wanted {_RULES_WANTED}.")
-    for id, text in texts.items():
-        if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{found.rules}: rule {id!r}: found {shorten(text)}; wanted text. {ADVICE}")
-    _refuse_repeats(found.rules)
-    return texts
-
-
-def passages(found: Source) -> Iterator[Passage] | None:
-    """The rule texts as a collection, ids as they are; None in the official form, whose turns bring their own."""
-    if found.form == "official":
-        return None
-    return (Passage(id, text) for id, text in rule_texts(found).items())
-
-
-def _refuse_repeats(file: Path) -> None:
-    """Refuse an id that a file of rule texts has twice: of an object that is read the last one stays, silently."""
-    pairs = json.loads(read_bytes(file, _RULES_WANTED).decode("utf-8-sig"), object_pairs_hook=list)
-    seen = set[str]()
-    for id, _ in pairs:
-        if id in seen:
-            raise InputError(f"{file}: rule {id!r}: is there twice; wanted an id of its own for each rule. {ADVICE}")
-        seen.add(id)
-
-
-def _begins_with_utterance(file: Path) -> bool:
-    return {"utterance_id", "question"} <= first_object(_start(file)).keys()
-
-
-def _start(file: Path) -> str:
-    return read_start(file, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """An utterance, and where it stands, as messages name it: file, line or record, utterance_id."""
-
-    where: str
-    record: Official | Open
-
-
 def read_records(found: Source) -> list[Placed]:
     """The utterances of a file, in order.
 
@@ -139,8 +93,9 @@ def read_records(found: Source) -> list[Placed]:
     """
     rules = rule_texts(found) if found.form == "open" and found.rules.is_file() else None
     placed, places = list[Placed](), dict[str, str]()
-    for place, value in values(found):
-        where = f"{found.file}: {_named(place, value)}"
+    for place, value in read_values(found.file, WANTED, ADVICE, array=found.form == "official"):
+        id = value.get("utterance_id") if isinstance(value, dict) else None
+        where = f"{found.file}: {place} (utterance {shorten(id)})" if id else f"{found.file}: {place}"
         record = read_as(SHAPES[found.form], value, where, ADVICE)
         first = places.setdefault(record.utterance_id, place)
         if first != place:
@@ -157,9 +112,27 @@ def read_records(found: Source) -> list[Placed]:
     return placed
 
 
-def _named(place: str, value: Any) -> str:
-    id = value.get("utterance_id") if isinstance(value, dict) else None
-    return f"{place} (utterance {shorten(id)})" if id else place
+def rule_texts(found: Source) -> dict[str, str]:
+    """id2snippet.json: the text of each rule by id.
+
+    :raises InputError: if it is missing or anything else, or an id is there twice.
+    """
+    texts = read_json(found.rules, _RULES_WANTED)
+    if not isinstance(texts, dict):
+        raise InputError(f"{found.rules}: found {shorten(texts)}; wanted {_RULES_WANTED}.")
+    for id, text in texts.items():
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f"{found.rules}: rule {id!r}: found {shorten(text)}; wanted text. {ADVICE}")
+    # Of an id that an object has twice, the last value stays, silently.
+    pairs = json.loads(read_bytes(found.rules, _RULES_WANTED).decode("utf-8-sig"), object_pairs_hook=list)
+    seen = set[str]()
+    for id, _ in pairs:
+        if id in seen:
+            raise InputError(
+                f"{found.rules}: rule {id!r}: is there twice; wanted an id of its own for each rule. {ADVICE}"
+            )
+        seen.add(id)
+    return texts
 
 
 def conversation(record: Official | Open) -> Conversation:
@@ -182,9 +155,17 @@ def asked_back(question: str, follow_ups: Sequence[tuple[str, str]]) -> tuple[tu
     :param follow_ups: (what was asked back, the reply) in order.
 
     >>> history, now = asked_back("Can I apply?", [("Are you over 60?", "Yes"), ("Do you work?", "No")])
-    >>> [(one.question, one.answer, one.status) for one in history], now
+    >>> [(exchange.question, exchange.answer, exchange.status) for exchange in history], now
     ([('Can I apply?', 'Are you over 60?', 'asked'), ('Yes', 'Do you work?', 'asked')], 'No')
     """
     said = [question, *(reply for _, reply in follow_ups)]
     pairs = zip(said, follow_ups, strict=False)
     return tuple(Exchange(words, asked, status="asked") for words, (asked, _) in pairs), said[-1]
+
+
+def _begins(file: Path) -> bool:
+    return {"utterance_id", "question"} <= first_object(_start(file)).keys()
+
+
+def _start(file: Path) -> str:
+    return read_start(file, WANTED, _LOOKED_AT)[0].decode("utf-8-sig", "replace").lstrip()

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from convqa.metrics.bleu import ORDER
 from convqa.tasks.sharc.answers import CLASSES
 
-FILE = "evaluation.json"
-
 _ORDERS = range(1, ORDER + 1)
 NAMES = {
     "Micro accuracy": ("micro_accuracy", 4),

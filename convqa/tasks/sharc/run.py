@@ -9,8 +9,8 @@ from typing import Any
 
 from convqa.domain import Response
 from convqa.errors import InputError
-from convqa.files import read_json, to_json_bytes, whole_file
-from convqa.tasks.lines import read_start
+from convqa.files import read_json, to_json_bytes
+from convqa.tasks.files import any_file, file_at, read_start, write_members
 from convqa.validation import shorten
 
 FILE = "predictions.json"
@@ -34,7 +34,7 @@ def read(path: Path) -> Run:
     :raises InputError: for what cannot be scored: another shape, an answer that is no string, an utterance that is
         there twice.
     """
-    file = path / FILE if path.is_dir() else path
+    file = file_at(path, FILE)
     records = read_json(file, WANTED)
     for place, problem in problems(records):
         raise InputError(f"{file}: {place}: {problem}." if place else f"{file}: {problem}.")
@@ -69,16 +69,18 @@ def problems(records: object) -> Iterator[tuple[str, str]]:
             yield place, f"passages: found {shorten(ids)}; wanted an array of ids"
 
 
-def looks_like_run(path: Path) -> bool:
-    """Whether predictions.json, or the one in a directory, begins as an array does."""
-    file = path / FILE if path.is_dir() else path
-    try:
-        return read_start(file, WANTED, 100)[0].decode("utf-8-sig", "replace").lstrip().startswith("[")
-    except InputError:
-        return False
+def recognise(path: Path) -> bool:
+    """Whether it is or holds predictions.json, and this begins as an array does: MRQA's runs have the same name."""
+    file = file_at(path, FILE)
+    return file.name.endswith(FILE) and any_file(file, (), _begins)
 
 
-def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]) -> Path:
+def write(
+    responses: Iterable[Response],
+    directory: Path,
+    stages: frozenset[str],
+    questions: Iterable[str] | None = None,  # noqa: ARG001 - predictions do not repeat them
+) -> Path:
     """Stream the answers into DIRECTORY/predictions.json, one a line; returns its path.
 
     An utterance that failed or was not answered has "". ``passages``, which the official scripts do not look at, are
@@ -86,14 +88,8 @@ def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]
 
     :raises StorageFull: if it cannot be written; no partial file is left.
     """
-    path = directory / FILE
-    with whole_file(path) as stream:
-        separator = b"[\n"
-        for response in responses:
-            stream.write(separator + to_json_bytes(_record(response, "rankings" in stages)))
-            separator = b",\n"
-        stream.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
-    return path
+    members = (to_json_bytes(_record(response, "rankings" in stages)) for response in responses)
+    return write_members(directory / FILE, members, b"[]")
 
 
 def _record(response: Response, ranked: bool) -> dict[str, Any]:
@@ -103,3 +99,7 @@ def _record(response: Response, ranked: bool) -> dict[str, Any]:
         return record
     hits = response.ranking.hits[:DEPTH] if response.ranking else ()
     return {**record, "passages": [hit.id for hit in hits]}
+
+
+def _begins(file: Path) -> bool:
+    return read_start(file, WANTED, 100)[0].decode("utf-8-sig", "replace").lstrip().startswith("[")

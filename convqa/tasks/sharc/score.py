@@ -6,7 +6,7 @@ retrieval and Combined stand beside their numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from convqa.domain import TurnId
@@ -15,11 +15,11 @@ from convqa.files import log
 from convqa.metrics.bleu import ORDER
 from convqa.metrics.recall import recall
 from convqa.metrics.reciprocal_rank import reciprocal_rank
-from convqa.tasks.scores import Judged, Measure, Scores
-from convqa.tasks.sharc.answers import CLASSES, Said, said
+from convqa.tasks.scores import Judged, Measure, Options, Scores, warn_of_strangers
+from convqa.tasks.sharc.answers import CLASSES, said
 from convqa.tasks.sharc.official import NAMES
 from convqa.tasks.sharc.run import DEPTH, Run
-from convqa.tasks.sharc.table import BOTH, PREDICTED, TRUE, Sums, Table
+from convqa.tasks.sharc.table import BOTH, PREDICTED, TRUE, Figure, Sums, Table
 from convqa.tasks.sharc.truth import Gold
 
 MISSING = "missing"
@@ -27,8 +27,6 @@ MISSING = "missing"
 
 _NO_PAIR = "truth and run ask in no turn together: the official script divides by zero"
 _MRR = f"MRR@{DEPTH}"
-
-Figure = Callable[[Table, Sums], float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +75,20 @@ class _Scored:
         )
 
 
-def score(gold: Gold, run: Run) -> list[Scores]:
+def score(gold: Gold, run: Run, options: Options) -> list[Scores]:  # noqa: ARG001 - there are none
     """Accuracies and BLEU of either form; in the open-retrieval form rankings, too, where the run has some.
 
     :raises InputError: where every follow-up question that BLEU rests on is an empty string: the scripts crash.
     """
-    _warn(gold, run)
-    pairs = [(said(turn.answer, gold.form), _answer(turn.id, gold, run)) for turn in gold.turns]
+    asked = {str(turn.id.conversation): turn for turn in gold.turns}
+    lacking, foreign = "utterances: each counts as a question", "answers to utterances that are not in the truth"
+    warn_of_strangers(run.path, asked.keys(), run.answers.keys(), lacking, foreign)
+    answers = {id: said(run.answers.get(id, MISSING), gold.form) for id in asked}
+    pairs = [(said(turn.answer, gold.form), answers[id]) for id, turn in asked.items()]
+    if gold.form == "open" and (count := sum(answer.text == "irrelevant" for answer in answers.values())):
+        log.warning(
+            "%s: %d answers are Irrelevant, which the open-retrieval form takes for a question", run.path, count
+        )
     table = Table.of(pairs, gold.form)
     if table.used(table.sums) and not table.words(table.sums):
         raise InputError(
@@ -191,23 +196,3 @@ def _retrieval(gold: Gold, run: Run) -> list[Scores]:
         values = tuple(recall({turn.snippet_id}, ranking, k) for turn, ranking in used)
         found.append(Scores(Measure(f"R@{k}", beside=_MRR, label=f"R@{k}"), ids, values))
     return found
-
-
-def _answer(id: TurnId, gold: Gold, run: Run) -> Said:
-    return said(run.answers.get(str(id.conversation), MISSING), gold.form)
-
-
-def _warn(gold: Gold, run: Run) -> None:
-    """Answers that lack count as wrong ones and foreign ones are ignored: say so, since it is mostly a mistake."""
-    asked = {str(turn.id.conversation) for turn in gold.turns}
-    lacking, foreign = asked - run.answers.keys(), run.answers.keys() - asked
-    if lacking:
-        log.warning("%s: lacks %d of the %d utterances: each counts as a question", run.path, len(lacking), len(asked))
-    if foreign:
-        log.warning("%s: ignored %d answers to utterances that are not in the truth", run.path, len(foreign))
-    if gold.form == "open":
-        count = sum(said(run.answers[id], "official").text == "irrelevant" for id in asked & run.answers.keys())
-        if count:
-            log.warning(
-                "%s: %d answers are Irrelevant, which the open-retrieval form takes for a question", run.path, count
-            )

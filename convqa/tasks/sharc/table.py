@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from convqa.metrics.bleu import COLUMNS, bleu, bleu_counts
 from convqa.tasks.scores import Statistic
@@ -20,7 +18,12 @@ BOTH, PREDICTED, TRUE = 0, 0, 1
 """The parts of a row that BLEU rests on: in the official form the turns where both ask; in the open-retrieval form
 those where the run asks (precision), and those where the truth asks (recall)."""
 
-Sums = NDArray[numpy.float64]
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+Sums: TypeAlias = "NDArray[numpy.float64]"
+Figure: TypeAlias = "Callable[[Table, Sums], float | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +36,20 @@ class Table:
     @classmethod
     def of(cls, pairs: Sequence[tuple[Said, Said]], form: Form) -> Table:
         """:param pairs: (truth, answer) of each turn."""
+        import numpy
+
         rows = [_row(gold, answer, form) for gold, answer in pairs]
         return cls(form, numpy.array(rows, dtype=numpy.float64))
 
     @property
     def sums(self) -> Sums:
         """Of all turns."""
-        return numpy.asarray(self.rows.sum(axis=0))
+        sums: Sums = self.rows.sum(axis=0)
+        return sums
 
-    def statistic(self, figure: Callable[[Table, Sums], float | None]) -> Statistic:
+    def statistic(self, figure: Figure) -> Statistic:
         """The figure of samples of turns. Their "values" are places in the table."""
+        import numpy
 
         def of(groups: Mapping[str, Sequence[float]]) -> float | None:
             places = numpy.concatenate(list(groups.values())).astype(numpy.intp)
@@ -55,7 +62,7 @@ class Table:
         """Mean of the class recalls; None where a class is not in the truth (the script's is NaN then)."""
         count = len(CLASSES[self.form])
         gold, right = sums[:count], sums[count : 2 * count]
-        return float(numpy.mean(right / gold)) if gold.all() else None
+        return float((right / gold).mean()) if gold.all() else None
 
     def used(self, sums: Sums, part: int = BOTH) -> float:
         """The turns that a part's BLEU rests on."""

@@ -56,7 +56,7 @@ def test_lines_and_arrays_plain_and_packed(write, entry, name, packed):
         (json.dumps(entry) + "\r\n\n", other),
     ):
         path = write(*entries, name=name, packed=packed)
-        assert [placed.entry.id for placed in read_entries(path)] == [7, 8]
+        assert [entry.id for _, entry in read_entries(path)] == [7, 8]
         assert find_task("auto", path).name == "jwhr"
 
 
@@ -69,18 +69,18 @@ def test_a_field_that_is_null_is_not_there(write, entry, told):
 
 
 def test_which_files_are_the_tasks(write, entry, made_up, golden, tmp_path):
-    assert JWHR().matches(made_up) and JWHR().has_truth(made_up) and JWHR().has_run(golden)
+    assert JWHR().has_input(made_up) and JWHR().has_truth(made_up) and JWHR().has_run(golden)
     assert find_task("auto", made_up).name == "jwhr"
-    assert not MRQA().matches(made_up) and not QReCC().matches(made_up)
+    assert not MRQA().has_input(made_up) and not QReCC().has_input(made_up)
     write(entry, name="in/run.jsonl"), write({"id": "p", "text": "x"}, name="in/passages.jsonl")
-    assert not JWHR().matches(tmp_path / "in")
+    assert not JWHR().has_input(tmp_path / "in")
     with pytest.raises(InputError, match=r"in: has no file \.jsonl, \.jsonl\.gz, \.json, \.json\.gz; wanted files"):
         list(JWHR().read(tmp_path / "in"))
     write(entry, name="in/answered.jsonl")
     assert [talk.id for talk in JWHR().read(tmp_path / "in")] == [7]
     mrqa = write({"context": "c", "qas": []}, name="mrqa.jsonl")
     for other in (mrqa, write("nothing", name="x.json"), write("[]", name="y.json"), tmp_path / "absent"):
-        assert not JWHR().matches(other)
+        assert not JWHR().has_input(other)
 
 
 def changed(entry, path, value):

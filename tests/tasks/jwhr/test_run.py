@@ -48,12 +48,12 @@ def test_the_question_is_the_inputs_whatever_became_of_it(responses, made_up, tm
 
 def test_what_was_not_read_is_written_by_its_rewrite(responses, tmp_path):
     JWHR().write(responses, tmp_path, ANSWERS)
-    written = [placed.entry.question for placed in read_entries(tmp_path / "run.jsonl")]
+    written = [entry.question for _, entry in read_entries(tmp_path / "run.jsonl")]
     assert written == [one.rewrite.text if one.rewrite else "" for one in responses]
 
 
 def test_a_run_is_in_the_data_sets_form(golden):
-    first, _, refused, failed, _ = [placed.entry for placed in read_entries(golden / "run.jsonl")]
+    first, _, refused, failed, _ = [entry for _, entry in read_entries(golden / "run.jsonl")]
     page = first.references[0].page
     assert (page.title, page.url) == ("架空川", "https://ja.wikipedia.org/wiki/架空川")
     assert page.quote.text == "長さは42キロメートル[1]。"

@@ -12,6 +12,7 @@ from convqa.errors import InputError
 from convqa.tasks import find_task
 from convqa.tasks.mrqa import MRQA
 from convqa.tasks.mrqa.input import data_sets, form_of, read_contexts
+from convqa.tasks.mrqa.sets import domain_of
 
 LINE = {"context": "c", "qas": [{"qid": "q", "question": "?", "answers": ["c"]}]}
 HEADER = {"header": {"dataset": "DuoRC.ParaphraseRC", "split": "dev"}}
@@ -71,7 +72,7 @@ def test_every_set_in_squads_format(data, name, contexts, questions, unanswerabl
 def test_content_tells_the_format(write, content, form, packed):
     path = write("any.name", content.encode(), packed=packed)
     assert form_of(path) == (form, packed)
-    assert MRQA().matches(path) == (form is not None)
+    assert MRQA().has_input(path) == (form is not None)
 
 
 def test_both_formats_give_the_same(write):
@@ -108,7 +109,7 @@ def test_squad_in_gzip_is_refused_by_name(write):
 def test_gzip_that_is_cut_off_is_a_data_set_all_the_same(write):
     path = write("x.jsonl.gz", LINE, packed=True)
     path.write_bytes(path.read_bytes()[:-9])
-    assert form_of(path) == ("mrqa", True) and MRQA().matches(path)
+    assert form_of(path) == ("mrqa", True) and MRQA().has_input(path)
     with pytest.raises(InputError, match=r"x\.jsonl\.gz: behind line \d: the gzip is damaged"):
         list(read_contexts(path))
 
@@ -117,7 +118,7 @@ def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "x.jsonl")
     with pytest.raises(InputError, match=r"x\.jsonl: is no file that can be read twice"):
         form_of(tmp_path / "x.jsonl")
-    assert MRQA().matches(tmp_path / "x.jsonl")  # so that this is what a command says of it
+    assert MRQA().has_input(tmp_path / "x.jsonl")  # so that this is what a command says of it
 
 
 # --- data sets ----------------------------------------------------------------------------------------------------
@@ -131,7 +132,7 @@ def test_a_set_has_its_name_from_the_header_or_the_file_and_its_domain_from_the_
     write("in/other.json", SQUAD)
     (tmp_path / "in" / ".hidden.json").write_text("")
     (tmp_path / "in" / "README.md").write_text("")
-    found = {one.name: one.domain for one in data_sets(tmp_path / "in")}
+    found = {one.name: domain_of(one.name) for one in data_sets(tmp_path / "in")}
     assert found == {
         "DuoRC": "out-of-domain",
         "NaturalQuestions": "in-domain",
@@ -178,7 +179,7 @@ def test_what_may_not_be_read(write, monkeypatch):
 
     monkeypatch.setattr(type(folder), "iterdir", refuse)  # nothing is closed to root, who may run this
     with pytest.raises(InputError, match=r"in: cannot be read \(Permission denied\)"):
-        MRQA().matches(folder)
+        MRQA().has_input(folder)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(InputError, match=r"a\.jsonl: cannot be read \(permission denied\)"):
         find_task("auto", folder / "a.jsonl")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
-from convqa.tasks.mrqa.jsonl import Lenient, read_official
+from convqa.tasks.mrqa.jsonl import Lenient, read_jsonl
 
 
 def asked(qid="q1", answers=("Goethe",), **more):
@@ -33,7 +33,7 @@ GOOD = context(asked("good"))
 
 def test_the_tasks_own_sample(data):
     """Three articles of NewsQA as the task published them: every answer stands exactly where its span is."""
-    contexts = list(read_official(data / "mrqa" / "NewsQA_sample.jsonl"))
+    contexts = list(read_jsonl(data / "mrqa" / "NewsQA_sample.jsonl"))
     questions = [(context, question) for context in contexts for question in context.questions]
     assert (len(contexts), len(questions)) == (3, 17)
     for context, question in questions:
@@ -45,7 +45,7 @@ def test_the_tasks_own_sample(data):
 @pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz", "x"])
 def test_plain_or_packed_with_or_without_header_whatever_its_name(write, packed, header, name):
     path = write(name, *header, context(asked(detected_answers=[found("Goethe", (0, 5))])), packed=packed)
-    (only,) = read_official(path)
+    (only,) = read_jsonl(path)
     (question,) = only.questions
     assert (only.text, only.title) == ("Goethe wrote Faust.", "")
     assert (question.id, question.text, question.answers, question.spans) == ("q1", "Who?", ("Goethe",), ((0, 6),))
@@ -54,19 +54,19 @@ def test_plain_or_packed_with_or_without_header_whatever_its_name(write, packed,
 def test_inclusive_spans_become_half_open_and_are_there_once(write):
     detected = [found("42", (14, 15), (18, 19)), found("42", (14, 15)), found("42.", (14, 16))]
     text = "The answer is 42. 42 is the answer."
-    (only,) = read_official(write("x", context(asked(detected_answers=detected), text=text)))
+    (only,) = read_jsonl(write("x", context(asked(detected_answers=detected), text=text)))
     assert only.questions[0].spans == ((14, 16), (18, 20), (14, 17))
     assert [text[start:end] for start, end in only.questions[0].spans] == ["42", "42", "42."]
 
 
 @pytest.mark.parametrize("text", ["goethe", "The Goethe!", "Go ethe"])
 def test_the_text_is_what_stands_there_after_normalisation_and_without_blanks(write, text):
-    (only,) = read_official(write("x", context(asked(detected_answers=[found(text, (0, 5))]))))
+    (only,) = read_jsonl(write("x", context(asked(detected_answers=[found(text, (0, 5))]))))
     assert only.questions[0].spans == ((0, 6),)
 
 
 def test_what_is_to_be_predicted_needs_no_answers_and_unknown_fields_are_no_mistake(write):
-    (only,) = read_official(write("x", {"context": "c", "qas": [{"qid": "q", "question": "?", "id": 3}], "more": None}))
+    (only,) = read_jsonl(write("x", {"context": "c", "qas": [{"qid": "q", "question": "?", "id": 3}], "more": None}))
     assert (only.questions[0].answers, only.questions[0].spans) == ((), ())
 
 
@@ -74,7 +74,7 @@ def test_characters_outside_the_first_plane_count_as_one(write):
     detected = [found("Goethe", (2, 7))]
     line = context(asked(detected_answers=detected), text="👋 Goethe")
     for as_ascii in (False, True):
-        (only,) = read_official(write("x", json.dumps(line, ensure_ascii=as_ascii).encode()))
+        (only,) = read_jsonl(write("x", json.dumps(line, ensure_ascii=as_ascii).encode()))
         assert only.questions[0].spans == ((2, 8),)
 
 
@@ -118,10 +118,10 @@ MISTAKES = [
 def test_a_mistake_is_refused_with_its_line_or_skipped_and_counted(write, caplog, line, message, kind):
     path = write("x.jsonl", GOOD, line, context(asked("last")))
     with pytest.raises(InputError, match=message) as caught:
-        list(read_official(path))
+        list(read_jsonl(path))
     assert str(caught.value).startswith(f"{path}: line 2")
     lenient = Lenient()
-    ids = [question.id for context in read_official(path, lenient) for question in context.questions]
+    ids = [question.id for context in read_jsonl(path, lenient) for question in context.questions]
     assert (ids[0], ids[-1]) == ("good", "last")
     ((counted, number),) = lenient.counts.items()
     assert counted.startswith(kind) and number == 1
@@ -134,19 +134,19 @@ def test_what_is_right_beside_a_mistake_is_kept(write, caplog):
     path = write("x", context(3, asked("a", detected_answers=detected), asked("a"), asked("b")), b"", b"")
     for _ in range(2):  # told once, however often it is read
         lenient = Lenient()
-        (only,) = read_official(path, lenient)
+        (only,) = read_jsonl(path, lenient)
     assert [(question.id, question.spans) for question in only.questions] == [("a", ((0, 6), (13, 18))), ("b", ())]
     assert lenient.counts.total() == 6 and lenient.counts["blank lines"] == 2
-    list(read_official(path, lenient))
+    list(read_jsonl(path, lenient))
     assert len(caplog.messages) == 2
 
 
 def test_spans_may_have_another_text_where_nothing_rests_on_it(write):
     path = write("x", at(text="Faust"))
-    (only,) = read_official(path, aligned=False)
+    (only,) = read_jsonl(path, aligned=False)
     assert only.questions[0].spans == ((0, 6),)
     with pytest.raises(InputError, match=r"found \[0, 99\]"):
-        list(read_official(write("y", at(char_spans=[[0, 99]])), aligned=False))
+        list(read_jsonl(write("y", at(char_spans=[[0, 99]])), aligned=False))
 
 
 @pytest.mark.parametrize("cut", [1, 30, -9, -1])
@@ -155,11 +155,11 @@ def test_damaged_gzip_is_no_shorter_file(write, cut, lenient):
     path = write("x.jsonl.gz", *[context(asked(f"q{number}")) for number in range(2000)], packed=True)
     path.write_bytes(path.read_bytes()[: cut + 20 if cut > 0 else cut])
     with pytest.raises(InputError, match=r"x\.jsonl\.gz: behind line \d+: the gzip is damaged"):
-        list(read_official(path, lenient))
+        list(read_jsonl(path, lenient))
     whole = gzip.compress(json.dumps(GOOD).encode() * 3000)
     path.write_bytes(whole[:40] + bytes(20) + whole[60:])
     with pytest.raises(InputError, match="the gzip is damaged"):
-        list(read_official(path))
+        list(read_jsonl(path))
 
 
 @pytest.mark.parametrize(
@@ -171,22 +171,22 @@ def test_damaged_gzip_is_no_shorter_file(write, cut, lenient):
 )
 def test_a_file_without_contexts(write, lines, message):
     with pytest.raises(InputError, match=message):
-        list(read_official(write("x", *lines)))
+        list(read_jsonl(write("x", *lines)))
 
 
 def test_no_file_an_empty_one_and_a_folder(tmp_path):
     with pytest.raises(InputError, match=r"absent: no such file; wanted MRQA's JSON lines"):
-        list(read_official(tmp_path / "absent"))
+        list(read_jsonl(tmp_path / "absent"))
     with pytest.raises(InputError, match="cannot be read"):
-        list(read_official(tmp_path))
+        list(read_jsonl(tmp_path))
     (tmp_path / "empty").touch()
     with pytest.raises(InputError, match="there is no context in it"):
-        list(read_official(tmp_path / "empty"))
+        list(read_jsonl(tmp_path / "empty"))
 
 
 def test_a_mark_of_byte_order_and_a_last_line_without_end_are_no_mistake(write):
     path = write("x", b"\xef\xbb\xbf" + json.dumps(HEADER).encode(), GOOD, end=b"")
-    assert len(list(read_official(path))) == 1
+    assert len(list(read_jsonl(path))) == 1
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
@@ -196,7 +196,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             for number in range(lines):
                 file.write(json.dumps(context(asked(f"q{number}"), text=text)) + "\n")
         tracemalloc.start()
-        assert sum(len(context.questions) for context in read_official(tmp_path / "x")) == lines
+        assert sum(len(context.questions) for context in read_jsonl(tmp_path / "x")) == lines
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most
@@ -221,7 +221,7 @@ def test_any_line_is_read_refused_or_counted(tmp_path_factory, line):
     path.write_bytes(line)
     for lenient in (None, Lenient()):
         try:
-            for context in read_official(path, lenient):
+            for context in read_jsonl(path, lenient):
                 for question in context.questions:
                     assert all(0 <= start < end <= len(context.text) for start, end in question.spans)
         except InputError as error:

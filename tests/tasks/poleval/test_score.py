@@ -14,7 +14,7 @@ from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, write_trec
 from convqa.metrics.geval_ndcg import geval_ndcg
 from convqa.tasks.poleval import PolEval
-from convqa.tasks.poleval.run import read_rankings
+from convqa.tasks.poleval.run import numbered_rankings
 
 
 def scored(truth, *lines, path):
@@ -28,7 +28,8 @@ def means(evaluation):
 
 def test_gevals_fixture(data):
     folder = data / "poleval2022" / "geval-ndcg"
-    rows = zip(read_rankings(folder / "expected.tsv", ""), read_rankings(folder / "out.tsv", ""), strict=True)
+    expected, out = ([ids for _, ids in numbered_rankings(folder / name, "")] for name in ("expected.tsv", "out.tsv"))
+    rows = zip(expected, out, strict=True)
     assert sum(geval_ndcg(*row, 3) for row in rows) / 4 == pytest.approx(0.711947, abs=5e-7)
     assert means(evaluate(folder, folder)) == {"NDCG@10": pytest.approx(0.744116, abs=5e-7)}
 

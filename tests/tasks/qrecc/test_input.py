@@ -48,9 +48,9 @@ def ids(conversations):
 )
 def test_matches_files_by_name(tmp_path, name, expected):
     (tmp_path / name).write_text("[]")
-    assert QReCC().matches(tmp_path / name) is expected
-    assert QReCC().matches(tmp_path) is (name == "questions.json")
-    assert not QReCC().matches(tmp_path / "absent" / name)
+    assert QReCC().has_input(tmp_path / name) is expected
+    assert QReCC().has_input(tmp_path) is (name == "questions.json")
+    assert not QReCC().has_input(tmp_path / "absent" / name)
 
 
 def test_reads_a_directory_or_a_file(folder):

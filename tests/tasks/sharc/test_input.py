@@ -132,7 +132,7 @@ def test_an_utterance_with_its_rule_text_in_no_array(utterance, write):
 def test_what_is_no_utterance(tmp_path, content):
     path = tmp_path / "x.json"
     path.write_text(content)
-    assert not TASK.matches(path)
+    assert not TASK.has_input(path)
     with pytest.raises(InputError, match=r"x\.json"):
         turns(path)
 

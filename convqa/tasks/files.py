@@ -1,18 +1,25 @@
-"""Files of a folder, and the lines of a file that may be gzip, one after another: memory does not grow with it."""
+"""Files of a task: which of a folder they are, their lines and JSON values, plain or gzip, and JSON written to one."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
 from convqa.errors import InputError
+from convqa.files import MENDED, log, parse_json, parse_line, whole_file
+from convqa.validation import shorten
 
 _GZIP = b"\x1f\x8b"
 _DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError)
+
+
+def file_at(path: Path, name: str) -> Path:
+    """The file itself, or the one of that name in a directory."""
+    return path / name if path.is_dir() else path
 
 
 def files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:
@@ -28,6 +35,14 @@ def files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:
         )
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror}); wanted a folder that can.") from None
+
+
+def any_file(path: Path, endings: tuple[str, ...], wanted: Callable[[Path], bool]) -> bool:
+    """Whether a file, or one of a folder with such an ending, is as wanted; what cannot be read is not."""
+    try:
+        return any(wanted(file) for file in (files_in(path, endings) if path.is_dir() else [path]))
+    except InputError:
+        return False
 
 
 def first_object(start: str) -> dict[str, Any]:
@@ -62,6 +77,31 @@ def read_lines(path: Path, wanted: str) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"{path}: cannot be read ({error.strerror}); wanted {wanted}.") from None
 
 
+def read_values(path: Path, wanted: str, advice: str, array: bool) -> Iterator[tuple[str, Any]]:
+    """The values of a JSON array, or of JSON lines, each with its place (``record 2``, from 0 on, or ``line 3``).
+
+    Of JSON lines blank ones are skipped and half surrogates replaced, with a warning.
+
+    :raises InputError: naming line and column of what is no JSON; also for what is no array, and a damaged gzip.
+    """
+    if array:
+        data = b"".join(line for _, line in read_lines(path, wanted))
+        if not data.strip():
+            raise InputError(f"{path}: the file is empty; wanted {wanted}.")
+        records = parse_json(path, data, wanted)
+        if not isinstance(records, list):
+            raise InputError(f"{path}: found {shorten(records)}; wanted {wanted}.")
+        yield from ((f"record {index}", record) for index, record in enumerate(records))
+        return
+    for number, line in read_lines(path, wanted):
+        if line.strip():
+            where = f"{path}: line {number}"
+            value, mended = parse_line(line, where, advice, number == 1)
+            if mended:
+                log.warning(MENDED, where, mended)
+            yield f"line {number}", value
+
+
 def read_start(path: Path, wanted: str, size: int) -> tuple[bytes, bool]:
     """The first ``size`` bytes of what a file holds, and whether it is gzip.
 
@@ -93,3 +133,18 @@ def _unpacked(raw: IO[bytes], size: int) -> bytes:
         if not data:
             raise
     return bytes(data)
+
+
+def write_members(path: Path, members: Iterable[bytes], brackets: bytes) -> Path:
+    """Write the members of a JSON array or object, one a line, whole or not at all; returns the path.
+
+    :param brackets: ``b"[]"`` or ``b"{}"``.
+    :raises StorageFull: if it cannot be written.
+    """
+    with whole_file(path) as stream:
+        before = brackets[:1] + b"\n"
+        for member in members:
+            stream.write(before + member)
+            before = b",\n"
+        stream.write(b"\n" + brackets[1:] + b"\n" if before == b",\n" else brackets + b"\n")
+    return path
