@@ -74,8 +74,8 @@ def _app(
 
 
 def command(function: Function) -> Registered:
-    """Register a command: gives it ``-v`` and ``--log-file``, and turns errors into messages and exit codes."""
-    made = _prepared(function)
+    """Register a command."""
+    made = prepared(function)
     app.command()(made)
     return made
 
@@ -87,7 +87,7 @@ def group(name: str, help: str) -> Callable[[str], Callable[[Function], Register
 
     def named(member: str) -> Callable[[Function], Registered]:
         def register(function: Function) -> Registered:
-            made = _prepared(function)
+            made = prepared(function)
             members.command(member)(made)
             return made
 
@@ -96,7 +96,9 @@ def group(name: str, help: str) -> Callable[[str], Callable[[Function], Register
     return named
 
 
-def _prepared(function: Function) -> Registered:
+def prepared(function: Function) -> Registered:
+    """A command with ``-v`` and ``--log-file``, whose errors are messages and exit codes."""
+
     @functools.wraps(function)
     def wrapped(verbose: bool, log_file: Path | None, **arguments: Any) -> None:
         _log(verbose, log_file)

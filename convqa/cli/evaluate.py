@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from convqa.cli.app import command
+from convqa.cli.app import app, command, prepared
 from convqa.cli.options import Json, needed, one_of, print_json
 
-if TYPE_CHECKING:
-    from convqa.evaluation import AnswerScorer, Evaluation
-
 Task = Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")]
-Truth = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="TRUTH_DIR",
-        help="The truth: QReCC's ground-truth.json, MRQA's or JWHR's data, PolEval's expected.tsv or pairs.tsv; or its "
-        "folder.",
-    ),
-]
-Run = Annotated[
-    Path | None,
-    typer.Argument(metavar="RUN_DIR", help="The run (run.json, predictions.json, run.jsonl, out.tsv), or its folder."),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(help="Write the official file (evaluation.prototext, evaluation.json) and turns.jsonl here."),
-]
-
 Support = Annotated[
     str | None,
     typer.Option(
@@ -40,68 +24,114 @@ Support = Annotated[
     ),
 ]
 AllowSame = Annotated[bool, typer.Option("--allow-same", help="Let --support be a scorer that the run was built with.")]
-NoAnswering = Annotated[
-    bool, typer.Option("--no-answering", help="Leave out EM, F1, ROUGE1-R, citations and refusals.")
-]
-MissingTruth = Annotated[bool, typer.Option("--eval-missing-truth", help="Count turns whose truth is missing, too.")]
-FirstRewrites = Annotated[
-    bool, typer.Option("--eval-turn-one-rewrites", help="Count the rewrites of first turns, too.")
-]
 Breakdown = Annotated[
     list[str] | None,
     typer.Option("--breakdown", metavar="FIELD", help="Means by group: history, or a field of the truth; repeat."),
 ]
 
 
-@command
-def evaluate(
-    truth: Truth = None,
-    run: Run = None,
+class _OfTasks(typer.core.TyperCommand):
+    """A command whose help and options come from the tasks: loaded when it is called, so that no other command does."""
+
+    @cached_property
+    def _complete(self) -> Any:
+        one = typer.Typer(add_completion=False)
+        one.command()(prepared(_with_tasks()))
+        return typer.main.get_command(one)
+
+    def get_params(self, ctx: Any) -> Any:
+        return self._complete.get_params(ctx)
+
+    def invoke(self, ctx: Any) -> Any:
+        return self._complete.invoke(ctx)
+
+
+@app.command(cls=_OfTasks)
+def evaluate() -> None:
+    """Score a run: the official measures of its task, with 95 % intervals and what stands beside them."""
+
+
+def _with_tasks() -> Callable[..., None]:
+    """``_evaluate`` with the names of the tasks' files in its help, and the options that the tasks have."""
+    from convqa.tasks import tasks
+
+    known = tasks().values()
+    truths = ", ".join(f"{task.truth_file} ({task.name})" for task in known)
+    runs, officials = (
+        ", ".join(sorted({getattr(task, name) for task in known})) for name in ("run_file", "official_file")
+    )
+    said = {
+        "truth": typer.Argument(metavar="TRUTH_DIR", help=f"The truth, or its folder: {truths}."),
+        "run": typer.Argument(metavar="RUN_DIR", help=f"The run ({runs}), or its folder."),
+        "output": typer.Option(help=f"Write the official file ({officials}) and turns.jsonl here."),
+    }
+    parameters = {
+        name: parameter.replace(annotation=Annotated[Path | None, said[name]]) if name in said else parameter
+        for name, parameter in inspect.signature(_evaluate, eval_str=True).parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    }
+    for task in known:
+        hints = get_type_hints(task.options)
+        for field in fields(task.options):
+            if field.metadata:
+                flag = typer.Option(f"--{field.name.replace('_', '-')}", **field.metadata)
+                kind = inspect.Parameter.KEYWORD_ONLY
+                made = inspect.Parameter(
+                    field.name, kind, default=field.default, annotation=Annotated[hints[field.name], flag]
+                )
+                parameters.setdefault(field.name, made)
+
+    def evaluate(**arguments: Any) -> None:
+        _evaluate(**arguments)
+
+    evaluate.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
+    return evaluate
+
+
+def _evaluate(
+    truth: Path | None = None,
+    run: Path | None = None,
     input_dataset: Annotated[Path | None, typer.Option(help="TRUTH_DIR, as the official script calls it.")] = None,
     input_run: Annotated[Path | None, typer.Option(help="RUN_DIR, as the official script calls it.")] = None,
-    output: Output = None,
+    output: Path | None = None,
     task: Task = "auto",
-    eval_missing_truth: MissingTruth = False,
-    eval_turn_one_rewrites: FirstRewrites = False,
-    no_rewriting: Annotated[bool, typer.Option("--no-rewriting", help="Leave out QR.")] = False,
-    no_retrieval: Annotated[bool, typer.Option("--no-retrieval", help="Leave out MRR.")] = False,
-    no_answering: NoAnswering = False,
-    skip_no_answer: Annotated[
-        bool, typer.Option("--skip-no-answer", help="MRQA: leave out questions without a prediction, not count 0.")
-    ] = False,
     breakdown: Breakdown = None,
     trec: Annotated[bool, typer.Option("--trec", help="Write run.trec and truth.qrels to --output, too.")] = False,
-    sas: Annotated[str | None, typer.Option(metavar="MODEL", help="Score SAS with this cross-encoder.")] = None,
-    posscore: Annotated[Path | None, typer.Option(metavar="VECTORS", help="Score POSSCORE with these vectors.")] = None,
     support: Support = None,
     allow_same: AllowSame = False,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 1,
     json: Json = False,
+    **options: Any,
 ) -> None:
-    """Score a run: the official measures of its task, with 95 % intervals and what stands beside them."""
     from convqa.errors import InputError
-    from convqa.evaluation import evaluate as score
+    from convqa.evaluation import evaluate, render, write_official, write_trec, write_turns
 
     truth_dir = needed(one_of(truth, input_dataset, "TRUTH_DIR"), "TRUTH_DIR (--input-dataset)")
     run_dir = needed(one_of(run, input_run, "RUN_DIR"), "RUN_DIR (--input-run)")
     if trec and output is None:
         raise InputError("--trec writes files: say where with --output DIR.")
-    asked: dict[str, Any] = {
-        "eval_missing_truth": eval_missing_truth,
-        "eval_turn_one_rewrites": eval_turn_one_rewrites,
-        "no_rewriting": no_rewriting,
-        "no_retrieval": no_retrieval,
-        "no_answering": no_answering,
-        "skip_no_answer": skip_no_answer,
-        "scorers": _scorers(sas, posscore),
-    }
     # A task need not have an option that nobody asked for.
-    options = {name: value for name, value in asked.items() if value}
-    measured = {"support": support, "allow_same": allow_same, **options}
-    evaluation = score(truth_dir, run_dir, task=task, breakdown=breakdown or [], seed=seed, **measured)
-    _print(evaluation, json)
+    asked = {name: value for name, value in options.items() if value}
+    evaluation = evaluate(
+        truth_dir,
+        run_dir,
+        task=task,
+        breakdown=breakdown or [],
+        seed=seed,
+        support=support,
+        allow_same=allow_same,
+        **asked,
+    )
+    if json:
+        print_json(evaluation.to_json())
+    else:
+        from rich.console import Console
+
+        Console().print(render(evaluation))
     if output is not None:
-        written = _write(evaluation, output, trec)
+        written = [write_official(evaluation, output), write_turns(evaluation, output / "turns.jsonl")]
+        if trec:
+            written += write_trec(evaluation, output)
         if not json:
             typer.echo(f"Written: {', '.join(str(path) for path in written)}")
 
@@ -120,28 +150,3 @@ def validate(
         typer.echo(str(problem), err=True)
     typer.echo(f"{run}: {len(problems)} problems" if problems else f"{run}: ok")
     return 2 if problems else 0
-
-
-def _scorers(sas: str | None, posscore: Path | None) -> list[AnswerScorer]:
-    from convqa.tasks.qrecc import scorers as make
-
-    found = [] if sas is None else [make.sas(sas)]
-    return found if posscore is None else [*found, make.posscore(posscore)]
-
-
-def _print(evaluation: Evaluation, as_json: bool) -> None:
-    if as_json:
-        print_json(evaluation.to_json())
-        return
-    from rich.console import Console
-
-    from convqa.evaluation import render
-
-    Console().print(render(evaluation))
-
-
-def _write(evaluation: Evaluation, output: Path, trec: bool) -> list[Path]:
-    from convqa.evaluation import write_official, write_trec, write_turns
-
-    written = [write_official(evaluation, output), write_turns(evaluation, output / "turns.jsonl")]
-    return [*written, *write_trec(evaluation, output)] if trec else written

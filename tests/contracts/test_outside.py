@@ -15,6 +15,8 @@ import pytest
 def outside(installed, root):
     """Another package as pip would install it: its folder, and beside it its name and entry points."""
     folder = installed("outside", "convqa.stores", "shelf = outside.store", "")
+    with (folder / "outside-1.0.dist-info" / "entry_points.txt").open("a") as points:
+        points.write("[convqa.tasks]\nquiz = outside.quiz:Quiz\n")
     (folder / "outside.py").unlink()
     shutil.copytree(root / "tests" / "fixtures" / "outside" / "outside", folder / "outside")
     return folder
@@ -25,6 +27,7 @@ def outside(installed, root):
     [
         ("test_stations.py", ["outside.shout.Shout", "outside.opening.Opening"], 17),
         ("test_stores.py", ["shelf:"], 46),
+        ("test_tasks.py", ["outside.quiz.Quiz"], 6),
     ],
 )
 def test_a_part_of_another_package_keeps_the_contract(outside, root, suite, members, tests):
