@@ -17,7 +17,7 @@ from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
-from convqa.driver.summary import Summary, Tally
+from convqa.driver.summary import Summary
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
 from convqa.errors import InputError
 from convqa.files import unwritable
@@ -74,14 +74,11 @@ def run(
                 journal.without_failures(intake)
             resumed = len(journal)
             _answer(pipeline, intake, journal, options, progress or _silently)
-            tally = Tally()
-            answered = tally.passing(journal.responses(turn.id for turn in intake.turns_in_order()))
+            summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
+            answered = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
             questions = (turn.question for turn in intake.turns_in_order())
-            run_file = task.write(answered, output, pipeline.stages, questions)
-            summary = Summary(
-                run_file, intake.conversations, tally.turns, resumed, journal.given, journal.own, tally.unanswered,
-                tuple(tally.failures), time.perf_counter() - start, tally.timings, tally.notes,
-            )  # fmt: skip
+            summary.run_file = task.write(answered, output, pipeline.stages, questions)
+            summary.seconds = time.perf_counter() - start
             folder.finish(summary.to_json())
         finally:
             journal.close()

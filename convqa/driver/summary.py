@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,22 +11,38 @@ from typing import Any
 from convqa.domain import Failure, Response, TurnId
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Summary:
-    """A run's counts. ``timings`` are seconds by node over all turns, ``seconds`` those of this process."""
+    """A run's counts. ``timings`` are seconds by node over all turns, ``seconds`` those of this process.
 
-    run_file: Path
-    conversations: int
-    turns: int
-    resumed: int
-    given: int
-    own: int
-    unanswered: int
-    failures: tuple[tuple[TurnId, Failure], ...]
-    seconds: float
-    timings: Mapping[str, float]
-    notes: Mapping[str, int]
-    """What rewriters and builders noted, and how often: why a model's text was not taken, which needed none."""
+    ``given`` and ``own`` are the exchanges that turns saw. ``notes`` are what rewriters and builders noted, and how
+    often: why a model's text was not taken, which question needed none.
+    """
+
+    conversations: int = 0
+    turns: int = 0
+    resumed: int = 0
+    given: int = 0
+    own: int = 0
+    unanswered: int = 0
+    failures: list[tuple[TurnId, Failure]] = field(default_factory=list)
+    timings: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    run_file: Path = Path()
+
+    def counting(self, responses: Iterable[Response]) -> Iterator[Response]:
+        """Yield the same responses, each counted, so that the journal is read once."""
+        for response in responses:
+            self.turns += 1
+            self.timings.update(response.timings)
+            for made in (response.rewrite, response.answer):
+                self.notes.update(made.notes if made else ())
+            if response.error is not None:
+                self.failures.append((response.id, response.error))
+            elif response.answer is not None and response.answer.kind == "none":
+                self.unanswered += 1
+            yield response
 
     def to_json(self) -> dict[str, Any]:
         """As run.meta.json has it."""
@@ -45,27 +61,3 @@ class Summary:
             "seconds": round(self.seconds, 3),
             "failures": [{"turn": id.to_json(), "failure": failure.to_json()} for id, failure in self.failures],
         }
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts responses as they pass, so that the journal is read once."""
-
-    turns: int = 0
-    unanswered: int = 0
-    failures: list[tuple[TurnId, Failure]] = field(default_factory=list)
-    timings: Counter[str] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
-
-    def passing(self, responses: Iterable[Response]) -> Iterator[Response]:
-        """The same responses."""
-        for response in responses:
-            self.turns += 1
-            self.timings.update(response.timings)
-            for made in (response.rewrite, response.answer):
-                self.notes.update(made.notes if made else ())
-            if response.error is not None:
-                self.failures.append((response.id, response.error))
-            elif response.answer is not None and response.answer.kind == "none":
-                self.unanswered += 1
-            yield response

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections import Counter
 
 from convqa.domain import Answer, Failure, Response, Rewrite, TurnId
-from convqa.driver.summary import Summary, Tally
+from convqa.driver.summary import Summary
 
 
 def response(number, *notes, **parts):
@@ -20,13 +20,13 @@ def test_responses_are_counted_as_they_pass():
         response(3, "generate: empty", error=failure),
         Response(TurnId(1, 4)),
     ]
-    tally = Tally()
-    assert list(tally.passing(given)) == given
-    assert (tally.turns, tally.unanswered, tally.failures) == (4, 1, [(TurnId(1, 3), failure)])
-    assert tally.timings == {"reader": 0.75}
-    assert tally.notes == {"generate: empty": 2, "gated: kept": 1}
+    summary = Summary()
+    assert list(summary.counting(given)) == given
+    assert (summary.turns, summary.unanswered, summary.failures) == (4, 1, [(TurnId(1, 3), failure)])
+    assert summary.timings == {"reader": 0.75}
+    assert summary.notes == {"generate: empty": 2, "gated: kept": 1}
 
 
 def test_the_record_has_notes_by_name():
-    summary = Summary(Path("run.json"), 1, 2, 0, 0, 1, 0, (), 1.0, {}, {"b": 1, "a": 2})
+    summary = Summary(notes=Counter(b=1, a=2))
     assert list(summary.to_json()["notes"].items()) == [("a", 2), ("b", 1)]

@@ -33,7 +33,7 @@ from convqa.domain import (
     TurnId,
     Turns,
 )
-from convqa.driver.summary import Tally
+from convqa.driver.summary import Summary
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.evaluation.support import measuring
 from convqa.models import load_support
@@ -409,7 +409,7 @@ def test_the_shipped_pipeline(openai_server, monkeypatch):
 def test_notes_are_counted_in_a_runs_summary():
     answer = Answer("none", "", reason="none", notes=("generative: empty", "generative: cut short"))
     rewrite = Rewrite("a", (), ("llm: timeout",))
-    tally = Tally()
+    summary = Summary()
     responses = [Response(TurnId(1, place), rewrite, answer=answer) for place in range(2)]
-    assert [Response.from_json(one.to_json()) for one in tally.passing(responses)] == responses
-    assert tally.notes == {"generative: empty": 2, "generative: cut short": 2, "llm: timeout": 2}
+    assert [Response.from_json(one.to_json()) for one in summary.counting(responses)] == responses
+    assert summary.notes == {"generative: empty": 2, "generative: cut short": 2, "llm: timeout": 2}
