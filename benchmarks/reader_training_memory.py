@@ -47,15 +47,14 @@ def write(path: Path, contexts: int) -> None:
 def work(base: str, folder: Path) -> dict[str, float]:
     from convqa.models.engines.torch.transformers import load_module
     from convqa.training import reader
-    from convqa.training.base import trainable
     from convqa.training.config import load
-    from convqa.training.train import Bench
+    from convqa.training.train import Bench, trainable
 
     load_module(trainable(base), "AutoModel", "cpu", "float32")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     settings = load("reader", None, {"base": base, "own": ["made.jsonl.gz"], "mix": [{"sets": ["own"]}], "foreign": 0})
     start = time.perf_counter()
-    made = reader.setup(settings, Bench(folder, folder))  # type: ignore[arg-type]
+    made = reader.Training(settings, Bench(folder, folder))  # type: ignore[arg-type]
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     disk = (folder / "rows.bin").stat().st_size / 2**20

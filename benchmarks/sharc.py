@@ -28,7 +28,7 @@ from convqa.tasks.sharc import Gold, ShARC
 from convqa.text.english.replies import asking_sentences
 from convqa.text.english.rules import rules
 from convqa.text.english.verdict import SAME, Fact, as_condition, ruling
-from convqa.training.conditions import Work, export, lines, rows_of
+from convqa.training.conditions import lines, rows_of, write
 from convqa.training.config import load as load_settings
 from convqa.training.data.scenarios import DEV, OPEN, Utterance, apart, examples, utterances
 
@@ -101,9 +101,8 @@ def held_out(conversations: Sequence[Conversation], data: Path, further: Sequenc
         missing = [one for one in training if (one.told, one.question) not in known]
         known |= {(one.told, one.question): row for one, row in zip(missing, rows_of(encoder, missing), strict=True)}
         rows = np.array([known[one.told, one.question] for one in training])
-        work = Work(settings, encoder, training, rows, [], rows, lines(rows, training, settings.penalty))
         with tempfile.TemporaryDirectory() as folder:
-            export(work, {}, Path(folder) / "model")
+            write(Path(folder) / "model", settings, encoder, lines(rows, training, settings.penalty), {})
             found = answers([by_id[one.record.utterance_id] for one in held], str(Path(folder) / "model"))
             made |= {str(response.id.conversation): response for response in found}
     for conversation in conversations:

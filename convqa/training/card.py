@@ -8,11 +8,9 @@ from pathlib import Path
 import yaml
 
 import convqa
-from convqa.training.config import Settings
-from convqa.training.data.claims import INSCIT
+from convqa.training.config import INSCIT, OWN, SHARC_SEEN, Settings
 from convqa.training.data.reading import NEW_WIKI, REDDIT, SQUAD2
-from convqa.training.data.scenarios import SHARC_SEEN
-from convqa.training.data.split import CANARD, OWN, QRECC_4K, QRECC_DEV
+from convqa.training.data.split import CANARD, QRECC_4K, QRECC_DEV
 
 _DATA = {
     QRECC_DEV: "QReCC (Anantha et al. 2021; CC BY-SA 3.0), turns of the dev part, every other conversation",

@@ -1,10 +1,11 @@
-"""What a training is told: a checked YAML file, and what the command line changes of it."""
+"""The settings of a training: a checked YAML file, and what the command line changes of it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -13,10 +14,10 @@ from convqa.errors import InputError, nearest
 from convqa.files import read_yaml
 from convqa.models.types import READER_TOKENS
 from convqa.places import shipped
-from convqa.training.data.claims import INSCIT
-from convqa.training.data.scenarios import SHARC_SEEN
-from convqa.training.data.split import OWN
 from convqa.validation import explain
+
+OWN, INSCIT, SHARC_SEEN = "own", "inscit", "sharc-seen"
+"""Names of sets."""
 
 Share = Annotated[float, Field(strict=False, ge=0, le=1)]
 # Not strict: YAML 1.1 reads 2e-4, without a point, as a string.
@@ -26,17 +27,20 @@ ReadingName = Literal["squad2", "new-wiki", "reddit", "own"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
 
-class Part(BaseModel):
+Name = TypeVar("Name")
+
+
+class Part(BaseModel, Generic[Name]):
     """Sets of examples, one after the other, so many times."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    sets: list[SetName] = Field(min_length=1)
+    sets: list[Name] = Field(min_length=1)
     times: int = Field(1, ge=1)
 
 
 class Settings(BaseModel):
-    """What all recipes are told.
+    """The settings of all recipes.
 
     ``base``: the model to start from, a folder or a Hugging Face name. ``own``: files of one's own, relative to the
     data folder.
@@ -59,11 +63,11 @@ class Settings(BaseModel):
 
     def sets(self) -> set[str]:
         """The sets that take part."""
-        raise NotImplementedError
+        return {name for part in getattr(self, "mix", ()) for name in part.sets}
 
 
 class LoopSettings(Settings):
-    """What the loop is told (``convqa.training.loop``).
+    """The settings of the loop (``convqa.training.loop``).
 
     ``epochs`` may be a part of one. ``rate``: the peak of the learning rate; ``warmup``: the part of all steps in which
     it rises. ``clip``: longest gradient. ``checkpoint``: seconds between two.
@@ -77,15 +81,26 @@ class LoopSettings(Settings):
     decay: Annotated[float, Field(strict=False, ge=0)] = 0.01
     checkpoint: Positive = 120.0
 
+    def steps(self, examples: int) -> int:
+        """How many batches so many examples make in all epochs; the last epoch may be a part of one.
+
+        :raises InputError: if they are too few to learn from.
+        """
+        steps = round(math.ceil(examples / self.batch) * self.epochs)
+        # The rate of the first step is 0 where there is a warm-up.
+        if steps < 2:
+            raise InputError(
+                f"{examples} examples in batches of {self.batch}, {self.epochs:g} times (epochs), make {steps} steps, "
+                "which teach nothing; wanted at least 2. Add examples, raise epochs or lower batch."
+            )
+        return steps
+
 
 class RewriteSettings(LoopSettings):
     """``mix``: which human rewrites; ``silent``: the part of the examples that lose the answers of their history."""
 
-    mix: list[Part] = Field(min_length=1)
+    mix: list[Part[SetName]] = Field(min_length=1)
     silent: Share = 0.2
-
-    def sets(self) -> set[str]:
-        return {name for part in self.mix for name in part.sets}
 
 
 class ResolverSettings(RewriteSettings):
@@ -125,15 +140,6 @@ class RewriterSettings(RewriteSettings):
     store: Literal["float32", "bfloat16"] = "bfloat16"
 
 
-class ReadingPart(BaseModel):
-    """Sets of questions with their contexts, one after the other, so many times."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    sets: list[ReadingName] = Field(min_length=1)
-    times: int = Field(1, ge=1)
-
-
 class ReaderSettings(LoopSettings):
     """``head``: how many times faster the head learns than the trunk. ``precision``: what torch may multiply in.
     ``each``: questions that are drawn from each file of ``own``; None: all. ``foreign``: for each 100 questions with an
@@ -143,13 +149,10 @@ class ReaderSettings(LoopSettings):
     recipe: Literal["reader"]
     head: Positive = 5.0
     precision: Precision = "auto"
-    mix: list[ReadingPart] = Field(min_length=1)
+    mix: list[Part[ReadingName]] = Field(min_length=1)
     each: int | None = Field(None, ge=1)
     foreign: int = Field(20, ge=0, le=100)
     longest: int = Field(READER_TOKENS, ge=64, le=512)
-
-    def sets(self) -> set[str]:
-        return {name for part in self.mix for name in part.sets}
 
 
 class SupportSettings(Settings):
@@ -182,7 +185,7 @@ RECIPES: Mapping[str, type[Settings]] = {
     "support": SupportSettings,
     "conditions": ConditionsSettings,
 }
-"""Recipe -> its settings; the recipe itself is ``convqa.training.NAME``."""
+"""Recipe -> its settings; the recipe itself is the class ``Training`` of ``convqa.training.NAME``."""
 
 
 def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | None = None) -> Settings:
@@ -195,7 +198,11 @@ def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | Non
     if recipe not in RECIPES:
         raise InputError(f"recipe: found {recipe!r}; wanted: {', '.join(RECIPES)}.{nearest(recipe, RECIPES)}")
     path = path or shipped("configs", "training", f"{recipe}.yaml")
-    data = {**_read(path), **(changes or {})}
+    data = read_yaml(path, "training file")
+    if not isinstance(data, dict):
+        found = "nothing" if data is None else type(data).__name__
+        raise InputError(f"training file {path}: found {found}; wanted fields such as recipe, base, epochs, rate, mix.")
+    data |= changes or {}
     try:
         return RECIPES[recipe].model_validate(data)
     except ValidationError as error:
@@ -223,11 +230,3 @@ def changes(settings: Sequence[str]) -> dict[str, Any]:
         except yaml.YAMLError as error:
             raise InputError(f"--set {setting}: the value is not YAML: {' '.join(str(error).split())}.") from error
     return found
-
-
-def _read(path: Path) -> dict[str, Any]:
-    data = read_yaml(path, "training file")
-    if not isinstance(data, dict):
-        found = "nothing" if data is None else type(data).__name__
-        raise InputError(f"training file {path}: found {found}; wanted fields such as recipe, base, epochs, rate, mix.")
-    return data

@@ -1,4 +1,4 @@
-"""The loop that all recipes share: batches by length, a warm-up and a linear fall, checkpoints by time, resume."""
+"""The loop that recipes share: batches by length, a warm-up and a linear fall, checkpoints by time, resume."""
 
 from __future__ import annotations
 
@@ -7,115 +7,96 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from convqa.errors import InputError
+from convqa.training.config import LoopSettings
+from convqa.training.train import Bench
 
 log = logging.getLogger("convqa")
 
-Progress = Callable[[int, int, float], None]
-"""Told after every step: steps done, steps in all, the loss (a running mean)."""
-
 _POOL = 50
 """Batches that are filled from examples of like length together: little padding, and still another order each time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How long and how fast to learn. ``rate`` is the peak; ``checkpoint`` seconds between two checkpoints."""
-
-    epochs: float
-    batch: int = 32
-    rate: float = 1.5e-4
-    warmup: float = 0.06
-    seed: int = 1
-    checkpoint: float = 120.0
-    clip: float = 1.0
-    decay: float = 0.01
-
-    def steps(self, examples: int) -> int:
-        """How many batches so many examples make in all epochs; the last epoch may be a part of one.
-
-        :raises InputError: if they are too few to learn from.
-        """
-        steps = round(math.ceil(examples / self.batch) * self.epochs)
-        # The rate of the first step is 0 where there is a warm-up.
-        if steps < 2:
-            raise InputError(
-                f"{examples} examples in batches of {self.batch}, {self.epochs:g} times (epochs), make {steps} steps, "
-                "which teach nothing; wanted at least 2. Add examples, raise epochs or lower batch."
-            )
-        return steps
 
 
 def fit(
     model: nn.Module,
     lengths: Sequence[int],
     loss: Callable[[Sequence[int]], Tensor],
-    plan: Plan,
-    folder: Path,
-    groups: Sequence[dict[str, Any]] | None = None,
-    progress: Progress | None = None,
+    settings: LoopSettings,
+    bench: Bench,
+    is_head: Callable[[str], bool] = lambda _: False,
 ) -> None:
-    """Train until the plan is done; goes on from the checkpoint in ``folder`` if there is one.
+    """Train until all steps are done; goes on from the checkpoint in the training's folder if there is one.
 
     An interrupted training that goes on ends in the same parameters as one that was not (on the same machine; tested
     with one thread).
 
-    :param lengths: tokens of each example; :param loss: of the examples with these numbers, to be lowered.
-    :param groups: parameter groups with a ``factor`` of the learning rate; None: all alike.
-    :raises InputError: if the checkpoint is of another training, or if the plan has too few steps.
+    :param lengths: tokens of each example. :param loss: of the examples with these numbers, to be lowered.
+    :param is_head: whether a parameter, by its name, learns ``settings.head`` times faster.
+    :raises InputError: if the checkpoint is of another training, or if there are too few steps.
     """
-    batches = _batches(lengths, plan)
-    chosen = groups or [{"params": [p for p in model.parameters() if p.requires_grad], "factor": 1.0}]
-    optimizer = torch.optim.AdamW(chosen, lr=plan.rate, weight_decay=plan.decay)
-    torch.manual_seed(plan.seed)
-    checkpoint = _Checkpoint(folder / "checkpoint.pt", model, optimizer, len(batches))
+    batches = [one for epoch in range(math.ceil(settings.epochs)) for one in batches_of(lengths, settings, epoch)]
+    batches = batches[: settings.steps(len(lengths))]
+    optimizer = torch.optim.AdamW(_groups(model, settings, is_head), lr=settings.rate, weight_decay=settings.decay)
+    torch.manual_seed(settings.seed)
+    checkpoint = _Checkpoint(bench.folder / "checkpoint.pt", model, optimizer, len(batches))
     done = checkpoint.load()
     model.train()
-    saved = told = time.monotonic()
+    saved = logged = time.monotonic()
     seen, mean = 0, checkpoint.loss
     for step in range(done, len(batches)):
+        slope = _slope(step / len(batches), settings.warmup)
         for group in optimizer.param_groups:
-            group["lr"] = plan.rate * group.get("factor", 1.0) * _slope(step / len(batches), plan.warmup)
-        value = _learn(model, optimizer, loss(batches[step]), plan.clip)
+            group["lr"] = settings.rate * group["factor"] * slope
+        value = _learn(model, optimizer, loss(batches[step]), settings.clip)
         seen += len(batches[step])
         mean = value if not mean else 0.98 * mean + 0.02 * value
         now, last = time.monotonic(), step + 1 == len(batches)
-        if now - told > 15 or last:
-            log.info("step %d of %d, loss %.3f, %.1f examples/s", step + 1, len(batches), mean, seen / (now - told))
-            told, seen = now, 0
-        if now - saved > plan.checkpoint or last:
+        if now - logged > 15 or last:
+            log.info("step %d of %d, loss %.3f, %.1f examples/s", step + 1, len(batches), mean, seen / (now - logged))
+            logged, seen = now, 0
+        if now - saved > settings.checkpoint or last:
             checkpoint.save(step + 1, mean)
             saved = now
-        if progress:
-            progress(step + 1, len(batches), mean)
+        if bench.progress:
+            bench.progress(step + 1, len(batches), mean)
     model.eval()
 
 
-def batches_of(lengths: Sequence[int], plan: Plan, epoch: int) -> list[list[int]]:
+def batches_of(lengths: Sequence[int], settings: LoopSettings, epoch: int) -> list[list[int]]:
     """The numbers of all examples in batches of like length, in an order that seed and epoch decide."""
-    chance = random.Random(plan.seed * 1_000 + epoch)
+    chance = random.Random(settings.seed * 1_000 + epoch)
     order = list(range(len(lengths)))
     chance.shuffle(order)
-    pool = plan.batch * _POOL
+    pool = settings.batch * _POOL
     batches: list[list[int]] = []
     for start in range(0, len(order), pool):
         near = sorted(order[start : start + pool], key=lambda index: lengths[index])
-        batches.extend(near[at : at + plan.batch] for at in range(0, len(near), plan.batch))
+        batches.extend(near[at : at + settings.batch] for at in range(0, len(near), settings.batch))
     chance.shuffle(batches)
     return batches
 
 
-def _batches(lengths: Sequence[int], plan: Plan) -> list[list[int]]:
-    """Those of all epochs."""
-    batches = [one for epoch in range(math.ceil(plan.epochs)) for one in batches_of(lengths, plan, epoch)]
-    return batches[: plan.steps(len(lengths))]
+def padded(rows: Sequence[Sequence[int]], fill: int, device: str) -> Tensor:
+    """(n, longest), each row followed by ``fill``."""
+    longest = max(len(row) for row in rows)
+    return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows], dtype=torch.long, device=device)
+
+
+def mask_of(rows: Sequence[Sequence[object]], device: str) -> Tensor:
+    """(n, longest): 1 for what a row has, 0 for its padding."""
+    return padded([[1] * len(row) for row in rows], 0, device)
+
+
+def _groups(model: nn.Module, settings: LoopSettings, is_head: Callable[[str], bool]) -> list[dict[str, object]]:
+    learning = [(is_head(name), value) for name, value in model.named_parameters() if value.requires_grad]
+    trunk, head = ([value for of_head, value in learning if of_head == wanted] for wanted in (False, True))
+    groups: list[dict[str, object]] = [{"params": trunk, "factor": 1.0}]
+    return [*groups, {"params": head, "factor": getattr(settings, "head", 1.0)}] if head else groups
 
 
 def _learn(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor, clip: float) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,15 +27,12 @@ from convqa.models.folder import CARD, TOKENIZER, ModelFolder, licence_of
 from convqa.models.kinds.reader import Calibration, probability
 from convqa.models.kinds.reader_input import PassageTokens, ReaderInput, Window
 from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.training.base import trainable
-from convqa.training.calibration import logistic
 from convqa.training.card import card, name_of
 from convqa.training.config import ReaderSettings
-from convqa.training.data.reading import Split, asked_elsewhere, split
+from convqa.training.data.reading import asked_elsewhere, split
 from convqa.training.data.rows import Row, Rows
-from convqa.training.loop import fit as learn
-from convqa.training.tensors import padded
-from convqa.training.train import Bench, Scores, plan_of, summary
+from convqa.training.loop import fit, mask_of, padded
+from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 
 _MOST_SPANS = 12
 _ROWS = "rows.bin"
@@ -47,94 +43,92 @@ _USE = """Finds in a passage the span that answers a question, or that none does
 (`convqa.components.readers.extractive`). English."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """``order``: the rows of an epoch, some more than once."""
+class Training(Recipe):
+    """Windows of tokens with the places of their answers, on disk, and the net; ``order``: the rows of an epoch."""
 
     settings: ReaderSettings
-    bench: Bench
-    base: ModelFolder
-    net: Any
-    tokenizer: Any
-    most: int
-    rows: Rows
-    order: Sequence[int]
-    found: Split
 
+    def __init__(self, settings: ReaderSettings, bench: Bench) -> None:
+        super().__init__(settings, bench)
+        self.sets = split(settings, bench.data)
+        self.base = trainable(settings.base)
+        config = load_config(self.base)
+        self.most = min(settings.longest, positions(config) or settings.longest)
+        self.tokenizer = tokenizer_of(self.base, config, self.most)
+        reading = ReaderInput(self.tokenizer.inner, self.most)
+        self.rows = Rows(bench.folder / _ROWS)
+        made: dict[str, range] = {}
+        for name, contexts in self.sets.training.items():
+            first = len(self.rows)
+            asked = asked_elsewhere(contexts(), settings.foreign / 100, settings.seed)
+            for row in _rows(reading, asked, settings.seed):
+                self.rows.add(row)
+            made[name] = range(first, len(self.rows))
+        names = [name for part in settings.mix for _ in range(part.times) for name in part.sets]
+        self.order = [place for name in names for place in made[name]]
+        settings.steps(len(self.order))
+        self.net = _net(self.base, config, settings.seed).to(bench.device)
 
-def setup(settings: ReaderSettings, bench: Bench) -> Work:
-    """Windows of tokens with the places of their answers, on disk, and the untrained net."""
-    found = split(settings, bench.data)
-    base = trainable(settings.base)
-    config = load_config(base)
-    most = min(settings.longest, positions(config) or settings.longest)
-    tokenizer = tokenizer_of(base, config, most)
-    reading = ReaderInput(tokenizer.inner, most)
-    rows = Rows(bench.folder / _ROWS)
-    made: dict[str, range] = {}
-    for name, contexts in found.training.items():
-        first = len(rows)
-        for row in _rows(reading, asked_elsewhere(contexts(), settings.foreign / 100, settings.seed), settings.seed):
-            rows.add(row)
-        made[name] = range(first, len(rows))
-    order = [place for part in settings.mix for _ in range(part.times) for name in part.sets for place in made[name]]
-    plan_of(settings).steps(len(order))
-    return Work(settings, bench, base, _net(base, config, bench, settings.seed), tokenizer, most, rows, order, found)
+    def fit(self) -> None:
+        """Lower the cross-entropy of the answers' first and last tokens."""
+        device = self.bench.device
 
+        def loss(places: Sequence[int]) -> Tensor:
+            rows = [self.rows[self.order[place]] for place in places]
+            ids, mask = padded([row.ids for row in rows], 0, device), mask_of([row.ids for row in rows], device)
+            types = padded([[0] * row.typed + [1] * (len(row.ids) - row.typed) for row in rows], 0, device)
+            with torch.autocast(device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
+                starts, ends = self.net(ids, mask, types)
+            return _loss(starts.float(), ends.float(), mask, [row.spans for row in rows])
 
-def fit(work: Work) -> None:
-    """Lower the cross-entropy of the answers' first and last tokens."""
-    device = work.bench.device
+        lengths = [self.rows.lengths[place] for place in self.order]
+        fit(self.net, lengths, loss, self.settings, self.bench, lambda name: "qa_outputs" in name)
 
-    def loss(places: Sequence[int]) -> Tensor:
-        rows = [work.rows[work.order[place]] for place in places]
-        ids = padded([row.ids for row in rows], 0, device)
-        mask = padded([[1] * len(row.ids) for row in rows], 0, device)
-        types = padded([[0] * row.typed + [1] * (len(row.ids) - row.typed) for row in rows], 0, device)
-        with torch.autocast(device, torch.bfloat16, enabled=work.bench.precision == "bfloat16"):
-            starts, ends = work.net(ids, mask, types)
-        return _loss(starts.float(), ends.float(), mask, [row.spans for row in rows])
+    def validate(self) -> Scores:
+        """How good the reader is as it is used, int8 on ONNX Runtime, beside its float32 graph.
 
-    head = [value for name, value in work.net.named_parameters() if "qa_outputs" in name]
-    trunk = [value for name, value in work.net.named_parameters() if "qa_outputs" not in name]
-    groups = [{"params": trunk, "factor": 1.0}, {"params": head, "factor": work.settings.head}]
-    lengths = [work.rows.lengths[place] for place in work.order]
-    learn(work.net, lengths, loss, plan_of(work.settings), work.bench.folder, groups, work.bench.progress)
+        ``calibration``: how its margins become probabilities, fitted on the sets that validate alone.
+        """
+        with tempfile.TemporaryDirectory(dir=self.bench.folder) as aside:
+            small, whole = Path(aside) / "model", Path(aside) / "whole"
+            self._write(small, Calibration(), "")
+            self._write(whole, Calibration(), "", precision="float32")
+            sure = calibrated(load_reader(str(small)), self.sets.validation, self.settings.seed)
+            scores: Scores = {}
+            for name, reader in (("", load_reader(str(small))), (" float32", load_reader(str(whole)))):
+                for part, sets in (("validation", self.sets.validation), ("report", self.sets.reported)):
+                    for which, contexts in sets.items():
+                        scores[f"{which} {part}{name}"] = score(reader, contexts, sure)
+        lines = {"answer": sure.answer, "null": sure.null}
+        scores["calibration"] = {
+            f"{name} {part}": value
+            for name, line in lines.items()
+            for part, value in zip(("slope", "offset"), line, strict=True)
+        }
+        return scores
 
+    def export(self, scores: Scores, target: Path) -> None:
+        """Write the folder that ``load_reader`` reads, int8 for ONNX Runtime, with a model card; and beside it, with
+        ``-torch`` behind its name, the same weights in float32 as transformers has them.
+        """
+        numbers = scores["calibration"]
+        answer, null = ((numbers[f"{name} slope"], numbers[f"{name} offset"]) for name in ("answer", "null"))
+        text = card("A reader", self.settings, summary(scores), _USE, licence_of(self.base.path))
+        self._write(target, Calibration(answer=answer, null=null), text)
+        whole = target.with_name(f"{target.name}-torch")
+        self.net.answering.save_pretrained(whole)
+        self.tokenizer.inner.save(str(whole / TOKENIZER))
+        with whole_file(whole / CARD) as file:
+            file.write(text.encode())
+        (self.bench.folder / _ROWS).unlink(missing_ok=True)
 
-def validate(work: Work) -> Scores:
-    """How good the reader is as it is used, int8 on ONNX Runtime, beside its float32 graph, and how its margins become
-    probabilities (``calibration``), which is fitted on the sets that validate alone.
-    """
-    with tempfile.TemporaryDirectory(dir=work.bench.folder) as aside:
-        small, whole = Path(aside) / "model", Path(aside) / "whole"
-        _write(work, small, Calibration(), "")
-        _write(work, whole, Calibration(), "", precision="float32")
-        sure = calibrated(load_reader(str(small)), work.found.validation, work.settings.seed)
-        scores: Scores = {}
-        for name, reader in (("", load_reader(str(small))), (" float32", load_reader(str(whole)))):
-            for part, sets in (("validation", work.found.validation), ("report", work.found.reported)):
-                for which, contexts in sets.items():
-                    scores[f"{which} {part}{name}"] = score(reader, contexts, sure)
-    lines = {"answer": sure.answer, "null": sure.null}
-    numbers = {f"{name} {part}": lines[name][place] for name in lines for place, part in enumerate(("slope", "offset"))}
-    return scores | {"calibration": numbers}
-
-
-def export(work: Work, scores: Scores, target: Path) -> None:
-    """Write the folder that ``load_reader`` reads, int8 for ONNX Runtime, with a model card; and beside it, with
-    ``-torch`` behind its name, the same weights in float32 as transformers has them.
-    """
-    numbers = scores["calibration"]
-    answer, null = ((numbers[f"{name} slope"], numbers[f"{name} offset"]) for name in ("answer", "null"))
-    text = card("A reader", work.settings, summary(scores), _USE, licence_of(work.base.path))
-    _write(work, target, Calibration(answer=answer, null=null), text)
-    whole = target.with_name(f"{target.name}-torch")
-    work.net.answering.save_pretrained(whole)
-    work.tokenizer.inner.save(str(whole / TOKENIZER))
-    with whole_file(whole / CARD) as file:
-        file.write(text.encode())
-    (work.bench.folder / _ROWS).unlink(missing_ok=True)
+    def _write(self, folder: Path, sure: Calibration, text: str, precision: str = "int8") -> None:
+        about = {
+            "kind": "reader", "name": folder.name, "precision": precision, "max_tokens": self.most,
+            "base": name_of(self.settings.base), "licence": licence_of(self.base.path),
+            "settings": {"calibration": sure.model_dump(mode="json")},
+        }  # fmt: skip
+        write_model(folder, self.net, self.tokenizer, about, text)
 
 
 def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: int) -> Calibration:
@@ -200,16 +194,34 @@ def _best(measure: Measure, question: Question, said: str) -> float:
     return max(measure(answer, said) for answer in question.answers or ("",))
 
 
-def _write(work: Work, folder: Path, sure: Calibration, text: str, precision: str = "int8") -> None:
-    about = {
-        "kind": "reader", "name": folder.name, "precision": precision, "max_tokens": work.most,
-        "base": name_of(work.settings.base), "licence": licence_of(work.base.path),
-        "settings": {"calibration": sure.model_dump(mode="json")},
-    }  # fmt: skip
-    write_model(folder, work.net, work.tokenizer, about, text)
+def logistic(scores: Sequence[float], wanted: Sequence[float]) -> tuple[float, float]:
+    """Slope and offset of the curve sigmoid(slope x score + offset) that fits best.
+
+    :param wanted: 0 to 1 for each score: whether it was right, or how far. As Platt has it, they are taken a little
+        nearer to each other, so that the curve stays finite where the scores part them wholly.
+
+    >>> slope, offset = logistic([-2.0, -1.0, 1.0, 2.0], [0.0, 0.0, 1.0, 1.0])
+    >>> slope > 0, abs(offset) < 0.01
+    (True, True)
+    """
+    least = 1 / (len(scores) + 2)
+    values = torch.tensor(scores, dtype=torch.float64)
+    targets = torch.tensor(wanted, dtype=torch.float64).clamp(least, 1 - least)
+    line = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    search = torch.optim.LBFGS([line], max_iter=200, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        search.zero_grad()
+        value = functional.binary_cross_entropy_with_logits(line[0] * values + line[1], targets)
+        value.backward()  # type: ignore[no-untyped-call,unused-ignore]
+        return value
+
+    search.step(loss)  # type: ignore[no-untyped-call,unused-ignore]
+    slope, offset = line.tolist()
+    return slope, offset
 
 
-def _net(base: ModelFolder, config: Any, bench: Bench, seed: int) -> Spanned:
+def _net(base: ModelFolder, config: Any, seed: int) -> Spanned:
     """The base's trunk under a fresh head."""
     import transformers
 
@@ -221,8 +233,7 @@ def _net(base: ModelFolder, config: Any, bench: Bench, seed: int) -> Spanned:
     auto: Any = transformers.AutoModelForQuestionAnswering
     model: Any = auto.from_config(config)
     model.base_model.load_state_dict(trunk.state_dict(), strict=False)
-    net: Spanned = Spanned(model).to(bench.device)
-    return net
+    return Spanned(model)
 
 
 def _rows(reading: ReaderInput, asked: Iterator[tuple[Question, str]], seed: int) -> Iterator[Row]:
@@ -265,6 +276,6 @@ def _loss(starts: Tensor, ends: Tensor, mask: Tensor, spans: Sequence[Sequence[t
     ends = functional.log_softmax(ends.masked_fill(mask == 0, nothing), -1)
     first = padded([[start for start, _ in some] for some in spans], 0, str(starts.device))
     last = padded([[end for _, end in some] for some in spans], 0, str(starts.device))
-    real = padded([[1] * len(some) for some in spans], 0, str(starts.device))
+    real = mask_of(spans, str(starts.device))
     both = starts.gather(1, first) + ends.gather(1, last)
     return -torch.logsumexp(both.masked_fill(real == 0, nothing), 1).mean()

@@ -7,8 +7,7 @@ What it learns of a turn: which words of the history stand in the human rewrite 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,86 +18,73 @@ from convqa.metrics.rouge1 import rouge1
 from convqa.models.engines.torch.networks import load_pooled
 from convqa.models.export import write_model
 from convqa.models.folder import ModelFolder, licence_of
-from convqa.models.kinds.resolver import KIND, LEAST_TOKENS, PATTERNS, Resolver, load_resolver
-from convqa.models.kinds.resolver_input import MOST_TOKENS, Layout, lay_out
+from convqa.models.kinds.resolver import LEAST_TOKENS, PATTERNS, Resolver, load_resolver
+from convqa.models.kinds.resolver_input import MOST_TOKENS, lay_out
 from convqa.models.tokens import Tokenizer
 from convqa.models.types import Choice
-from convqa.training.base import trainable
 from convqa.training.card import card, name_of
 from convqa.training.config import ResolverSettings
 from convqa.training.data.edits import Edits, find_edits
 from convqa.training.data.rewrites import Example
-from convqa.training.data.split import silenced
-from convqa.training.loop import fit as learn
-from convqa.training.resolver_net import ResolverNet, Target, batch, loss, target
-from convqa.training.train import Bench, Scores, gather, mixed, plan_of, summary
+from convqa.training.data.split import gather
+from convqa.training.loop import fit
+from convqa.training.resolver_net import ResolverNet, batch, loss, target
+from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 
 _USE = """Reads a question with its history and says which words of the history it needs, and how the question reads
 when they are put in (`convqa.components.rewriters.terms` and `edit`). English."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """``layouts[i]`` is to be scored as ``targets[i]`` says; ``most``: tokens of a sequence; ``checks``: sets that are
-    validated on."""
+class Training(Recipe):
+    """Sequences, their labels, the patterns that occur in enough conversations, and the net.
+
+    ``layouts[i]`` is to be scored as ``targets[i]`` says; ``checks``: sets that are validated on.
+    """
 
     settings: ResolverSettings
-    bench: Bench
-    base: ModelFolder
-    net: ResolverNet
-    tokenizer: Tokenizer
-    most: int
-    patterns: list[str]
-    layouts: list[Layout]
-    targets: list[Target]
-    checks: Mapping[str, Sequence[Example]]
 
+    def __init__(self, settings: ResolverSettings, bench: Bench) -> None:
+        super().__init__(settings, bench)
+        examples, self.checks = gather(settings, bench.data)
+        self.base = trainable(settings.base)
+        pooled, self.tokenizer, _ = load_pooled(self.base, Choice("torch", bench.device, "float32"))  # type: ignore[arg-type]
+        self.tokenizer.inner.no_truncation()
+        self.most = _most_tokens(self.base, pooled.trunk.config, self.tokenizer)
+        self.layouts = [lay_out(one.question, one.history, self.tokenizer.inner, self.most) for one in examples]
+        edits = [find_edits(layout, one.rewrite) for layout, one in zip(self.layouts, examples, strict=True)]
+        self.patterns = _patterns(examples, edits, settings.pattern)
+        self.targets = [target(layout, made, self.patterns) for layout, made in zip(self.layouts, edits, strict=True)]
+        self.net = ResolverNet(pooled.trunk, len(self.patterns), settings.seed).to(bench.device)
 
-def setup(settings: ResolverSettings, bench: Bench) -> Work:
-    """Sequences, their labels, the patterns that occur in enough conversations, and the untrained net."""
-    found = gather(settings, bench.data)
-    base = trainable(settings.base)
-    pooled, tokenizer, _ = load_pooled(base, Choice("torch", bench.device, "float32"))  # type: ignore[arg-type]
-    tokenizer.inner.no_truncation()
-    most = _most_tokens(base, pooled.trunk.config, tokenizer)
-    examples = silenced(mixed(settings, found), settings.silent, settings.seed)
-    layouts = [lay_out(one.question, one.history, tokenizer.inner, most) for one in examples]
-    edits = [find_edits(layout, one.rewrite) for layout, one in zip(layouts, examples, strict=True)]
-    patterns = _patterns(examples, edits, settings.pattern)
-    targets = [target(layout, found, patterns) for layout, found in zip(layouts, edits, strict=True)]
-    net = ResolverNet(pooled.trunk, len(patterns), settings.seed).to(bench.device)
-    checks = {"validation": found.validation, **found.reported}
-    return Work(settings, bench, base, net, tokenizer, most, patterns, layouts, targets, checks)
+    def fit(self) -> None:
+        """Lower the sum of the heads' cross-entropies."""
 
+        def of(places: Sequence[int]) -> Tensor:
+            inputs = batch([self.layouts[place] for place in places], self.bench.device)
+            return loss(self.net(*inputs), [self.targets[place] for place in places])
 
-def fit(work: Work) -> None:
-    """Lower the sum of the heads' cross-entropies."""
+        lengths = [len(layout.ids) for layout in self.layouts]
+        fit(self.net, lengths, of, self.settings, self.bench, lambda name: not name.startswith("trunk."))
 
-    def of(places: Sequence[int]) -> Tensor:
-        inputs = batch([work.layouts[place] for place in places], work.bench.device)
-        return loss(work.net(*inputs), [work.targets[place] for place in places])
+    def validate(self) -> Scores:
+        """ROUGE-1 against the human rewrite, on the model as it is used: int8 on ONNX Runtime."""
+        with tempfile.TemporaryDirectory(dir=self.bench.folder) as aside:
+            made = Path(aside) / "model"
+            self._write(made, "")
+            resolver = load_resolver(str(made))
+            return {name: score(resolver, examples) for name, examples in self.checks.items()}
 
-    heads = [parameter for name, parameter in work.net.named_parameters() if not name.startswith("trunk.")]
-    groups = [
-        {"params": list(work.net.trunk.parameters()), "factor": 1.0},
-        {"params": heads, "factor": work.settings.head},
-    ]
-    lengths = [len(layout.ids) for layout in work.layouts]
-    learn(work.net, lengths, of, plan_of(work.settings), work.bench.folder, groups, work.bench.progress)
+    def export(self, scores: Scores, target: Path) -> None:
+        """Write the folder that ``load_resolver`` reads: int8 for ONNX Runtime, with a model card."""
+        self._write(target, card("A resolver", self.settings, summary(scores), _USE, licence_of(self.base.path)))
 
-
-def validate(work: Work) -> Scores:
-    """ROUGE-1 against the human rewrite, on the model as it is used: int8 on ONNX Runtime."""
-    with tempfile.TemporaryDirectory(dir=work.bench.folder) as aside:
-        made = Path(aside) / "model"
-        _write(work, made, "")
-        resolver = load_resolver(str(made))
-        return {name: score(resolver, examples) for name, examples in work.checks.items()}
-
-
-def export(work: Work, scores: Scores, target: Path) -> None:
-    """Write the folder that ``load_resolver`` reads: int8 for ONNX Runtime, with a model card."""
-    _write(work, target, card("A resolver", work.settings, summary(scores), _USE, licence_of(work.base.path)))
+    def _write(self, folder: Path, text: str) -> None:
+        about = {
+            "kind": "resolver", "name": folder.name, "precision": "int8", "max_tokens": self.most,
+            "base": name_of(self.settings.base), "licence": licence_of(self.base.path),
+            "settings": {PATTERNS: self.patterns},
+        }  # fmt: skip
+        write_model(folder, self.net, self.tokenizer, about, text)
 
 
 def score(resolver: Resolver, examples: Sequence[Example], sure: float = 0.4) -> dict[str, float]:
@@ -132,15 +118,6 @@ def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
             "as sentence-transformers/all-MiniLM-L6-v2."
         )
     return min(MOST_TOKENS, positions)
-
-
-def _write(work: Work, folder: Path, text: str) -> None:
-    about = {
-        "kind": KIND, "name": folder.name, "precision": "int8", "max_tokens": work.most,
-        "base": name_of(work.settings.base), "licence": licence_of(work.base.path),
-        "settings": {PATTERNS: work.patterns},
-    }  # fmt: skip
-    write_model(folder, work.net, work.tokenizer, about, text)
 
 
 def _patterns(examples: Sequence[Example], edits: Sequence[Edits], least: int) -> list[str]:

@@ -13,7 +13,7 @@ from torch.nn import functional
 from convqa.models.kinds.resolver_input import Layout
 from convqa.models.types import OUTPUTS
 from convqa.training.data.edits import Edits, known_pattern
-from convqa.training.tensors import padded
+from convqa.training.loop import mask_of, padded
 
 
 class ResolverNet(nn.Module):  # type: ignore[misc, unused-ignore]
@@ -117,7 +117,5 @@ def _columns(labels: Sequence[Sequence[tuple[int, int]]], like: Tensor) -> tuple
 
 def batch(layouts: Sequence[Layout], device: str) -> tuple[Tensor, Tensor, Tensor]:
     """Ids, mask and types, padded to the longest."""
-    ones = [[1] * len(layout.ids) for layout in layouts]
-    rows = [layout.ids for layout in layouts], ones, [layout.types for layout in layouts]
-    ids, mask, types = (padded(part, 0, device) for part in rows)
-    return ids, mask, types
+    ids, types = [layout.ids for layout in layouts], [layout.types for layout in layouts]
+    return padded(ids, 0, device), mask_of(ids, device), padded(types, 0, device)

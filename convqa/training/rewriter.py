@@ -9,8 +9,7 @@ from __future__ import annotations
 import copy
 import random
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,18 +21,18 @@ from convqa.components.history import fitted, said_before
 from convqa.components.rewriters._prompts import plain
 from convqa.components.rewriters._rewrites import first_line
 from convqa.domain import Exchange, Turn, TurnId
+from convqa.errors import InputError, reason_of
 from convqa.metrics.rouge1 import Rouge1, rouge1, tokens
 from convqa.models import Generator
+from convqa.models.engines.torch.transformers import load_writer
 from convqa.models.folder import CARD
 from convqa.models.types import Choice
-from convqa.training.base import language_model
 from convqa.training.card import card
 from convqa.training.config import RewriterSettings
 from convqa.training.data.rewrites import Example
-from convqa.training.data.split import silenced
-from convqa.training.loop import fit as learn
-from convqa.training.tensors import padded
-from convqa.training.train import Bench, Scores, gather, mixed, plan_of, summary
+from convqa.training.data.split import gather
+from convqa.training.loop import fit, mask_of, padded
+from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 
 _IGNORED = -100
 """A label that does not count, in torch and transformers."""
@@ -49,85 +48,106 @@ class Row(NamedTuple):
     rewrite: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Training(Recipe):
+    """Prompts and rewrites as tokens, and the model; ``checks``: sets that are validated on."""
+
     settings: RewriterSettings
-    bench: Bench
-    generator: Generator
-    model: Any
-    tokenizer: Any
-    rows: list[Row]
-    checks: Mapping[str, list[Example]]
+
+    def __init__(self, settings: RewriterSettings, bench: Bench) -> None:
+        super().__init__(settings, bench)
+        examples, self.checks = gather(settings, bench.data)
+        self.model, self.tokenizer = _base(settings.base, settings.gguf, bench.device)
+        kind = "seq2seq" if self.model.config.is_encoder_decoder else "causal"
+        runs = Choice("torch", bench.device, "float32")  # type: ignore[arg-type]
+        self.generator = Generator(settings.base, "", kind, {"format": "plain"}, runs, self.model, self.tokenizer)  # type: ignore[arg-type]
+        if settings.frozen:
+            self.model.get_input_embeddings().requires_grad_(False)
+        prompts = [prompt_of(example, self.generator, settings.longest) for example in examples]
+        asked = self.tokenizer(prompts, verbose=False)["input_ids"]
+        # A causal model's tokens begin with their blank.
+        start = " " if kind == "causal" else ""
+        written = self.tokenizer([start + one.rewrite for one in examples], add_special_tokens=False)["input_ids"]
+        end = _end(self.model, self.tokenizer)
+        most = settings.most_tokens - 1
+        self.rows = [Row(list(a), [*w[:most], end]) for a, w in zip(asked, written, strict=True)]
+
+    def fit(self) -> None:
+        """Lower the cross-entropy of the rewrites' tokens, per token."""
+        device = self.bench.device
+        loss_of = _seq2seq_loss if self.generator.kind == "seq2seq" else _causal_loss
+
+        def loss(places: Sequence[int]) -> Tensor:
+            with torch.autocast(device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
+                return loss_of(self.model, [self.rows[place] for place in places], device)
+
+        lengths = [len(row.prompt) + len(row.rewrite) for row in self.rows]
+        fit(self.model, lengths, loss, self.settings, self.bench)
+
+    def validate(self) -> Scores:
+        """ROUGE-1 of what is written against the human rewrite, beside that of the question as it is.
+
+        Of each set, so many turns drawn by chance as the settings say.
+        """
+        scores: Scores = {}
+        for name, examples in self.checks.items():
+            some = random.Random(7).sample(examples, min(self.settings.validated, len(examples)))
+            prompts = [prompt_of(example, self.generator, self.settings.longest) for example in some]
+            texts = self.generator.generate(prompts, self.settings.most_tokens)
+            made = [first_line(text) or one.question for text, one in zip(texts, some, strict=True)]
+            rewritten = [rouge1(one.rewrite, text) for one, text in zip(some, made, strict=True)]
+            copied = [rouge1(one.rewrite, one.question) for one in some]
+            scores[name] = {
+                "turns": len(some),
+                **_means("rewrite", rewritten),
+                "rewrite tokens": sum(len(tokens(text)) for text in made) / len(made),
+                **_means("question", copied),
+            }
+        return scores
+
+    def export(self, scores: Scores, target: Path) -> None:
+        """Write a folder of transformers, with a model card; config.json names the format of its prompts."""
+        with tempfile.TemporaryDirectory(dir=target.parent) as aside:
+            made = Path(aside) / "model"
+            stored = copy.deepcopy(self.model).to("cpu", getattr(torch, self.settings.store))
+            stored.config.convqa = dict(self.generator.settings)
+            stored.save_pretrained(made)
+            tokenizer = copy.deepcopy(self.tokenizer)
+            tokenizer.chat_template = None  # it has forgotten how to chat
+            tokenizer.save_pretrained(made)
+            use = _USE.replace("LONGEST", str(self.settings.longest))
+            (made / CARD).write_text(card("A rewriter", self.settings, summary(scores), use), encoding="utf-8")
+            made.rename(target)
 
 
-def setup(settings: RewriterSettings, bench: Bench) -> Work:
-    """Prompts and rewrites as tokens, and the model."""
-    found = gather(settings, bench.data)
-    model, tokenizer = language_model(settings.base, settings.gguf, bench.device)
-    kind = "seq2seq" if model.config.is_encoder_decoder else "causal"
-    runs = Choice("torch", bench.device, "float32")  # type: ignore[arg-type]
-    generator = Generator(settings.base, "", kind, {"format": "plain"}, runs, model, tokenizer)  # type: ignore[arg-type]
-    if settings.frozen:
-        model.get_input_embeddings().requires_grad_(False)
-    examples = silenced(mixed(settings, found), settings.silent, settings.seed)
-    prompts = [prompt_of(example, generator, settings.longest) for example in examples]
-    asked = tokenizer(prompts, verbose=False)["input_ids"]
-    written = tokenizer([_start(kind) + one.rewrite for one in examples], add_special_tokens=False)["input_ids"]
-    end = _end(model, tokenizer)
-    rows = [Row(list(a), [*w[: settings.most_tokens - 1], end]) for a, w in zip(asked, written, strict=True)]
-    checks = {"validation": found.validation, **found.reported}
-    return Work(settings, bench, generator, model, tokenizer, rows, checks)
+def _base(base: str, gguf: str | None, device: str) -> tuple[Any, Any]:
+    """A causal or sequence-to-sequence model in float32, and its tokenizer.
 
-
-def fit(work: Work) -> None:
-    """Lower the cross-entropy of the rewrites' tokens, per token."""
-    seq2seq = work.generator.kind == "seq2seq"
-    device = work.bench.device
-
-    def loss(places: Sequence[int]) -> Tensor:
-        rows = [work.rows[place] for place in places]
-        with torch.autocast(device, torch.bfloat16, enabled=work.bench.precision == "bfloat16"):
-            return _seq2seq_loss(work.model, rows, device) if seq2seq else _causal_loss(work.model, rows, device)
-
-    lengths = [len(row.prompt) + len(row.rewrite) for row in work.rows]
-    learn(work.model, lengths, loss, plan_of(work.settings), work.bench.folder, progress=work.bench.progress)
-
-
-def validate(work: Work) -> Scores:
-    """ROUGE-1 of what is written against the human rewrite, beside that of the question as it is.
-
-    Of each set, so many turns drawn by chance as the settings say.
+    :param base: a folder or a Hugging Face name. :param gguf: the file in the folder that holds model and tokenizer.
+    :raises InputError: if there is none, or if it cannot be loaded.
     """
-    scores: Scores = {}
-    for name, examples in work.checks.items():
-        some = random.Random(7).sample(examples, min(work.settings.validated, len(examples)))
-        prompts = [prompt_of(example, work.generator, work.settings.longest) for example in some]
-        texts = work.generator.generate(prompts, work.settings.most_tokens)
-        made = [first_line(text) or one.question for text, one in zip(texts, some, strict=True)]
-        rewritten = [rouge1(one.rewrite, text) for one, text in zip(some, made, strict=True)]
-        copied = [rouge1(one.rewrite, one.question) for one in some]
-        scores[name] = {
-            "turns": len(some),
-            **_means("rewrite", rewritten),
-            "rewrite tokens": sum(len(tokens(text)) for text in made) / len(made),
-            **_means("question", copied),
-        }
-    return scores
+    if gguf is None:
+        return load_writer(trainable(base), device, "float32")
+    from transformers import AutoModelForCausalLM, AutoTokenizer
 
-
-def export(work: Work, scores: Scores, target: Path) -> None:
-    """Write a folder of transformers, with a model card; config.json names the format of its prompts."""
-    with tempfile.TemporaryDirectory(dir=target.parent) as aside:
-        made = Path(aside) / "model"
-        stored = copy.deepcopy(work.model).to("cpu", getattr(torch, work.settings.store))
-        stored.config.convqa = dict(work.generator.settings)
-        stored.save_pretrained(made)
-        tokenizer = copy.deepcopy(work.tokenizer)
-        tokenizer.chat_template = None  # it has forgotten how to chat
-        tokenizer.save_pretrained(made)
-        use = _USE.replace("LONGEST", str(work.settings.longest))
-        (made / CARD).write_text(card("A rewriter", work.settings, summary(scores), use), encoding="utf-8")
-        made.rename(target)
+    folder = Path(base).expanduser()
+    if not (folder / gguf).is_file():
+        raise InputError(f"{folder / gguf}: no such file; wanted a model in the format GGUF.")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf, local_files_only=True)
+        read = AutoModelForCausalLM.from_pretrained(folder, gguf_file=gguf, local_files_only=True, dtype=torch.float32)
+    except ImportError as error:
+        raise InputError(
+            f"reading {gguf} needs more packages: pip install gguf accelerate ({error.name or error})."
+        ) from error
+    except Exception as error:  # whatever the libraries raise on damaged files
+        raise InputError(f"{folder / gguf}: the model cannot be loaded ({reason_of(error)}).") from error
+    # A model that came out of a GGUF refuses to be saved; one with the same weights and no past does not.
+    if hasattr(read.config, "quantization_config"):
+        del read.config.quantization_config
+    model: Any = type(read)(read.config)
+    model.load_state_dict(read.state_dict())
+    model.generation_config = read.generation_config
+    return model.to(device).eval(), tokenizer
 
 
 def prompt_of(example: Example, generator: Generator, longest: int) -> str:
@@ -140,7 +160,7 @@ def prompt_of(example: Example, generator: Generator, longest: int) -> str:
 
 def _causal_loss(model: Any, rows: Sequence[Row], device: str) -> Tensor:
     ids = padded([row.prompt + row.rewrite for row in rows], 0, device)
-    mask = padded([[1] * (len(row.prompt) + len(row.rewrite)) for row in rows], 0, device)
+    mask = mask_of([row.prompt + row.rewrite for row in rows], device)
     labels = padded([[_IGNORED] * len(row.prompt) + row.rewrite for row in rows], _IGNORED, device)
     # What the model says of the shortest prompt's last token is the first that counts.
     kept = ids.shape[1] - min(len(row.prompt) for row in rows) + 1
@@ -152,15 +172,10 @@ def _causal_loss(model: Any, rows: Sequence[Row], device: str) -> Tensor:
 
 def _seq2seq_loss(model: Any, rows: Sequence[Row], device: str) -> Tensor:
     ids = padded([row.prompt for row in rows], 0, device)
-    mask = padded([[1] * len(row.prompt) for row in rows], 0, device)
+    mask = mask_of([row.prompt for row in rows], device)
     labels = padded([row.rewrite for row in rows], _IGNORED, device)
     logits = model(input_ids=ids, attention_mask=mask, labels=labels, use_cache=False).logits
     return functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=_IGNORED)
-
-
-def _start(kind: str) -> str:
-    # Tokens of such models begin with their blank.
-    return " " if kind == "causal" else ""
 
 
 def _end(model: Any, tokenizer: Any) -> int:

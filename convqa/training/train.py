@@ -1,13 +1,13 @@
-"""What every recipe is: setup, fit, validate, export, in this order, in a folder of its own."""
+"""What every recipe is: a training with its examples and its model, in a folder of its own."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any
 
 import orjson
 import yaml
@@ -15,16 +15,15 @@ from filelock import FileLock, Timeout
 
 from convqa.errors import InputError
 from convqa.files import whole_file
-from convqa.training.config import LoopSettings, RewriteSettings, Settings
-from convqa.training.data.records import named_folder
-from convqa.training.data.rewrites import Example
-from convqa.training.data.split import OWN, Split, read_own, split, with_own
-
-if TYPE_CHECKING:  # the loop needs torch
-    from convqa.training.loop import Plan, Progress
+from convqa.models.folder import ModelFolder
+from convqa.models.source import find_model
+from convqa.training.config import Settings
 
 Scores = dict[str, dict[str, float]]
 """Set -> measure -> value."""
+
+Progress = Callable[[int, int, float], None]
+"""Called after every step: steps done, steps in all, the loss (a running mean)."""
 
 _NOTE = "training.yaml"
 
@@ -43,20 +42,26 @@ class Bench:
     progress: Progress | None = None
 
 
-class Recipe(Protocol):
-    """A module ``convqa.training.NAME``. ``work`` is what its setup made."""
+class Recipe:
+    """The class ``Training`` of a module ``convqa.training.NAME``.
 
-    def setup(self, settings: Any, bench: Bench) -> Any:
-        """Examples, targets and the model before training."""
+    Made of its settings, it holds the examples, their targets and the model before training.
+    """
 
-    def fit(self, work: Any) -> None:
+    def __init__(self, settings: Any, bench: Bench) -> None:
+        self.settings, self.bench = settings, bench
+
+    def fit(self) -> None:
         """Train; a training that is done already does nothing."""
+        raise NotImplementedError
 
-    def validate(self, work: Any) -> Scores:
+    def validate(self) -> Scores:
         """How good the trained model is, on examples that it was not trained on."""
+        raise NotImplementedError
 
-    def export(self, work: Any, scores: Scores, target: Path) -> None:
+    def export(self, scores: Scores, target: Path) -> None:
         """Write the model, as it is used, to a folder that is not there yet."""
+        raise NotImplementedError
 
 
 def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
@@ -67,18 +72,19 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
 
     :raises InputError: if the folder holds another training, or one that another process is at.
     """
-    recipe: Recipe = cast(Recipe, importlib.import_module(f"convqa.training.{settings.recipe}"))
+    recipe: type[Recipe] = importlib.import_module(f"convqa.training.{settings.recipe}").Training
     bench.folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(bench.folder / ".lock", timeout=0):
             _same_training(settings, bench.folder)
-            work = recipe.setup(settings, bench)
-            # Only now: what setup refuses, such as a mistyped base, does not bind the folder.
-            _note(settings, bench.folder)
-            recipe.fit(work)
-            scores = recipe.validate(work)
+            training = recipe(settings, bench)
+            # Only now: what the recipe refuses, such as a mistyped base, does not bind the folder.
+            with whole_file(bench.folder / _NOTE) as file:
+                file.write(yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False).encode())
+            training.fit()
+            scores = training.validate()
             target = _free(bench.folder)
-            recipe.export(work, scores, target)
+            training.export(scores, target)
             with whole_file(bench.folder / "scores.json") as file:
                 file.write(orjson.dumps(scores, option=orjson.OPT_INDENT_2))
     except Timeout:
@@ -86,38 +92,18 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
     return target, scores
 
 
-def gather(settings: RewriteSettings, data: Path | None) -> Split:
-    """The split that the settings name, from the data folder.
+def trainable(base: str) -> ModelFolder:
+    """The folder of a model of transformers.
 
-    :raises InputError: if no folder was named, or if it lacks files.
+    :raises InputError: if there is none of that name, or if it is a graph, which cannot be trained.
     """
-    data = named_folder(data)
-    given = split(data) if settings.sets() - {OWN} else None
-    return with_own(given, read_own(data / name for name in settings.own)) if settings.own else _needed(given)
-
-
-def mixed(settings: RewriteSettings, found: Split) -> list[Example]:
-    """The examples to train on, as often and in the order in which the settings name their sets.
-
-    :raises InputError: if they are too few for the loop.
-    """
-    examples = [
-        example
-        for part in settings.mix
-        for _ in range(part.times)
-        for name in part.sets
-        for example in found.training[name]
-    ]
-    plan_of(settings).steps(len(examples))  # before the recipe's long work
-    return examples
-
-
-def plan_of(settings: LoopSettings) -> Plan:
-    """The settings of the loop."""
-    from convqa.training.loop import Plan
-
-    names = ("epochs", "batch", "rate", "warmup", "seed", "checkpoint", "clip", "decay")
-    return Plan(**{name: getattr(settings, name) for name in names})
+    folder = find_model(base)
+    if folder.has_onnx:
+        raise InputError(
+            f"base: {base} is a model for ONNX Runtime, which cannot be trained; wanted one of transformers, a folder "
+            "with config.json and weights, or a Hugging Face name."
+        )
+    return folder
 
 
 def need_extra() -> None:
@@ -143,11 +129,6 @@ def summary(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
     ]  # fmt: skip
 
 
-def _needed(found: Split | None) -> Split:
-    assert found is not None  # mix is never empty
-    return found
-
-
 def _same_training(settings: Settings, folder: Path) -> None:
     """Refuse if the folder holds a training with other settings."""
     path = folder / _NOTE
@@ -158,11 +139,6 @@ def _same_training(settings: Settings, folder: Path) -> None:
         if names:
             other = "; ".join(f"{name} {before.get(name)!r}, now {now.get(name)!r}" for name in sorted(names))
             raise InputError(f"{folder} holds a training with other settings ({other}). Choose another --output.")
-
-
-def _note(settings: Settings, folder: Path) -> None:
-    with whole_file(folder / _NOTE) as file:
-        file.write(yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False).encode())
 
 
 def _free(folder: Path) -> Path:

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
+from convqa.training.config import LoopSettings
+from convqa.training.train import Bench
 
 pytestmark = pytest.mark.models
 
@@ -38,9 +40,8 @@ LENGTHS = [number % 7 for number in range(40)]
 
 
 def plan(**changes):
-    from convqa.training.loop import Plan
-
-    return Plan(**{"epochs": 3, "batch": 4, "rate": 1e-2, "checkpoint": 1e-9, **changes})
+    given = {"recipe": "none", "base": "none", "epochs": 3, "batch": 4, "rate": 1e-2, "checkpoint": 1e-9, **changes}
+    return LoopSettings(**given)
 
 
 def learnt(model):
@@ -85,7 +86,7 @@ def test_it_learns_and_half_an_epoch_is_half_the_steps(torch, make, tmp_path):
     told = []
     model, loss = make()
     before = loss(list(range(40))).item()
-    fit(model, LENGTHS, loss, plan(epochs=2.5), tmp_path, progress=lambda *step: told.append(step))
+    fit(model, LENGTHS, loss, plan(epochs=2.5), Bench(tmp_path, progress=lambda *step: told.append(step)))
     assert [done for done, _, _ in told] == list(range(1, 26)) and told[-1][1] == 25
     assert not model.training and loss(list(range(40))).item() < before
 
@@ -98,7 +99,7 @@ def test_too_few_steps_to_learn_are_refused(torch, make, tmp_path, changes, step
     with pytest.raises(
         InputError, match=rf"40 examples in batches of \d+, [\d.]+ times \(epochs\), make {steps} steps"
     ):
-        fit(model, LENGTHS, loss, plan(**changes), tmp_path)
+        fit(model, LENGTHS, loss, plan(**changes), Bench(tmp_path))
     assert not (tmp_path / "checkpoint.pt").exists()
 
 
@@ -107,14 +108,14 @@ def test_a_training_that_was_cut_off_ends_in_the_same_parameters(torch, make, tm
     from convqa.training.loop import fit
 
     model, loss = make()
-    fit(model, LENGTHS, loss, plan(), tmp_path / "whole")
+    fit(model, LENGTHS, loss, plan(), Bench(tmp_path / "whole"))
     cut, its_loss = make()
     with pytest.raises(Cut):
-        fit(cut, LENGTHS, its_loss, plan(), tmp_path / "cut", progress=cut_at(step))
+        fit(cut, LENGTHS, its_loss, plan(), Bench(tmp_path / "cut", progress=cut_at(step)))
     again, loss_again = make()
     torch.manual_seed(99)  # another process is in another state of chance
     seen = []
-    fit(again, LENGTHS, loss_again, plan(), tmp_path / "cut", progress=lambda done, *_: seen.append(done))
+    fit(again, LENGTHS, loss_again, plan(), Bench(tmp_path / "cut", progress=lambda done, *_: seen.append(done)))
     assert seen[0] == step + 1
     for name, value in learnt(model).items():
         torch.testing.assert_close(again.state_dict()[name], value, atol=1e-6, rtol=0)
@@ -124,9 +125,9 @@ def test_a_training_that_is_done_learns_nothing_more(torch, make, tmp_path):
     from convqa.training.loop import fit
 
     model, loss = make()
-    fit(model, LENGTHS, loss, plan(), tmp_path)
+    fit(model, LENGTHS, loss, plan(), Bench(tmp_path))
     again, its_loss = make()
-    fit(again, LENGTHS, its_loss, plan(), tmp_path, progress=cut_at(1))
+    fit(again, LENGTHS, its_loss, plan(), Bench(tmp_path, progress=cut_at(1)))
     assert all(torch.equal(again.state_dict()[name], value) for name, value in learnt(model).items())
 
 
@@ -134,6 +135,6 @@ def test_a_checkpoint_that_does_not_fit_is_refused(torch, make, tmp_path):
     from convqa.training.loop import fit
 
     model, loss = make()
-    fit(model, LENGTHS, loss, plan(epochs=1), tmp_path)
+    fit(model, LENGTHS, loss, plan(epochs=1), Bench(tmp_path))
     with pytest.raises(InputError, match="of a training of 10 steps; this one has 20"):
-        fit(model, LENGTHS, loss, plan(epochs=2), tmp_path)
+        fit(model, LENGTHS, loss, plan(epochs=2), Bench(tmp_path))

@@ -58,7 +58,7 @@ def test_a_reader_learns_goes_on_where_it_was_cut_and_is_exported_twice(settings
 
     wanted = settings()
     (tmp_path / "whole").mkdir()
-    reader.fit(reader.setup(wanted, Bench(tmp_path / "whole", data)))
+    reader.Training(wanted, Bench(tmp_path / "whole", data)).fit()
     with pytest.raises(Cut):
         train(wanted, Bench(tmp_path / "cut", data, progress=cut))
     model, scores = train(wanted, Bench(tmp_path / "cut", data))
@@ -146,7 +146,7 @@ def test_rows_come_back_from_disk(tmp_path):
 
 def test_probabilities_fit_what_was_right():
     pytest.importorskip("torch")
-    from convqa.training.calibration import logistic
+    from convqa.training.reader import logistic
 
     slope, offset = logistic([0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 2.0, 2.0] * 2000, [1, 0, 0, 0, 1, 1, 1, 0] * 2000)
     assert offset == pytest.approx(-1.0986, abs=2e-3)  # ln(1/3)

@@ -11,7 +11,8 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.training.config import load
-from convqa.training.train import Bench, gather, mixed, train
+from convqa.training.data.split import gather
+from convqa.training.train import Bench, train
 
 pytestmark = pytest.mark.models
 
@@ -56,7 +57,7 @@ def test_a_recipe_that_is_cut_off_goes_on_and_ends_in_the_same_model(recipe, set
 
     wanted = settings(recipe)
     steps = importlib.import_module(f"convqa.training.{recipe}")
-    steps.fit(steps.setup(wanted, Bench(tmp_path / "whole", own)))
+    steps.Training(wanted, Bench(tmp_path / "whole", own)).fit()
     with pytest.raises(Cut):
         train(wanted, Bench(tmp_path / "cut", own, progress=cut))
     assert not (tmp_path / "cut" / "model").exists()
@@ -111,9 +112,9 @@ def test_only_the_rewrites_tokens_count(settings, own, tmp_path):
     """The causal loss is the mean over the rewrite of what the model itself says of a prompt and its rewrite."""
     import torch
 
-    from convqa.training.rewriter import Row, _causal_loss, setup
+    from convqa.training.rewriter import Row, Training, _causal_loss
 
-    work = setup(settings("rewriter"), Bench(tmp_path, own))
+    work = Training(settings("rewriter"), Bench(tmp_path, own))
     rows = [Row([5, 6, 7, 8], [9, 10, 1]), Row([5, 6], [11, 1])]
     said, count = 0.0, 0
     for row in rows:
@@ -127,10 +128,10 @@ def test_prompts_in_training_are_those_in_use(settings, own, tmp_path, monkeypat
     from convqa.components.rewriters.generate import Generate
     from convqa.domain import Exchange, Turn, TurnId
     from convqa.models import Generator, Written
-    from convqa.training.rewriter import prompt_of, setup
+    from convqa.training.rewriter import Training, prompt_of
 
-    work = setup(settings("rewriter", longest=64), Bench(tmp_path, own))
-    example = mixed(work.settings, gather(work.settings, own))[1]
+    work = Training(settings("rewriter", longest=64), Bench(tmp_path, own))
+    example = gather(work.settings, own)[0][1]
     asked = []
 
     def write(self, prompts, *_):
@@ -147,11 +148,11 @@ def test_prompts_in_training_are_those_in_use(settings, own, tmp_path, monkeypat
 def test_frozen_embeddings_stay(settings, own, tmp_path):
     import torch
 
-    from convqa.training.rewriter import fit, setup
+    from convqa.training.rewriter import Training
 
-    work = setup(settings("rewriter", frozen=True), Bench(tmp_path, own))
+    work = Training(settings("rewriter", frozen=True), Bench(tmp_path, own))
     before = [value.clone() for value in work.model.parameters()]
-    fit(work)
+    work.fit()
     changed = [not torch.equal(one, other) for one, other in zip(before, work.model.parameters(), strict=True)]
     frozen = [value is work.model.get_input_embeddings().weight for value in work.model.parameters()]
     assert sum(frozen) == 1 and all(moved != held for moved, held in zip(changed, frozen, strict=True))
@@ -192,11 +193,11 @@ def test_passages_that_are_none_are_refused(settings, own, tmp_path):
 
 
 def test_passages_may_be_summaries_of_wikipedia(settings, own, tmp_path):
-    from convqa.training.encoder import setup
+    from convqa.training.encoder import Training
 
     summaries = {str(number): {"extract": f"passage {number}"} for number in range(30)}
     (own / "wiki.json").write_text(json.dumps(summaries))
-    work = setup(settings("encoder", passages="wiki.json"), Bench(tmp_path / "made", own))
+    work = Training(settings("encoder", passages="wiki.json"), Bench(tmp_path / "made", own))
     texts, _ = work.plain["passages"]
     assert len(texts) == 3 and all(text.startswith("passage ") for text in texts)
 
@@ -209,14 +210,14 @@ def test_settings_that_teach_nothing_are_refused_before_the_work(recipe, setting
 
 
 def test_an_encoder_trains_within_the_length_of_its_base(settings, own, tmp_path):
-    from convqa.training.encoder import fit, setup
+    from convqa.training.encoder import Training
 
     long = json.dumps({"text": "passage " * 400})
     (own / "passages.jsonl").write_text("".join(f'{long[:-2]}{name}"}}\n' for name in "abcdefghij"))
-    work = setup(settings("encoder", longest=192), Bench(tmp_path / "made", own))
+    work = Training(settings("encoder", longest=192), Bench(tmp_path / "made", own))
     assert max(map(len, work.sequences)) == 128
-    fit(work)
-    assert max(map(len, setup(settings("encoder", longest=64), Bench(tmp_path / "short", own)).sequences)) == 64
+    work.fit()
+    assert max(map(len, Training(settings("encoder", longest=64), Bench(tmp_path / "short", own)).sequences)) == 64
 
 
 @pytest.mark.parametrize("recipe", ["encoder", "resolver"])
@@ -232,16 +233,16 @@ def test_the_teachers_vectors_are_kept_for_this_teacher_alone(settings, own, tmp
     import torch
     import transformers
 
-    from convqa.training.encoder import setup
+    from convqa.training.encoder import Training
 
     other = shutil.copytree(tiny_encoder, tmp_path / "other")
     torch.manual_seed(6)
     config = transformers.AutoConfig.from_pretrained(tiny_encoder)
     transformers.BertModel(config, add_pooling_layer=False).save_pretrained(other)
-    one = setup(settings("encoder"), Bench(tmp_path / "made", own)).targets
-    two = setup(settings("encoder", base=str(other)), Bench(tmp_path / "made", own)).targets
+    one = Training(settings("encoder"), Bench(tmp_path / "made", own)).targets
+    two = Training(settings("encoder", base=str(other)), Bench(tmp_path / "made", own)).targets
     assert not torch.allclose(one, two)
-    assert torch.equal(one, setup(settings("encoder"), Bench(tmp_path / "made", own)).targets)
+    assert torch.equal(one, Training(settings("encoder"), Bench(tmp_path / "made", own)).targets)
 
 
 def roberta(folder):
@@ -265,17 +266,17 @@ def roberta(folder):
 def test_a_base_that_a_resolver_cannot_stand_on_is_refused_in_setup(settings, own, tmp_path, tiny_encoder):
     import transformers
 
-    from convqa.training.resolver import setup
+    from convqa.training.resolver import Training
 
     with pytest.raises(InputError) as caught:
-        setup(settings("resolver", base=roberta(tmp_path / "roberta")), Bench(tmp_path, own))
+        Training(settings("resolver", base=roberta(tmp_path / "roberta")), Bench(tmp_path, own))
     lacks = ["the token [CLS]", "the token [SEP]", "token types", "128 tokens (it has 66 positions)"]
     assert all(lack in str(caught.value) for lack in lacks) and "wanted an encoder of BERT's kind" in str(caught.value)
     untyped = shutil.copytree(tiny_encoder, tmp_path / "untyped")
     config = transformers.DistilBertConfig(vocab_size=50, dim=16, n_layers=1, n_heads=2, hidden_dim=16)
     transformers.DistilBertModel(config).save_pretrained(untyped)
     with pytest.raises(InputError, match=r"\(distilbert\) lacks token types"):
-        setup(settings("resolver", base=str(untyped)), Bench(tmp_path, own))
+        Training(settings("resolver", base=str(untyped)), Bench(tmp_path, own))
 
 
 def test_a_short_base_makes_a_resolver_of_its_length(settings, own, tmp_path):

@@ -13,7 +13,8 @@ from convqa.models import load_support
 from convqa.training.config import load
 from convqa.training.data import changed
 from convqa.training.data.claims import BM25, CLAPNQ, CONVERSATION, INSCIT, KINDS, OTHER, SUPPORTED, split
-from convqa.training.support import logistic, score
+from convqa.training.heads import logistic
+from convqa.training.support import score
 from convqa.training.train import Bench, train
 
 CHANCE = random.Random(1)

@@ -26,6 +26,7 @@ from convqa.text.analysis import analyzer
 from convqa.text.bm25 import bm25
 from convqa.text.sentences import sentences
 from convqa.text.support import content
+from convqa.training.config import INSCIT
 from convqa.training.data.changed import CHANGES
 from convqa.training.data.records import read_lines, read_list, read_titled
 
@@ -34,7 +35,7 @@ BM25, CONVERSATION, OTHER = "top passage of BM25", "passage of the conversation"
 KINDS = (BM25, CONVERSATION, OTHER, *CHANGES)
 """Kinds of sentences that are not supported."""
 
-INSCIT, CLAPNQ = "inscit", "clapnq"
+CLAPNQ = "clapnq"
 
 FILES = {
     INSCIT: ("inscit/dev.json", "conversations/inscit_dev/passages.jsonl"),

@@ -24,9 +24,8 @@ from convqa.text.analysis import analyzer
 from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 from convqa.text.words import words
-from convqa.training.config import ReaderSettings
+from convqa.training.config import OWN, ReaderSettings
 from convqa.training.data.records import named_folder
-from convqa.training.data.split import OWN
 
 SQUAD2, NEW_WIKI, REDDIT = "squad2", "new-wiki", "reddit"
 

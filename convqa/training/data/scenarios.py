@@ -21,8 +21,6 @@ from convqa.tasks.sharc.input import read_records, rule_texts, source
 from convqa.tasks.sharc.schema import Official, Open
 from convqa.tasks.sharc.truth import evidence_of
 
-SHARC_SEEN = "sharc-seen"
-
 DEV = "sharc/sharc1_dev.json"
 OPEN = "sharc/open-retrieval/open_retrieval_sharc_dev.json"
 """What the data folder must hold; ``id2snippet.json`` beside the second."""

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Said
-from convqa.training.data.records import read_lines
+from convqa.training.config import OWN, RewriteSettings
+from convqa.training.data.records import named_folder, read_lines
 from convqa.training.data.rewrites import (
     Example,
     alternate,
@@ -28,8 +29,8 @@ from convqa.training.data.rewrites import (
     without_overlap,
 )
 
-QRECC_DEV, QRECC_4K, CANARD, OWN = "qrecc-dev", "qrecc-4k", "canard", "own"
-"""Names of what may train."""
+QRECC_DEV, QRECC_4K, CANARD = "qrecc-dev", "qrecc-4k", "canard"
+"""Names of what may train, beside files of one's own."""
 
 FILES = {
     "qrecc/dev-turns.json": "turns of QReCC's dev part with Truth_rewrite and NewContext (a JSON list)",
@@ -53,6 +54,22 @@ class Split:
     training: Mapping[str, list[Example]]
     validation: list[Example]
     reported: Mapping[str, list[Example]]
+
+
+def gather(settings: RewriteSettings, data: Path | None) -> tuple[list[Example], dict[str, list[Example]]]:
+    """What trains, as often and in the order in which the settings name their sets; and set -> what is measured.
+
+    :raises InputError: if no folder was named, if it lacks files, or if too few examples train.
+    """
+    data = named_folder(data)
+    found = split(data) if settings.sets() - {OWN} else None
+    if settings.own:
+        found = with_own(found, read_own(data / name for name in settings.own))
+    assert found is not None  # mix is never empty
+    names = [name for part in settings.mix for _ in range(part.times) for name in part.sets]
+    examples = [example for name in names for example in found.training[name]]
+    settings.steps(len(examples))  # before the recipe's long work
+    return silenced(examples, settings.silent, settings.seed), {"validation": found.validation, **found.reported}
 
 
 def split(root: Path) -> Split:
