@@ -96,14 +96,6 @@ def _mistakes(host: str, port: int) -> Iterator[None]:
         ) from error
 
 
-class _Refused(Exception):
-    """A request that is not answered."""
-
-    def __init__(self, status: HTTPStatus, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "convqa"
@@ -113,12 +105,23 @@ class _Handler(BaseHTTPRequestHandler):
     server: PredictServer
 
     def do_POST(self) -> None:
-        try:
-            body = self._body()
-        except _Refused as refused:
-            self._reply(refused.status, {"error": str(refused)})
-        else:
-            self._reply(*self._answered(body))
+        given = self.headers.get("Content-Length", "")
+        if not (given.isascii() and given.isdigit() and len(given) < _MOST_DIGITS):
+            self.close_connection = True
+            wanted = f"Content-Length: found {shorten(given)}; wanted a number of bytes."
+            return self._reply(HTTPStatus.LENGTH_REQUIRED, {"error": wanted})
+        length = int(given)
+        body = self._read(length)
+        if length > MOST_BYTES:
+            wanted = f"the body: found {length} bytes; wanted at most {MOST_BYTES}."
+            return self._reply(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": wanted})
+        if self.path.partition("?")[0] != "/":
+            wanted = f"{self.path}: there is only /, which takes one context a POST."
+            return self._reply(HTTPStatus.NOT_FOUND, {"error": wanted})
+        return self._reply(*self._answered(body))
+
+    def do_GET(self) -> None:
+        self.send_error(HTTPStatus.METHOD_NOT_ALLOWED, "POST a context to /.")
 
     def _answered(self, body: bytes) -> tuple[HTTPStatus, dict[str, str]]:
         try:
@@ -126,25 +129,18 @@ class _Handler(BaseHTTPRequestHandler):
         except InputError as error:
             return HTTPStatus.BAD_REQUEST, {"error": str(error)}
         except ConvqaError as error:
-            log.error("%s", error)
-            return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": str(error)}
+            message = str(error)
         except Exception as error:
-            log.error("unexpected: %s: %s", type(error).__name__, error)
-            log.debug("the traceback of the error above", exc_info=True)
-            return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": f"unexpected: {type(error).__name__}: {error}"}
+            message = f"unexpected: {type(error).__name__}: {error}"
+            log.debug("the traceback of the error below", exc_info=True)
+        log.error("%s", message)
+        return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": message}
 
-    def do_GET(self) -> None:
-        self.send_error(HTTPStatus.METHOD_NOT_ALLOWED, "POST a context to /.")
-
-    def _body(self) -> bytes:
-        """The request's body. One that is refused is read all the same: only then does a client read our reply."""
-        found = self.headers.get("Content-Length", "")
-        if not (found.isascii() and found.isdigit() and len(found) < _MOST_DIGITS):
-            self.close_connection = True
-            raise _Refused(
-                HTTPStatus.LENGTH_REQUIRED, f"Content-Length: found {shorten(found)}; wanted a number of bytes."
-            )
-        length, read, pieces = int(found), 0, []
+    def _read(self, length: int) -> bytes:
+        """The request's body; "" if it is too long. That one is read all the same: only then does a client read our
+        reply.
+        """
+        read, pieces = 0, []
         while read < length:
             piece = self.rfile.read(min(length - read, _PIECE))
             if not piece:
@@ -152,12 +148,6 @@ class _Handler(BaseHTTPRequestHandler):
             read += len(piece)
             if length <= MOST_BYTES:
                 pieces.append(piece)
-        if length > MOST_BYTES:
-            raise _Refused(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body: found {length} bytes; wanted at most {MOST_BYTES}."
-            )
-        if self.path.partition("?")[0] != "/":
-            raise _Refused(HTTPStatus.NOT_FOUND, f"{self.path}: there is only /, which takes one context a POST.")
         return b"".join(pieces)
 
     def _reply(self, status: HTTPStatus, value: dict[str, str]) -> None:
