@@ -1,4 +1,4 @@
-"""The question with what was told and asked back as weighted query terms: finds a rule text again while one asks."""
+"""The question with the user's statements and replies as query terms: finds a rule text again while one asks back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convqa.text.english.replies import user_statements
 
 
 @component
-class Told(Rewriter):
+class Statements(Rewriter):
     """The open question; every word that the user told, and every word of what was asked back for it, adds to it.
 
     What was asked back is mostly worded as the rule is. The rewritten text stays the question.

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from convqa.components.rewriters.told import Told
+from convqa.components.rewriters.statements import Statements
 from convqa.domain import Exchange, Query, Turn, TurnId
 
 ASKED = Exchange("Can I apply?", "Are you over 60?", status="asked")
 
 
 def test_the_question_stays_and_the_rest_adds_to_it():
-    found = Told().rewrite(Turn(TurnId(1, 2), "Yes", (ASKED,), scenario="I live in Rome."))
+    found = Statements().rewrite(Turn(TurnId(1, 2), "Yes", (ASKED,), scenario="I live in Rome."))
     assert found.text == "Can I apply?"
     assert found.queries == (Query("Can I apply?", (("I live in Rome.", 0.3), ("Are you over 60?", 1.0))),)
 
 
 def test_what_weighs_nothing_and_what_was_not_said_is_left_out():
     turn = Turn(TurnId(1, 2), "Yes", (ASKED,), scenario="I live in Rome.")
-    assert Told(scenario=0.0, asked=0.0).rewrite(turn).queries == (Query("Can I apply?"),)
-    assert Told().rewrite(Turn(TurnId(1, 1), "Can I apply?")).queries == (Query("Can I apply?"),)
+    assert Statements(scenario=0.0, asked=0.0).rewrite(turn).queries == (Query("Can I apply?"),)
+    assert Statements().rewrite(Turn(TurnId(1, 1), "Can I apply?")).queries == (Query("Can I apply?"),)
