@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import yaml
@@ -36,7 +36,7 @@ from comparing import SEED, table
 import convqa
 from convqa.components.deciders._decision import Decision, Weight, load_decision, signals
 from convqa.domain import Conversation, Passage, Response, Turn, TurnId
-from convqa.metrics.answerability import auc, refusals, reliability
+from convqa.metrics.answerability import auc, refusals
 from convqa.metrics.bootstrap import interval_of_statistic
 from convqa.metrics.squad import f1
 from convqa.tasks import find_task
@@ -249,6 +249,45 @@ def lines(reader: str, rows: Sequence[Row], decision: Decision) -> Iterator[list
             top = chosen([one for one in rows if one.set == name and one.part == "validate"], lambda one: one.top)
             yield [known, reader, "top score", *measured(some, lambda one: one.top, top)]
         yield [known, reader, "decision", *measured(some, likely, decision.threshold)]
+
+
+class Bin(NamedTuple):
+    """Turns with scores in ``[low, high)``, the last bin with its end: their mean score, and the answerable share."""
+
+    low: float
+    high: float
+    turns: int
+    mean: float
+    answerable: float
+
+
+def reliability(scores: Sequence[float], answerable: Sequence[bool], bins: int = 10) -> list[Bin]:
+    """How calibrated scores from 0 to 1 are: in bins of equal width, the share that is answerable against the mean.
+
+    Empty bins are left out.
+
+    >>> for found in reliability([0.25, 0.25, 0.75, 1.0], [False, True, True, True], bins=2):
+    ...     print(*found)
+    0.0 0.5 2 0.25 0.5
+    0.5 1.0 2 0.875 1.0
+
+    :raises ValueError: if the lengths differ, or a score is not from 0 to 1.
+    """
+    members: dict[int, list[tuple[float, bool]]] = {}
+    for score, can in zip(scores, answerable, strict=True):
+        if not 0 <= score <= 1:
+            raise ValueError(f"the score {score} is not from 0 to 1")
+        members.setdefault(min(int(score * bins), bins - 1), []).append((score, can))
+    return [
+        Bin(
+            index / bins,
+            (index + 1) / bins,
+            len(found),
+            sum(score for score, _ in found) / len(found),
+            sum(can for _, can in found) / len(found),
+        )
+        for index, found in sorted(members.items())
+    ]
 
 
 def bins(reader: str, rows: Iterable[Row], decision: Decision) -> Iterator[list[str]]:

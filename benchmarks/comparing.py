@@ -31,7 +31,7 @@ class Estimate:
 
 
 def estimate(scores: Sequence[float]) -> Estimate:
-    return Estimate(mean(scores), *interval(scores, SEED))
+    return Estimate(mean(scores), *interval([scores], SEED))
 
 
 def difference(scores: Sequence[float], others: Sequence[float]) -> Estimate:

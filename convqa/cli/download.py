@@ -36,13 +36,13 @@ def download(
     failed = 0
     wanted = downloads(what, part, only)
     with http_client() as client:
-        for one in wanted:
+        for name, one in wanted.items():
             try:
                 with Progress(f"downloading {one.file}", "bytes", quiet) as shown:
                     done = fetch(client, one, folder, shown)
             except WorkError as error:
                 failed += 1
-                typer.echo(f"convqa: {one.name}: {error}", err=True)
+                typer.echo(f"convqa: {name}: {error}", err=True)
                 continue
             if not quiet:
                 megabytes = (folder / one.file).stat().st_size / 1e6

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from convqa.domain import TurnId
 from convqa.errors import InputError, nearest
-from convqa.evaluation.breakdown import groups, split
-from convqa.evaluation.result import Evaluation, summaries
+from convqa.evaluation.result import Evaluation, Summaries, summaries
 from convqa.evaluation.support import measuring
-from convqa.tasks import Task, find_scored_task
+from convqa.tasks import Gold, Groups, Scores, Task, find_scored_task
 
 
 def evaluate(
@@ -37,12 +38,20 @@ def evaluate(
         options.
     """
     found = find_scored_task(task, truth_path, run_path) if isinstance(task, str) else task
-    _check(found, options if support is None else {**options, "support": support})
+    if support is not None:
+        options["support"] = support
+    known = [field.name for field in fields(found.options)]
+    for name in options:
+        if name not in known:
+            raise InputError(
+                f"the task {found.name} has no option {name!r} (--{name.replace('_', '-')}).{nearest(name, known)} "
+                f"Known: {', '.join(known) or 'none'}."
+            )
     if support is not None:
         options["support"] = measuring(support, run_path, allow_same)
     chosen = found.options(**options)
     gold, run = found.gold(truth_path), found.read_run(run_path)
-    members = groups(found, gold, truth_path, breakdown)
+    groups = _groups(found, gold, truth_path, breakdown)
     columns = found.score(gold, run, chosen)
     return Evaluation(
         found,
@@ -50,19 +59,38 @@ def evaluate(
         run,
         tuple(columns),
         summaries(columns, seed),
-        {
-            name: {group: summaries(part, seed) for group, part in split(columns, by_group).items()}
-            for name, by_group in members.items()
-        },
+        {name: _by_group(columns, members, seed) for name, members in groups.items()},
         {**chosen.to_json(), "seed": seed},
     )
 
 
-def _check(task: Task, given: Mapping[str, Any]) -> None:
-    known = [field.name for field in fields(task.options)]
-    for name in given:
-        if name not in known:
+def _groups(task: Task, gold: Gold, truth_path: Path, names: Sequence[str]) -> dict[str, Groups]:
+    """Breakdown -> group -> its turns, groups in order of appearance."""
+    own = task.breakdowns(gold, truth_path)
+    known = [*own, *dict.fromkeys(name for turn in gold.turns for name in turn.fields)]
+    for name in names:
+        if name not in known and gold.turns:
             raise InputError(
-                f"the task {task.name} has no option {name!r} (--{name.replace('_', '-')}).{nearest(name, known)} "
-                f"Known: {', '.join(known) or 'none'}."
+                f"{gold.path}: no record has the field {name!r} to break down by.{nearest(name, known)} "
+                f"Known: {', '.join(known)}."
             )
+    return {name: own[name]() if name in own else _by_field(gold, name) for name in names}
+
+
+def _by_field(gold: Gold, name: str) -> Groups:
+    found: dict[str, list[TurnId]] = {}
+    for turn in gold.turns:
+        value = turn.fields.get(name, "(missing)")
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        found.setdefault(text or "(empty)", []).append(turn.id)
+    return {group: frozenset(ids) for group, ids in found.items()}
+
+
+def _by_group(columns: Sequence[Scores], groups: Groups, seed: int) -> Mapping[str, Summaries]:
+    """The summaries of each group, groups in their order."""
+    groups_of: dict[TurnId, list[str]] = {}
+    for group, ids in groups.items():
+        for id in ids:
+            groups_of.setdefault(id, []).append(group)
+    parts = [column.split(groups_of) for column in columns]
+    return {group: summaries([part[group] for part in parts if group in part], seed) for group in groups}

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from convqa.metrics.bootstrap import interval_of_macro_average, interval_of_statistic
-from convqa.metrics.macro import macro_average
+from convqa.metrics.bootstrap import interval, interval_of_statistic
 from convqa.tasks import Gold, Measure, Run, Scores, Task
 from convqa.tasks.scores import Statistic
 
@@ -32,8 +31,8 @@ class Summary:
         if scores.statistic is not None:
             return cls._of_statistic(scores, scores.statistic, seed)
         scale, groups = scores.measure.scale, list(scores.by_group().values())
-        low, high = interval_of_macro_average(groups, seed)
-        mean = macro_average([_mean(values, scale) for values in groups])
+        low, high = interval(groups, seed)
+        mean = sum(_mean(values, scale) for values in groups) / len(groups)
         return cls(mean, scale * low, scale * high, len(scores.values))
 
     @classmethod

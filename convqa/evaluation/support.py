@@ -47,13 +47,11 @@ def _refuse_builder(support: Supports, run_path: Path) -> None:
 def _models(file: Path) -> list[tuple[str, str, str]] | None:
     """(node, part, identity) of each model of a run; None where the file does not say."""
     found: Any = read_json(file, "what convqa writes beside a run")
-    for name in ("fingerprint", "models"):
-        if not isinstance(found, dict) or name not in found:
-            return None
-        found = found[name]
-    if not isinstance(found, dict) or not all(isinstance(parts, dict) for parts in found.values()):
-        raise InputError(f"{file}: fingerprint.models: wanted {{node: {{part: identity}}}}, as convqa writes it.")
-    return [(node, part, str(identity)) for node, parts in found.items() for part, identity in parts.items()]
+    try:
+        models = found["fingerprint"]["models"].items()
+        return [(node, part, str(identity)) for node, parts in models for part, identity in parts.items()]
+    except (AttributeError, KeyError, TypeError):
+        return None
 
 
 def _weights(identity: str) -> str:

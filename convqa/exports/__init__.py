@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from convqa.errors import InputError, nearest
 from convqa.exports import evidence, ikat, text, trec_rag
-from convqa.exports.base import Format, Submission
+from convqa.exports.base import Format, Submission, Tally, export
 from convqa.exports.cited import CitedAnswer, Source
-from convqa.exports.write import Tally, export
 
 FORMATS = {format.name: format for format in (trec_rag.FORMAT, ikat.FORMAT, evidence.FORMAT, text.FORMAT)}
 

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from convqa.metrics.citations import PrecisionRecallF1, set_scores
-
-
-class Bin(NamedTuple):
-    """Turns with scores in ``[low, high)``, the last bin with its end: their mean score, and the answerable share."""
-
-    low: float
-    high: float
-    turns: int
-    mean: float
-    answerable: float
 
 
 def refusals(refused: Sequence[bool], answerable: Sequence[bool]) -> PrecisionRecallF1:
@@ -51,32 +40,3 @@ def auc(scores: Sequence[float], answerable: Sequence[bool]) -> float:
         won += positive[score] * (below + negative[score] / 2)
         below += negative[score]
     return won / (positive.total() * negative.total())
-
-
-def reliability(scores: Sequence[float], answerable: Sequence[bool], bins: int = 10) -> list[Bin]:
-    """How calibrated scores from 0 to 1 are: in bins of equal width, the share that is answerable against the mean.
-
-    Empty bins are left out.
-
-    >>> for found in reliability([0.25, 0.25, 0.75, 1.0], [False, True, True, True], bins=2):
-    ...     print(*found)
-    0.0 0.5 2 0.25 0.5
-    0.5 1.0 2 0.875 1.0
-
-    :raises ValueError: if the lengths differ, or a score is not from 0 to 1.
-    """
-    members: dict[int, list[tuple[float, bool]]] = {}
-    for score, can in zip(scores, answerable, strict=True):
-        if not 0 <= score <= 1:
-            raise ValueError(f"the score {score} is not from 0 to 1")
-        members.setdefault(min(int(score * bins), bins - 1), []).append((score, can))
-    return [
-        Bin(
-            index / bins,
-            (index + 1) / bins,
-            len(found),
-            sum(score for score, _ in found) / len(found),
-            sum(can for _, can in found) / len(found),
-        )
-        for index, found in sorted(members.items())
-    ]

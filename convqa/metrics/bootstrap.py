@@ -10,33 +10,22 @@ from numpy.typing import NDArray
 _AT_ONCE = 200_000
 
 
-def interval(scores: Sequence[float], seed: int, resamples: int = 1000, level: float = 0.95) -> tuple[float, float]:
-    """Low and high end of the mean's interval; the same for the same scores in the same order and the same seed.
-
-    >>> interval([0.5, 0.5, 0.5], seed=1)
-    (0.5, 0.5)
-
-    :raises ValueError: without scores.
-    """
-    return interval_of_macro_average([scores], seed, resamples, level)
-
-
-def interval_of_macro_average(
+def interval(
     groups: Sequence[Sequence[float]], seed: int, resamples: int = 1000, level: float = 0.95
 ) -> tuple[float, float]:
-    """The same of the mean of the groups' means: scores are drawn within each group.
+    """Low and high end of the interval of the mean of the groups' means; scores are drawn within each group.
 
-    >>> interval_of_macro_average([[0.5, 0.5], [1.0]], seed=1)
-    (0.75, 0.75)
+    It is the same for the same scores in the same order and the same seed.
+
+    >>> interval([[0.5, 0.5, 0.5]], seed=1), interval([[0.5, 0.5], [1.0]], seed=1)
+    ((0.5, 0.5), (0.75, 0.75))
 
     :raises ValueError: without groups, or with one that has no scores.
     """
     if not groups or not all(groups):
         raise ValueError("an interval needs at least one score")
     generator = numpy.random.default_rng(seed)
-    means = numpy.mean([_means(scores, generator, resamples) for scores in groups], axis=0)
-    low, high = numpy.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    return _ends(numpy.mean([_means(scores, generator, resamples) for scores in groups], axis=0), level)
 
 
 def interval_of_statistic(
@@ -64,7 +53,11 @@ def interval_of_statistic(
     values = [value for value in found if value is not None]
     if not values:
         raise ValueError("an interval needs at least one sample that has the number")
-    low, high = numpy.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return _ends(values, level)
+
+
+def _ends(samples: NDArray[numpy.float64] | Sequence[float], level: float) -> tuple[float, float]:
+    low, high = numpy.quantile(samples, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.metrics.answerability import auc, refusals, reliability
+from convqa.metrics.answerability import auc, refusals
 
 turns = st.lists(st.tuples(st.sampled_from([0, 0.2, 0.5, 0.9, 1]), st.booleans()), min_size=2).filter(
     lambda found: len({can for _, can in found}) == 2
@@ -49,20 +49,3 @@ def test_lengths_must_be_the_same():
         refusals([True], [])
     with pytest.raises(ValueError, match="longer"):
         auc([0.1], [True, False])
-
-
-@settings(deadline=None)
-@given(turns)
-def test_bins_hold_every_turn_once(found):
-    scores, answerable = zip(*found, strict=True)
-    bins = reliability(scores, answerable, bins=4)
-    assert sum(one.turns for one in bins) == len(found)
-    assert sum(one.mean * one.turns for one in bins) == pytest.approx(sum(scores))
-    assert sum(one.answerable * one.turns for one in bins) == pytest.approx(sum(answerable))
-    assert all(one.low <= one.mean <= one.high for one in bins)
-
-
-@pytest.mark.parametrize("score", [-0.1, 1.1, float("nan")])
-def test_scores_outside_0_to_1_are_refused(score):
-    with pytest.raises(ValueError, match="is not from 0 to 1"):
-        reliability([score], [True])

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.metrics import squad
-from convqa.metrics.macro import macro_average
 from convqa.metrics.mrqa import exact_match, f1
 
 
@@ -45,9 +44,3 @@ def test_nothing_on_both_sides_is_equal_and_shares_nothing_unlike_in_squad_2():
 def test_without_answers_there_is_nothing_to_compare(measure):
     with pytest.raises(ValueError, match="empty"):
         measure([], "x")
-
-
-def test_a_macro_average_needs_groups():
-    assert macro_average([1.0, 0.0, 0.5]) == 0.5
-    with pytest.raises(ValueError, match="at least one group"):
-        macro_average([])

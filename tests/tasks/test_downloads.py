@@ -5,30 +5,32 @@ from __future__ import annotations
 import pytest
 
 from convqa.errors import InputError
-from convqa.tasks.downloads import Download, downloads, shipped_names
+from convqa.tasks.downloads import Download, downloads
 
 
 def test_mrqa_is_whole():
     parts = {part: downloads("mrqa", part) for part in ("train", "in-domain", "out-of-domain")}
-    assert shipped_names() == ["mrqa"]
     # The sums of the README's tables.
-    assert {part: sum(one.examples for one in found) for part, found in parts.items()} == {
+    assert {part: sum(one.examples for one in found.values()) for part, found in parts.items()} == {
         "train": 516_819, "in-domain": 58_224, "out-of-domain": 9_633,
     }  # fmt: skip
-    every = [one for found in parts.values() for one in found]
+    every = [one for found in parts.values() for one in found.values()]
     assert len(every) == len({one.md5 for one in every}) == len({one.url for one in every}) == 18
     for found in parts.values():
-        assert len({one.file for one in found}) == 6 and all(one.file == f"{one.name}.jsonl.gz" for one in found)
+        assert [one.file for one in found.values()] == [f"{name}.jsonl.gz" for name in found] and len(found) == 6
     root = "https://s3.us-east-2.amazonaws.com/mrqa/release/v2"
-    assert parts["train"][5].url == f"{root}/train/NaturalQuestionsShort.jsonl.gz"
-    assert parts["in-domain"][0] == Download(
-        "SQuAD", "SQuAD.jsonl.gz", f"{root}/dev/SQuAD.jsonl.gz", "05f3f16c5c31ba8e46ff5fa80647ac46", 10_507
+    assert parts["train"]["NaturalQuestions"].url == f"{root}/train/NaturalQuestionsShort.jsonl.gz"
+    assert parts["in-domain"]["SQuAD"] == Download(
+        file="SQuAD.jsonl.gz",
+        url=f"{root}/dev/SQuAD.jsonl.gz",
+        md5="05f3f16c5c31ba8e46ff5fa80647ac46",
+        examples=10_507,
     )
-    assert parts["out-of-domain"][0].url == "http://participants-area.bioasq.org/MRQA2019/"
+    assert parts["out-of-domain"]["BioASQ"].url == "http://participants-area.bioasq.org/MRQA2019/"
 
 
 def test_only_some():
-    assert [one.name for one in downloads("mrqa", "train", ["SQuAD", "HotpotQA"])] == ["SQuAD", "HotpotQA"]
+    assert [*downloads("mrqa", "train", ["SQuAD", "HotpotQA"])] == ["SQuAD", "HotpotQA"]
 
 
 @pytest.mark.parametrize(

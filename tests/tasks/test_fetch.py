@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from dataclasses import replace
 
 import pytest
 
@@ -20,7 +19,7 @@ MD5 = hashlib.md5(DATA).hexdigest()
 @pytest.fixture
 def wanted(file_server):
     file_server.files["/a"] = DATA
-    return Download("A", "A.gz", f"{file_server.url}/a", MD5, 7)
+    return Download(file="A.gz", url=f"{file_server.url}/a", md5=MD5, examples=7)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +121,7 @@ def test_a_refusal_is_not_tried_again(fetch, wanted, tmp_path, file_server, stat
 
 
 def test_no_network(fetch, wanted, tmp_path):
-    nowhere = replace(wanted, url="http://127.0.0.1:1/a")
+    nowhere = wanted.model_copy(update={"url": "http://127.0.0.1:1/a"})
     with pytest.raises(WorkError, match=r"/a: cannot be fetched .*Is there a network"):
         fetch(nowhere, tmp_path)
 

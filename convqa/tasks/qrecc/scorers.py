@@ -18,7 +18,6 @@ import numpy
 
 from convqa.errors import InputError
 from convqa.metrics import posscore as formula
-from convqa.metrics import sas as similarity
 from convqa.metrics.posscore import Tagged, Vector, lookups
 from convqa.tasks.scores import AnswerScorer
 
@@ -30,10 +29,10 @@ Tagger = Callable[[str], Tagged]
 
 
 def sas(model: str = OFFICIAL_SAS, device: str = "cpu", batch_size: int = 32) -> AnswerScorer:
-    """Semantic answer similarity by a cross-encoder with one output, from a local folder or the local model cache.
+    """Semantic answer similarity (Risch et al., MRQA 2021): how alike a cross-encoder finds answer and truth.
 
-    Nothing is downloaded and no code of the model is run. The sigmoid of its output is the score, as in
-    sentence-transformers.
+    It has one output, whose sigmoid is the score, as in sentence-transformers, and lies in a folder or the local model
+    cache. Nothing is downloaded and no code of the model is run.
 
     :raises InputError: if the extra ``models`` or the model is missing.
     """
@@ -56,19 +55,15 @@ def sas(model: str = OFFICIAL_SAS, device: str = "cpu", batch_size: int = 32) ->
     def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
         scores: list[float] = []
         for start in range(0, len(pairs), batch_size):
-            first, second = zip(*pairs[start : start + batch_size], strict=True)
-            inputs = tokenizer(list(first), list(second), padding=True, truncation=True, return_tensors="pt")
+            truths, answers = zip(*pairs[start : start + batch_size], strict=True)
+            inputs = tokenizer(list(answers), list(truths), padding=True, truncation=True, return_tensors="pt")
             with torch.inference_mode():
                 logits = network(**inputs.to(device)).logits[:, 0]
             scores.extend(torch.sigmoid(logits.float()).tolist())
         return scores
 
     official = model == OFFICIAL_SAS
-
-    def swapped(pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
-        return similarity.sas([(answer, truth) for truth, answer in pairs], score)
-
-    return AnswerScorer("SAS" if official else f"SAS({model})", swapped, official)
+    return AnswerScorer("SAS" if official else f"SAS({model})", score, official)
 
 
 def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:

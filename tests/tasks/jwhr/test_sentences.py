@@ -9,9 +9,9 @@ import pytest
 from convqa.evaluation import evaluate, official_text
 from convqa.metrics.alce import CitedSentence
 from convqa.models import load_support
-from convqa.tasks.jwhr import JWHR, Options
+from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.schema import Entry
-from convqa.tasks.jwhr.score import cited_sentences
+from convqa.tasks.jwhr.score import Options, cited_sentences
 
 
 class Within:

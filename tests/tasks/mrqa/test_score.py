@@ -10,9 +10,7 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text
-from convqa.metrics.macro import macro_average
-from convqa.tasks.mrqa.input import official_name
-from convqa.tasks.mrqa.score import averages
+from convqa.tasks.mrqa.sets import averages, official_name
 
 
 def line(*answers_by_qid):
@@ -270,7 +268,7 @@ def test_published_macro_figures(data, file, domain, system, f1, em):
         }
         ((average, members),) = averages(list(figures)).items()
         assert (average, len(members)) == (domain, 6)
-        assert published in (None, round(macro_average([figures[name] for name in members]), 2))
+        assert published in (None, round(sum(figures[name] for name in members) / len(members), 2))
 
 
 def test_all_six_sets_are_the_published_average(write, predict, caplog):

@@ -13,8 +13,10 @@ from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, render, write_trec
 from convqa.tasks.scores import Options
-from convqa.tasks.sharc import Gold, GoldTurn, Run, ShARC
+from convqa.tasks.sharc import ShARC
 from convqa.tasks.sharc.answers import said
+from convqa.tasks.sharc.run import Run
+from convqa.tasks.sharc.truth import Gold, GoldTurn
 
 TASK = ShARC()
 CYPRUS, FRANCE, OLD = "Do you live in Cyprus?", "Do you live in France?", "Are you over 60?"
