@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Response, TurnId
 from convqa.errors import InputError
+from convqa.tasks.files import file_at
 from convqa.tasks.scores import Gold, Judged, Options, Run, Scores
 
 _SHOWN = 10
@@ -93,13 +94,13 @@ class Task(ABC):
         directory: Path,
         stages: frozenset[str],
         questions: Iterable[str] | None = None,
+        /,
     ) -> Path:
         """Write the run file whole or not at all; returns its path.
 
-        :param questions: what the user asked, response by response, for a run file that repeats it.
-
         :param stages: what the pipeline makes, named as its ``outputs``: rewrites, rankings, readings, answers. A
             stage that is not there omits its fields for all turns alike.
+        :param questions: what the user asked, response by response, for a run file that repeats it.
         :raises StorageFull: if the file cannot be written.
         """
 
@@ -110,15 +111,28 @@ class Task(ABC):
         :raises InputError: at the first format error that keeps it from being scored.
         """
 
-    @abstractmethod
+    def problems(self, file: Path, input_path: Path) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+        """(record, or "" for the file; what is wrong and wanted) for every format error of a run file.
+
+        :raises InputError: if the run or the input cannot be read.
+        """
+        return ()
+
     def check(self, run_path: Path, input_path: Path) -> list[Problem]:
         """All format errors of a run (a directory or the file) that answers the input.
 
-        :raises InputError: if the input itself cannot be read.
+        :raises InputError: if the input cannot be read; a run that cannot is a problem.
         """
+        file = file_at(run_path, self.run_file)
+        try:
+            return [Problem(str(file), record, message) for record, message in self.problems(file, input_path)]
+        except InputError as error:
+            if not str(error).startswith(f"{file}: "):
+                raise
+            return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
 
     @abstractmethod
-    def score(self, gold: Any, run: Any, options: Any) -> list[Scores]:
+    def score(self, gold: Any, run: Any, options: Any, /) -> list[Scores]:
         """The measures of a run, in the order of the official file and the table.
 
         :param gold: what ``gold`` gave, and ``run`` what ``read_run`` gave.
@@ -148,16 +162,6 @@ class Task(ABC):
 def is_or_holds(path: Path, name: str) -> bool:
     """Whether a directory holds a file of that name, or a file's name ends so."""
     return (path / name).is_file() or (path.is_file() and path.name.endswith(name))
-
-
-def problems(file: Path, found: Callable[[Path], Iterable[tuple[str, str]]]) -> list[Problem]:
-    """All that is wrong with a run file, found as (record, message); if it cannot be read, that is the only problem."""
-    try:
-        return [Problem(str(file), record, message) for record, message in found(file)]
-    except InputError as error:
-        if not str(error).startswith(f"{file}: "):  # of a file of the input
-            raise
-        return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
 
 
 def id_problems(noun: str, asked: Collection[object], found: Collection[object]) -> Iterator[tuple[str, str]]:

@@ -9,31 +9,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from convqa.tasks.base import Problem, id_problems, problems, some
-from convqa.tasks.files import file_at
-from convqa.tasks.jwhr import run
+from convqa.tasks.base import id_problems, some
 from convqa.tasks.jwhr.input import named, read_entries, values
 from convqa.tasks.jwhr.rules import wrong_in_run
 from convqa.tasks.jwhr.schema import RunEntry
 from convqa.validation import explain, shorten
 
 
-def check(run_path: Path, input_path: Path) -> list[Problem]:
-    """All problems of a run (a directory or the file) that answers the questions at ``input_path``.
-
-    :raises InputError: if the questions themselves cannot be read.
-    """
+def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
+    """(entry, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
     asked = {entry.id: entry.question for _, entry in read_entries(input_path, quiet=True)}
-
-    def wrong(file: Path) -> Iterator[tuple[str, str]]:
-        found = list(values(file))
-        for place, value in found:
-            yield from ((named(place, value), message) for message in _entry_errors(value, asked))
-        ids = Counter(value["id"] for _, value in found if isinstance(value, dict) and type(value.get("id")) is int)
-        yield from id_problems("entries", asked, ids)
-        yield from some("ids occur more than once", [id for id, count in ids.items() if count > 1], len(ids))
-
-    return problems(file_at(run_path, run.FILE), wrong)
+    found = list(values(file))
+    for place, value in found:
+        yield from ((named(place, value), message) for message in _entry_errors(value, asked))
+    ids = Counter(value["id"] for _, value in found if isinstance(value, dict) and type(value.get("id")) is int)
+    yield from id_problems("entries", asked, ids)
+    yield from some("ids occur more than once", [id for id, count in ids.items() if count > 1], len(ids))
 
 
 def _entry_errors(value: Any, asked: Mapping[int, str]) -> Iterator[str]:

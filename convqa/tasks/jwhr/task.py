@@ -25,5 +25,5 @@ class JWHR(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    check = staticmethod(check.check)
+    problems = staticmethod(check.problems)
     score = staticmethod(score.score)

@@ -46,12 +46,7 @@ def problems(found: object) -> Iterable[str]:
             yield f"question {id!r}: found {shorten(answer)}; wanted a string"
 
 
-def write(
-    responses: Iterable[Response],
-    directory: Path,
-    stages: frozenset[str],  # noqa: ARG001 - answers are all that a run has
-    questions: Iterable[str] | None = None,  # noqa: ARG001
-) -> Path:
+def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
     """Stream the answers into DIRECTORY/predictions.json, one a line; returns its path.
 
     A question that failed or was not answered has "", so that it counts, as 0.

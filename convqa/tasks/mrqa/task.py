@@ -23,6 +23,6 @@ class MRQA(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    check = staticmethod(check.check)
+    problems = staticmethod(check.problems)
     official_text = staticmethod(official.text)
     score = staticmethod(score.score)

@@ -6,24 +6,16 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from convqa.tasks.base import Problem, problems
-from convqa.tasks.files import file_at, read_lines
+from convqa.tasks.files import read_lines
 from convqa.tasks.poleval import passages, run
 from convqa.tasks.poleval.input import Questions, read_questions
 from convqa.tasks.poleval.run import HEADER, ids_in
 from convqa.validation import shorten
 
 
-def check(run_path: Path, input_path: Path) -> list[Problem]:
-    """All problems of a run (a directory or the file) that answers the questions at ``input_path``.
-
-    :raises InputError: if the questions or their passages cannot be read.
-    """
+def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
+    """(line, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
     asked = read_questions(input_path)
-    return problems(file_at(run_path, run.FILE), lambda file: _wrong(file, asked))
-
-
-def _wrong(file: Path, asked: Questions) -> Iterator[tuple[str, str]]:
     lines = list(read_lines(file, run.WANTED))
     if lines and ids_in(lines[0][1])[:1] == (HEADER,):
         yield "line 1", "found a header; wanted none (GEval leaves it out)"

@@ -42,12 +42,7 @@ def read(path: Path) -> Run:
     return Run(file, tuple(ids for _, ids in numbered_rankings(file, WANTED)))
 
 
-def write(
-    responses: Iterable[Response],
-    directory: Path,
-    stages: frozenset[str],  # noqa: ARG001 - rankings are all that a run has
-    questions: Iterable[str] | None = None,  # noqa: ARG001
-) -> Path:
+def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
     """Stream the rankings into DIRECTORY/out.tsv, one a line; returns its path.
 
     A turn that failed or found nothing has an empty line. Lines with fewer than ten ids are told in one warning; where

@@ -6,12 +6,12 @@ from convqa.errors import InputError
 from convqa.metrics.geval_ndcg import geval_ndcg
 from convqa.tasks.poleval.run import DEPTH, Run
 from convqa.tasks.poleval.truth import Gold
-from convqa.tasks.scores import Judged, Measure, Options, Scores
+from convqa.tasks.scores import Judged, Measure, Scores
 
 MEASURE = f"NDCG@{DEPTH}"
 
 
-def score(gold: Gold, run: Run, options: Options) -> list[Scores]:  # noqa: ARG001 - there are none
+def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
     """NDCG@10 over all lines; where they are of several sets, of each, and the mean of these.
 
     :raises InputError: if the run has not a line for each question: GEval stops there too.

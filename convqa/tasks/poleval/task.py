@@ -24,6 +24,6 @@ class PolEval(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    check = staticmethod(check.check)
+    problems = staticmethod(check.problems)
     judged = staticmethod(score.judged)
     score = staticmethod(score.score)

@@ -10,8 +10,7 @@ from typing import Any, NotRequired
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from convqa.tasks.base import Problem, id_problems, problems, some
-from convqa.tasks.files import file_at
+from convqa.tasks.base import id_problems, some
 from convqa.tasks.qrecc import input, run
 from convqa.tasks.qrecc.schema import (
     AnswerScore,
@@ -56,23 +55,16 @@ _FIELDS = tuple(
 )
 
 
-def check(run_path: Path, input_path: Path) -> list[Problem]:
-    """All problems of a run (a directory or the file) that answers the questions at ``input_path``.
-
-    :raises InputError: if the questions themselves cannot be read.
-    """
+def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
+    """(record, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
     asked = [turn.id.to_json() for conversation in input.read(input_path) for turn in conversation.turns]
-
-    def wrong(file: Path) -> Iterator[tuple[str, str]]:
-        records = read_array(file, run.WANTED)
-        for index, record in enumerate(records):
-            yield from ((label(records, index), message) for message in _record_errors(record))
-        good = [record for record in records if isinstance(record, Mapping)]
-        warn_of_unknown(file, good, frozenset(UploadRecord.__annotations__))
-        yield from _turn_errors(good, asked)
-        yield from _field_errors(good)
-
-    return problems(file_at(run_path, run.FILE), wrong)
+    records = read_array(file, run.WANTED)
+    for index, record in enumerate(records):
+        yield from ((label(records, index), message) for message in _record_errors(record))
+    good = [record for record in records if isinstance(record, Mapping)]
+    warn_of_unknown(file, good, frozenset(UploadRecord.__annotations__))
+    yield from _turn_errors(good, asked)
+    yield from _field_errors(good)
 
 
 def _record_errors(record: Any) -> Iterator[str]:

@@ -84,12 +84,7 @@ def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Seq
     return found
 
 
-def write(
-    responses: Iterable[Response],
-    directory: Path,
-    stages: frozenset[str],
-    questions: Iterable[str] | None = None,  # noqa: ARG001 - run.json does not repeat them
-) -> Path:
+def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
     """Stream the responses into DIRECTORY/run.json, one record a line; returns its path.
 
     :param stages: of rewrites, rankings and answers, the ones that the pipeline makes: the others' fields are left

@@ -22,7 +22,7 @@ class QReCC(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    check = staticmethod(check.check)
+    problems = staticmethod(check.problems)
     official_text = staticmethod(official.text)
     key = staticmethod(schema.turn_key)
     judged = staticmethod(score.judged)

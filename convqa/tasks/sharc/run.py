@@ -75,12 +75,7 @@ def recognise(path: Path) -> bool:
     return file.name.endswith(FILE) and any_file(file, (), _begins)
 
 
-def write(
-    responses: Iterable[Response],
-    directory: Path,
-    stages: frozenset[str],
-    questions: Iterable[str] | None = None,  # noqa: ARG001 - predictions do not repeat them
-) -> Path:
+def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
     """Stream the answers into DIRECTORY/predictions.json, one a line; returns its path.
 
     An utterance that failed or was not answered has "". ``passages``, which the official scripts do not look at, are

@@ -15,7 +15,7 @@ from convqa.files import log
 from convqa.metrics.bleu import ORDER
 from convqa.metrics.recall import recall
 from convqa.metrics.reciprocal_rank import reciprocal_rank
-from convqa.tasks.scores import Judged, Measure, Options, Scores, warn_of_strangers
+from convqa.tasks.scores import Judged, Measure, Scores, warn_of_strangers
 from convqa.tasks.sharc.answers import CLASSES, said
 from convqa.tasks.sharc.official import NAMES
 from convqa.tasks.sharc.run import DEPTH, Run
@@ -75,7 +75,7 @@ class _Scored:
         )
 
 
-def score(gold: Gold, run: Run, options: Options) -> list[Scores]:  # noqa: ARG001 - there are none
+def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
     """Accuracies and BLEU of either form; in the open-retrieval form rankings, too, where the run has some.
 
     :raises InputError: where every follow-up question that BLEU rests on is an empty string: the scripts crash.

@@ -25,7 +25,7 @@ class ShARC(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    check = staticmethod(check.check)
+    problems = staticmethod(check.problems)
     official_text = staticmethod(official.text)
     judged = staticmethod(score.judged)
     score = staticmethod(score.score)
