@@ -12,7 +12,6 @@ from rich.text import Text
 from convqa.domain import TurnId
 from convqa.evaluation.result import Evaluation
 from convqa.files import to_json_bytes, whole_file
-from convqa.tasks import Measure
 
 
 def official_text(evaluation: Evaluation) -> str:
@@ -72,12 +71,14 @@ def render(evaluation: Evaluation) -> Group:
 
 
 def _beside(evaluation: Evaluation, name: str) -> str:
-    measures = (column.measure for column in evaluation.columns if column.measure.beside == name)
-    return ", ".join(_labelled(measure, evaluation.summaries[measure.name].mean) for measure in measures)
-
-
-def _labelled(measure: Measure, mean: float) -> str:
-    return f"{mean:.1f} {measure.label}" if measure.counts else f"{measure.label} {mean:.3f}"
+    means = [
+        (column.measure, evaluation.summaries[column.measure.name].mean)
+        for column in evaluation.columns
+        if column.measure.beside == name
+    ]
+    return ", ".join(
+        f"{mean:.1f} {measure.label}" if measure.counts else f"{measure.label} {mean:.3f}" for measure, mean in means
+    )
 
 
 def _breakdown(evaluation: Evaluation, name: str) -> Table:

@@ -8,7 +8,6 @@ from typing import Any
 
 from convqa.metrics.bootstrap import interval, interval_of_statistic
 from convqa.tasks import Gold, Measure, Run, Scores, Task
-from convqa.tasks.scores import Statistic
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +27,17 @@ class Summary:
         """None where there are no scores, or where the statistic has no value of them."""
         if not scores.values:
             return None
-        if scores.statistic is not None:
-            return cls._of_statistic(scores, scores.statistic, seed)
-        scale, groups = scores.measure.scale, list(scores.by_group().values())
-        low, high = interval(groups, seed)
-        mean = sum(_mean(values, scale) for values in groups) / len(groups)
+        scale, groups, statistic = scores.measure.scale, scores.by_group(), scores.statistic
+        if statistic is None:
+            mean = sum(_mean(values, scale) for values in groups.values()) / len(groups)
+            low, high = interval(list(groups.values()), seed)
+        else:
+            value = statistic(groups)
+            if value is None:
+                return None
+            mean = scale * value
+            low, high = interval_of_statistic(groups, statistic, seed)
         return cls(mean, scale * low, scale * high, len(scores.values))
-
-    @classmethod
-    def _of_statistic(cls, scores: Scores, statistic: Statistic, seed: int) -> Summary | None:
-        scale, groups = scores.measure.scale, scores.by_group()
-        value = statistic(groups)
-        if value is None:
-            return None
-        low, high = interval_of_statistic(groups, statistic, seed)
-        return cls(scale * value, scale * low, scale * high, len(scores.values))
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def _mean(values: Sequence[float], scale: float) -> float:
@@ -97,19 +89,19 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, without the scores by turn: what ``--json`` prints."""
+
+        def plain(summaries: Summaries) -> dict[str, Any]:
+            return {name: asdict(summary) for name, summary in summaries.items()}
+
         return {
             "task": self.task.name,
             "truth": str(self.gold.path),
             "run": str(self.run.path),
             "options": dict(self.options),
-            "measures": _to_json(self.summaries),
+            "measures": plain(self.summaries),
             "skipped": self.skipped,
             "breakdowns": {
-                name: {group: _to_json(summaries) for group, summaries in groups.items()}
+                name: {group: plain(summaries) for group, summaries in groups.items()}
                 for name, groups in self.breakdowns.items()
             },
         }
-
-
-def _to_json(summaries: Summaries) -> dict[str, Any]:
-    return {name: summary.to_json() for name, summary in summaries.items()}

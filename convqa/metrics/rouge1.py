@@ -7,17 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import NamedTuple
+
+from convqa.metrics.citations import PrecisionRecallF1
 
 _SEPARATORS = re.compile("[^a-z0-9]+")
-
-
-class Rouge1(NamedTuple):
-    """Each from 0 to 1."""
-
-    recall: float
-    precision: float
-    f1: float
 
 
 def tokens(text: str) -> list[str]:
@@ -29,15 +22,14 @@ def tokens(text: str) -> list[str]:
     return [token for token in _SEPARATORS.split(text.lower()) if token]
 
 
-def rouge1(truth: str, model: str) -> Rouge1:
+def rouge1(truth: str, model: str) -> PrecisionRecallF1:
     """Unigram overlap, counted with repeats. A side without tokens gives 0.
 
     >>> rouge1("the the the cat", "the cat cat")
-    Rouge1(recall=0.5, precision=0.6666666666666666, f1=0.5714285714285715)
+    PrecisionRecallF1(precision=0.6666666666666666, recall=0.5, f1=0.5714285714285715)
     """
     truth_tokens, model_tokens = Counter(tokens(truth)), Counter(tokens(model))
     shared = (truth_tokens & model_tokens).total()
     if not shared:
-        return Rouge1(0.0, 0.0, 0.0)
-    recall, precision = shared / truth_tokens.total(), shared / model_tokens.total()
-    return Rouge1(recall, precision, 2 * precision * recall / (precision + recall))
+        return PrecisionRecallF1(0.0, 0.0, 0.0)
+    return PrecisionRecallF1.of(shared / model_tokens.total(), shared / truth_tokens.total())

@@ -6,6 +6,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -64,17 +65,14 @@ def read_lines(path: Path, wanted: str) -> Iterator[tuple[int, bytes]]:
     :raises InputError: if it cannot be read, or its gzip is damaged, naming the line.
     """
     number = 0
-    try:
-        with path.open("rb") as raw:
-            stream = cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if raw.peek(2)[:2] == _GZIP else raw
-            for number, line in enumerate(stream, 1):
+    with _opened(path, wanted) as (raw, packed):
+        try:
+            for number, line in enumerate(cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if packed else raw, 1):
                 yield number, line
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; wanted {wanted}.") from None
-    except _DAMAGED as error:
-        raise InputError(f"{path}: behind line {number}: the gzip is damaged ({error}). Copy the file again.") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); wanted {wanted}.") from None
+        except _DAMAGED as error:
+            raise InputError(
+                f"{path}: behind line {number}: the gzip is damaged ({error}). Copy the file again."
+            ) from None
 
 
 def read_values(path: Path, wanted: str, advice: str, array: bool) -> Iterator[tuple[str, Any]]:
@@ -109,30 +107,31 @@ def read_start(path: Path, wanted: str, size: int) -> tuple[bytes, bool]:
 
     :raises InputError: as ``read_lines`` does; also for what is no file but a pipe, which can be read only once.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path}: is no file that can be read twice (a pipe?); save it, and give the file's path.")
+    with _opened(path, wanted) as (raw, packed):
+        if not packed:
+            return raw.read(size), False
+        stream, data = gzip.GzipFile(fileobj=raw), bytearray()
+        try:
+            while len(data) < size and (piece := stream.read1(size - len(data))):
+                data += piece
+        except _DAMAGED as error:
+            if not data:
+                raise InputError(f"{path}: the gzip is damaged ({error}). Copy the file again.") from None
+        return bytes(data), True
+
+
+@contextmanager
+def _opened(path: Path, wanted: str) -> Iterator[tuple[IO[bytes], bool]]:
+    """A file, and whether it is gzip."""
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise InputError(f"{path}: is no file that can be read twice (a pipe?); save it, and give the file's path.")
         with path.open("rb") as raw:
-            packed = raw.peek(2)[:2] == _GZIP
-            return (_unpacked(raw, size) if packed else raw.read(size)), packed
+            yield raw, raw.peek(2)[:2] == _GZIP
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; wanted {wanted}.") from None
-    except _DAMAGED as error:
-        raise InputError(f"{path}: the gzip is damaged ({error}). Copy the file again.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); wanted {wanted}.") from None
-
-
-def _unpacked(raw: IO[bytes], size: int) -> bytes:
-    """The first ``size`` bytes in a gzip, fewer where it is damaged further on."""
-    stream, data = gzip.GzipFile(fileobj=raw), bytearray()
-    try:
-        while len(data) < size and (piece := stream.read1(size - len(data))):
-            data += piece
-    except _DAMAGED:
-        if not data:
-            raise
-    return bytes(data)
 
 
 def write_members(path: Path, members: Iterable[bytes], brackets: bytes) -> Path:

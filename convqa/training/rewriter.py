@@ -22,7 +22,8 @@ from convqa.components.rewriters._prompts import plain
 from convqa.components.rewriters._rewrites import first_line
 from convqa.domain import Exchange, Turn, TurnId
 from convqa.errors import InputError, reason_of
-from convqa.metrics.rouge1 import Rouge1, rouge1, tokens
+from convqa.metrics.citations import PrecisionRecallF1
+from convqa.metrics.rouge1 import rouge1, tokens
 from convqa.models import Generator
 from convqa.models.engines.torch.transformers import load_writer
 from convqa.models.folder import CARD
@@ -185,7 +186,7 @@ def _end(model: Any, tokenizer: Any) -> int:
     return int(ends[0] if isinstance(ends, list) else ends)
 
 
-def _means(what: str, found: Sequence[Rouge1]) -> dict[str, float]:
+def _means(what: str, found: Sequence[PrecisionRecallF1]) -> dict[str, float]:
     return {
         f"{what} ROUGE-1 R": sum(one.recall for one in found) / len(found),
         f"{what} ROUGE-1 F1": sum(one.f1 for one in found) / len(found),

@@ -29,18 +29,27 @@ def faults(entry: Entry) -> Iterator[Finding]:
                 problem = f"found {place}; wanted the place of one of the {len(entry.references)} references, from 0 on"
                 yield Finding("citations of no reference", field, problem)
     for index, reference in enumerate(entry.references):
-        if reference.page and reference.not_found:
-            problem = "has both page and not_found; wanted one of them"
-            yield Finding("references with page and not_found", f"references[{index}]", problem)
-        if reference.page and not (reference.page.title.strip() or reference.page.url.strip()):
+        field, page = f"references[{index}]", reference.page
+        if page and reference.not_found:
+            yield Finding(
+                "references with page and not_found", field, "has both page and not_found; wanted one of them"
+            )
+        if page and not (page.title.strip() or page.url.strip()):
             problem = "has neither title nor url; wanted a page that can be named"
-            yield Finding("pages without title and url", f"references[{index}].page", problem)
+            yield Finding("pages without title and url", f"{field}.page", problem)
 
 
 def oddities(entry: Entry) -> Iterator[Finding]:
     """What is not as the card has it, and changes no score."""
     if entry.answer is not None:
-        yield from _of_answer(entry)
+        joined = "".join(sentence.text for sentence in entry.answer.sentences)
+        if joined != entry.answer.text:
+            problem = f"found {shorten(entry.answer.text)}; wanted its sentences joined: {shorten(joined)}"
+            yield Finding("answers that are not their sentences joined", "answer.text", problem)
+    for field, place in citations(entry):
+        if 0 <= place < len(entry.references) and entry.references[place].page is None:
+            problem = f"found {place}, a reference without a page; wanted one with a page"
+            yield Finding("citations of references without a page", field, problem)
     for index, reference in enumerate(entry.references):
         yield from _of_reference(reference, index, len(entry.references))
     for field in unknown_fields(entry):
@@ -62,24 +71,10 @@ def citations(entry: Entry) -> Iterator[tuple[str, int]]:
             yield f"answer.sentences[{index}].citations[{number}]", place
 
 
-def _of_answer(entry: Entry) -> Iterator[Finding]:
-    answer = entry.answer
-    assert answer is not None
-    joined = "".join(sentence.text for sentence in answer.sentences)
-    if joined != answer.text:
-        problem = f"found {shorten(answer.text)}; wanted its sentences joined: {shorten(joined)}"
-        yield Finding("answers that are not their sentences joined", "answer.text", problem)
-    for field, place in citations(entry):
-        if 0 <= place < len(entry.references) and entry.references[place].page is None:
-            problem = f"found {place}, a reference without a page; wanted one with a page"
-            yield Finding("citations of references without a page", field, problem)
-
-
 def _of_reference(reference: Reference, index: int, count: int) -> Iterator[Finding]:
-    field = f"references[{index}]"
+    field, page = f"references[{index}]", reference.page
     if reference.search and reference.link:
-        problem = "has both search and link; wanted one of them"
-        yield Finding("references with search and link", field, problem)
+        yield Finding("references with search and link", field, "has both search and link; wanted one of them")
     for names, found in (
         ("search nor link", reference.search or reference.link),
         ("page nor not_found", reference.page or reference.not_found),
@@ -90,12 +85,10 @@ def _of_reference(reference: Reference, index: int, count: int) -> Iterator[Find
         wanted = f"the place of an earlier one of the {count} references, from 0 on"
         problem = f"found {reference.link.referrer}; wanted {wanted}"
         yield Finding("links from no earlier reference", f"{field}.link.referrer", problem)
-    if reference.page is None:
-        return
-    if reference.page.quote and reference.page.summary:
+    if page and page.quote and page.summary:
         problem = "has both quote and summary; wanted at most one of them"
         yield Finding("pages with quote and summary", f"{field}.page", problem)
-    for name, source in (("quote", reference.page.quote), ("summary", reference.page.summary)):
+    for name, source in (("quote", page.quote), ("summary", page.summary)) if page else ():
         if source is not None and not source.text.strip():
             problem = f"found {shorten(source.text)}; wanted a text, or no {name}"
             yield Finding("empty quotes and summaries", f"{field}.page.{name}.text", problem)

@@ -49,20 +49,14 @@ def read(path: Path) -> Run:
 def write(
     responses: Iterable[Response], directory: Path, stages: frozenset[str], questions: Iterable[str] | None = None
 ) -> Path:
-    """Stream the responses into DIRECTORY/run.jsonl, one entry a line; returns its path.
-
-    :param questions: the input's, one for each response; None: the rewrites take their place.
-    :param stages: without answers, none has one.
-    :raises StorageFull: if it cannot be written; no partial file is left.
-    """
-    path = directory / FILE
-    with whole_file(path) as stream:
-        known = repeat(None) if questions is None else questions
-        for response, asked in zip(responses, known, strict=questions is not None):
+    """One entry a line. Without questions the rewrites take their place."""
+    asked = repeat(None) if questions is None else questions
+    with whole_file(directory / FILE) as stream:
+        for response, question in zip(responses, asked, strict=questions is not None):
             rewritten = response.rewrite.text if response.rewrite else ""
-            question = rewritten if asked is None else asked
-            stream.write(to_json_bytes(record(response, question, "answers" in stages)) + b"\n")
-    return path
+            found = record(response, rewritten if question is None else question, "answers" in stages)
+            stream.write(to_json_bytes(found) + b"\n")
+    return directory / FILE
 
 
 def record(response: Response, question: str, answers: bool = True) -> dict[str, Any]:

@@ -33,10 +33,7 @@ class Gold:
 
 
 def read(path: Path) -> Gold:
-    """The answers in a file, or in all files of a folder.
-
-    :raises InputError: naming file, place, entry and field of the first fault.
-    """
+    """The answers in a file, or in all files of a folder."""
     turns = []
     for file, entry in read_entries(path):
         answer = cited_answer(entry)

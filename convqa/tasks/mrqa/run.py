@@ -47,12 +47,7 @@ def problems(found: object) -> Iterable[str]:
 
 
 def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
-    """Stream the answers into DIRECTORY/predictions.json, one a line; returns its path.
-
-    A question that failed or was not answered has "", so that it counts, as 0.
-
-    :raises StorageFull: if it cannot be written; no partial file is left.
-    """
+    """One answer a line. A question that failed or was not answered has "", so that it counts, as 0."""
     return write_members(directory / FILE, map(_member, responses), b"{}")
 
 

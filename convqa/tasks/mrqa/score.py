@@ -56,7 +56,8 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
     rows = {name: _official(found) for name, found in pairs.items()}
     if len(pairs) == 1:
         (name,) = pairs
-        return [*_one_set(rows[name]), *_squad2(pairs[name], "")]
+        measures = [Measure(measure, official=True, scale=_PERCENT) for measure in ("EM", "F1")]
+        return [*_columns(rows[name], *measures), *_squad2(pairs[name], "")]
     columns: list[Scores] = []
     for name in pairs:
         columns += [*_side_by_side(rows[name], f"{name} ", official=True), *_squad2(pairs[name], f"{name} ")]
@@ -75,12 +76,11 @@ def _pairs(gold: Gold, name: str, run: Run, options: Options) -> Pairs:
 
 
 def _official(pairs: Pairs) -> list[Row]:
+    answered = [(turn, answer) for turn, answer in pairs if turn.answers]
+    measures = (mrqa.exact_match, mrqa.f1)
     return [
-        Row(turn, 0.0, 0.0)
-        if answer is None
-        else Row(turn, mrqa.exact_match(turn.answers, answer), mrqa.f1(turn.answers, answer))
-        for turn, answer in pairs
-        if turn.answers
+        Row(turn, *(0.0 if answer is None else measure(turn.answers, answer) for measure in measures))
+        for turn, answer in answered
     ]
 
 
@@ -96,28 +96,23 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
         if answer is not None:
             best = [max(measure(truth, answer) for truth in truths) for measure in (squad.exact_match, squad.f1)]
         rows.append(Row(turn, *best))
-    line = f"{prefix}F1 (SQuAD 2)"
-    beside = Measure(f"{prefix}EM (SQuAD 2)", beside=line, label="EM", scale=_PERCENT)
-    em, f1 = _columns(rows, beside, Measure(line, scale=_PERCENT))
-    columns = [f1, em]
+    columns = _side_by_side(rows, prefix, suffix=" (SQuAD 2)")
     for kind in ("answerable", "unanswerable"):
         members = [row for row in rows if bool(row.turn.answers) == (kind == "answerable")]
         measures = [
-            replace(beside, name=f"{prefix}{name} (SQuAD 2, {kind})", label=f"{name} {kind}") for name in ("EM", "F1")
+            replace(columns[1].measure, name=f"{prefix}{name} (SQuAD 2, {kind})", label=f"{name} {kind}")
+            for name in ("EM", "F1")
         ]
         columns += _columns(members, *measures) if members else []
     return columns
 
 
-def _one_set(rows: list[Row]) -> list[Scores]:
-    measures = [Measure(name, official=True, scale=_PERCENT) for name in ("EM", "F1")]
-    return _columns(rows, *measures)
-
-
-def _side_by_side(rows: list[Row], prefix: str, official: bool = False, macro: bool = False) -> list[Scores]:
+def _side_by_side(
+    rows: list[Row], prefix: str, official: bool = False, macro: bool = False, suffix: str = ""
+) -> list[Scores]:
     """F1 on a line of the table with EM beside it."""
-    line = Measure(f"{prefix}F1", official=official, scale=_PERCENT)
-    em, f1 = _columns(rows, replace(line, name=f"{prefix}EM", beside=line.name, label="EM"), line)
+    line = Measure(f"{prefix}F1{suffix}", official=official, scale=_PERCENT)
+    em, f1 = _columns(rows, replace(line, name=f"{prefix}EM{suffix}", beside=line.name, label="EM"), line)
     groups = tuple(row.turn.dataset for row in rows) if macro else ()
     return [replace(f1, groups=groups), replace(em, groups=groups)]
 

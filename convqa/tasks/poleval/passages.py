@@ -80,19 +80,14 @@ def _read(file: Path, name: str) -> Iterator[Passage]:
     hashes = array("q")
     for record in read_records(file, WANTED):
         hashes.append(hash(record.id))
-        title, meta = _title(record, file), _meta(record, file)
+        title = record.fields.get("title")
+        if title is not None and not isinstance(title, str):
+            raise InputError(f"{file}: line {record.line}: title: found {shorten(title)}; wanted a string.")
+        id, meta = record.id, _meta(record, file)
         if name:
-            yield Passage(f"{name}/{record.id}", record.text, title, meta={**meta, "set": name})
-        else:
-            yield Passage(record.id, record.text, title, meta=meta)
+            id, meta = f"{name}/{id}", {**meta, "set": name}
+        yield Passage(id, record.text, title or "", meta=meta)
     _refuse_repeats(file, hashes)
-
-
-def _title(record: Record, file: Path) -> str:
-    title = record.fields.get("title")
-    if title is not None and not isinstance(title, str):
-        raise InputError(f"{file}: line {record.line}: title: found {shorten(title)}; wanted a string.")
-    return title or ""
 
 
 def _meta(record: Record, file: Path) -> dict[str, MetaValue]:

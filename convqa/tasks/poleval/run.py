@@ -34,22 +34,18 @@ class Run:
 
 
 def read(path: Path) -> Run:
-    """out.tsv, or the one in a directory, read as GEval reads it.
-
-    :raises InputError: if it cannot be read.
-    """
+    """out.tsv, or the one in a directory, read as GEval reads it."""
     file = file_at(path, FILE)
     return Run(file, tuple(ids for _, ids in numbered_rankings(file, WANTED)))
 
 
 def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
-    """Stream the rankings into DIRECTORY/out.tsv, one a line; returns its path.
+    """One ranking a line. A turn that failed or found nothing has an empty line.
 
-    A turn that failed or found nothing has an empty line. Lines with fewer than ten ids are told in one warning; where
-    no turn of several sets found anything, it says why that may be.
+    One warning counts the lines with fewer than ten ids; where no turn of several sets found anything, it says why that
+    may be.
 
     :raises InputError: for an id that a line cannot hold.
-    :raises StorageFull: if it cannot be written; no partial file is left.
     """
     path = directory / FILE
     lines = short = empty = unfound = 0

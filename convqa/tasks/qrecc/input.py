@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +53,10 @@ def read(path: Path) -> Iterator[Conversation]:
     _refuse_duplicates(file, records)
     check_spellings(file, [turn_id(record) for record in records])
     conversations = _grouped(file, records)
-    _warn_of_gaps(file, conversations)
     blank = [str(turn_id(record)) for record in records if not record["Question"].strip()]
     if blank:
         log.warning("%s: %d empty questions, kept as turns; the first is turn %s", file, len(blank), blank[0])
-    return (_conversation(number, turns) for number, turns in conversations.items())
+    return (Conversation(number, tuple(map(_turn, turns))) for number, turns in conversations.items())
 
 
 def _refuse_duplicates(file: Path, records: Records) -> None:
@@ -70,41 +71,30 @@ def _refuse_duplicates(file: Path, records: Records) -> None:
 
 
 def _grouped(file: Path, records: Records) -> dict[int | str, Records]:
-    """Turns by conversation, in order."""
+    """Turns by conversation, in order; warns of conversations that were apart or out of order, and of gaps.
+
+    Turn_no starts at 1 (or 0) and goes up by one; where it does not, turns were skipped.
+    """
     conversations: dict[int | str, Records] = {}
-    interleaved = set()
-    last: int | str | None = None
     for record in records:
-        number = record["Conversation_no"]
-        if number in conversations and number != last:
-            interleaved.add(number)
-        conversations.setdefault(number, []).append(record)
-        last = number
-    if interleaved:
-        log.warning("%s: collected the turns of %d interleaved conversations", file, len(interleaved))
-    unordered = 0
+        conversations.setdefault(record["Conversation_no"], []).append(record)
+    runs = Counter(number for number, _ in groupby(records, key=lambda record: record["Conversation_no"]))
+    interleaved = sum(count > 1 for count in runs.values())
+    unordered = skipped = 0
     for turns in conversations.values():
         numbers = [record["Turn_no"] for record in turns]
         if numbers != sorted(numbers):
             unordered += 1
             turns.sort(key=lambda record: int(record["Turn_no"]))
-    if unordered:
-        log.warning("%s: sorted the turns of %d conversations by Turn_no", file, unordered)
+        skipped += max(numbers) - min(*numbers, 1) + 1 - len(numbers)
+    for count, message in (
+        (interleaved, "%s: collected the turns of %d interleaved conversations"),
+        (unordered, "%s: sorted the turns of %d conversations by Turn_no"),
+        (skipped, "%s: accepted %d gaps in Turn_no (skipped turns)"),
+    ):
+        if count:
+            log.warning(message, file, count)
     return conversations
-
-
-def _warn_of_gaps(file: Path, conversations: Mapping[int | str, Records]) -> None:
-    """Turn_no starts at 1 (or 0) and goes up by one; where it does not, turns were skipped."""
-    skipped = 0
-    for turns in conversations.values():
-        numbers = [record["Turn_no"] for record in turns]
-        skipped += numbers[-1] - min(numbers[0], 1) + 1 - len(numbers)
-    if skipped:
-        log.warning("%s: accepted %d gaps in Turn_no (skipped turns)", file, skipped)
-
-
-def _conversation(number: int | str, records: Records) -> Conversation:
-    return Conversation(number, tuple(_turn(record) for record in records))
 
 
 def _turn(record: Mapping[str, Any]) -> Turn:

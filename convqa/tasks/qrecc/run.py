@@ -85,12 +85,7 @@ def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Seq
 
 
 def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
-    """Stream the responses into DIRECTORY/run.json, one record a line; returns its path.
-
-    :param stages: of rewrites, rankings and answers, the ones that the pipeline makes: the others' fields are left
-        out for all turns alike. A turn that failed in a stage has ``""`` or ``{}`` there, so that it counts 0.
-    :raises StorageFull: if it cannot be written; no partial file is left.
-    """
+    """One record a line. A turn that failed in a stage has ``""`` or ``{}`` there, so that it counts 0."""
     return write_members(directory / FILE, (to_json_bytes(record(one, stages)) for one in responses), b"[]")
 
 

@@ -20,8 +20,6 @@ from convqa.validation import explain, shorten
 
 # From here on a number rounds to infinity as a 32-bit float.
 _FLOAT32_END = 3.4028235677973366e38
-
-
 _INTEGER_END = 2**63
 
 
@@ -61,8 +59,6 @@ ScoredTurnNo = Annotated[int, PlainValidator(lambda value: _turn_no(truncated(va
 Text = Annotated[str, Strict()]
 Score = Annotated[float, Strict(), Field(allow_inf_nan=False, gt=-_FLOAT32_END, lt=_FLOAT32_END)]
 Passages = Annotated[dict[Text, Score], Strict(), AfterValidator(_named)]
-
-
 Offset = Annotated[int, Strict(), Field(ge=0)]
 AnswerScore = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 

@@ -1,7 +1,5 @@
 """The task: its files and what is done with them."""
 
-from __future__ import annotations
-
 from convqa.tasks.base import Task
 from convqa.tasks.qrecc import check, input, official, run, schema, score, truth
 

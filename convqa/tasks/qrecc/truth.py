@@ -39,10 +39,7 @@ class Gold:
 
 
 def read(path: Path) -> Gold:
-    """ground-truth.json, or the one in a directory.
-
-    :raises InputError: naming the record and field that is wrong.
-    """
+    """ground-truth.json, or the one in a directory."""
     file = file_at(path, FILE)
     turns = tuple(
         GoldTurn(

@@ -76,12 +76,9 @@ def recognise(path: Path) -> bool:
 
 
 def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
-    """Stream the answers into DIRECTORY/predictions.json, one a line; returns its path.
+    """One answer a line. An utterance that failed or was not answered has "".
 
-    An utterance that failed or was not answered has "". ``passages``, which the official scripts do not look at, are
-    ours: the first ``DEPTH`` ids of the ranking, where ``stages`` has rankings.
-
-    :raises StorageFull: if it cannot be written; no partial file is left.
+    ``passages``, which the official scripts do not look at, are ours: the first ``DEPTH`` ids of the ranking.
     """
     members = (to_json_bytes(_record(response, "rankings" in stages)) for response in responses)
     return write_members(directory / FILE, members, b"[]")

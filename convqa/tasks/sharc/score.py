@@ -15,7 +15,7 @@ from convqa.files import log
 from convqa.metrics.bleu import ORDER
 from convqa.metrics.recall import recall
 from convqa.metrics.reciprocal_rank import reciprocal_rank
-from convqa.tasks.scores import Judged, Measure, Scores, warn_of_strangers
+from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_strangers
 from convqa.tasks.sharc.answers import CLASSES, said
 from convqa.tasks.sharc.official import NAMES
 from convqa.tasks.sharc.run import DEPTH, Run
@@ -61,18 +61,13 @@ class _Scored:
         groups = {id: ["seen" if seen else "unseen"] for id, seen in zip(self.ids, self.seen, strict=True)}
         if whole.skipped or None in self.seen or len(set(self.seen)) < 2:
             return []
-        name = whole.measure.name
-        parts = [
-            replace(
-                part, measure=replace(whole.measure, name=f"{name} ({group})", official=False, beside=name, label=group)
-            )
-            for group, part in sorted(whole.split(groups).items())
-        ]
-        return (
-            parts
-            if all(part.statistic is None or part.statistic(part.by_group()) is not None for part in parts)
-            else []
-        )
+        name, parts = whole.measure.name, []
+        for group, part in sorted(whole.split(groups).items()):
+            if part.statistic is not None and part.statistic(part.by_group()) is None:
+                return []
+            measure = replace(whole.measure, name=f"{name} ({group})", official=False, beside=name, label=group)
+            parts.append(replace(part, measure=measure))
+        return parts
 
 
 def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
@@ -185,14 +180,14 @@ def _combined(table: Table, sums: Sums) -> float | None:
 
 def _retrieval(gold: Gold, run: Run) -> list[Scores]:
     """Where in its ranking the right rule text is; ours. An utterance that the run lacks counts 0."""
+    depths = {f"R@{k}": k for k in (1, 5, DEPTH)}
+    measures = (Measure(_MRR), *(Measure(name, beside=_MRR, label=name) for name in depths))
     if not run.passages:
-        return [Scores(Measure(_MRR), skipped="the run has no passages")]
-    used = [(turn, run.passages.get(str(turn.id.conversation), ())) for turn in gold.turns if turn.snippet_id]
-    if not used:
-        return [Scores(Measure(_MRR), skipped="the truth has no gold_snippet_id")]
-    ids = tuple(turn.id for turn, _ in used)
-    found = [Scores(Measure(_MRR), ids, tuple(reciprocal_rank({turn.snippet_id}, ranking) for turn, ranking in used))]
-    for k in (1, 5, DEPTH):
-        values = tuple(recall({turn.snippet_id}, ranking, k) for turn, ranking in used)
-        found.append(Scores(Measure(f"R@{k}", beside=_MRR, label=f"R@{k}"), ids, values))
-    return found
+        return columns(measures, "the run has no passages")
+    rows = []
+    for turn in gold.turns:
+        if turn.snippet_id:
+            relevant, ranking = {turn.snippet_id}, run.passages.get(str(turn.id.conversation), ())
+            found = {name: recall(relevant, ranking, k) for name, k in depths.items()}
+            rows.append((turn.id, {_MRR: reciprocal_rank(relevant, ranking), **found}))
+    return columns(measures, rows or "the truth has no gold_snippet_id")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,18 +67,13 @@ def _turn(placed: Placed, form: Form, odd: list[str]) -> GoldTurn:
             f"{placed.where}: answer: found {record.answer!r}; wanted Yes, No or a follow-up question, because the "
             f"open-retrieval form knows no Irrelevant. {ADVICE}"
         )
-    fields: dict[str, Any] = {
-        "tree_id": record.tree_id,
-        "source_url": record.source_url,
-        "class": words.label,
-        "follow_ups": len(record.history),
-    }
-    snippet_id = ""
+    fields: dict[str, Any] = {"tree_id": record.tree_id, "source_url": record.source_url}
+    fields |= {"class": words.label, "follow_ups": len(record.history)}
     if isinstance(record, Open):
-        snippet_id = record.gold_snippet_id or ""
         known = {"gold_snippet_id": record.gold_snippet_id, "snippet_seen": record.snippet_seen}
         fields |= {name: value for name, value in known.items() if value is not None}
-    return GoldTurn(TurnId(record.utterance_id, 1), record.answer, evidence_of(placed, odd), snippet_id, fields)
+    evidence, snippet_id = evidence_of(placed, odd), fields.get("gold_snippet_id", "")
+    return GoldTurn(TurnId(record.utterance_id, 1), record.answer, evidence, snippet_id, fields)
 
 
 def evidence_of(placed: Placed, odd: list[str] | None = None) -> tuple[tuple[str, str], ...]:
@@ -93,14 +88,10 @@ def evidence_of(placed: Placed, odd: list[str] | None = None) -> tuple[tuple[str
 
 def _evidence(index: int, entry: Any, where: str, odd: list[str]) -> tuple[str, str]:
     """The published files once call the fields ``followup_...``, and have answers such as ``yes`` and ``Noe``."""
-    place = f"{where}: evidence[{index}]"
-    fields: Sequence[Any] = [None, None]
-    spelled = False
-    if isinstance(entry, dict):
-        spelled = "follow_up_question" in entry and "follow_up_answer" in entry
-        prefix = "follow_up" if spelled else "followup"
-        fields = [entry.get(f"{prefix}_question"), entry.get(f"{prefix}_answer")]
-    question, answer = fields
+    place, given = f"{where}: evidence[{index}]", entry if isinstance(entry, dict) else {}
+    spelled = {"follow_up_question", "follow_up_answer"} <= given.keys()
+    prefix = "follow_up" if spelled else "followup"
+    question, answer = given.get(f"{prefix}_question"), given.get(f"{prefix}_answer")
     if not (isinstance(question, str) and question.strip() and isinstance(answer, str) and answer.strip()):
         raise InputError(
             f"{place}: found {shorten(entry)}; wanted follow_up_question and follow_up_answer as text. {ADVICE}"
