@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from convqa.errors import InputError
 
@@ -15,6 +15,14 @@ Shape = TypeVar("Shape", bound=BaseModel)
 _SECRET = re.compile(
     r"pass(word|wd|phrase)?|secret|token|credentials?|(api|access|private)[-_]?key|((basic|http)[-_]?)?auth", re.I
 )
+
+
+class Record(BaseModel):
+    """Base of what is read from files and requests: strict, so that "1" is no number. Fields that are not known are
+    ignored; ``class Mine(Record, extra="forbid")`` refuses them.
+    """
+
+    model_config = ConfigDict(strict=True)
 
 
 def read_as(shape: type[Shape], found: object, where: str, advice: str) -> Shape:

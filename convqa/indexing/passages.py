@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
 from convqa.files import parse_line
 from convqa.tasks.files import read_lines
-from convqa.validation import explain, shorten
+from convqa.validation import Record, explain, shorten
 
 logger = logging.getLogger(__name__)
 
@@ -24,10 +24,8 @@ _LINES = "JSON lines of passages, plain or gzip"
 _NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-class _Record(BaseModel):
+class _Line(Record, extra="allow"):
     """One line. ``text`` or, as Anserini has it, ``contents``."""
-
-    model_config = ConfigDict(strict=True, extra="allow")
 
     id: str | int
     text: str | None = None
@@ -114,7 +112,7 @@ def _passage(line: bytes, place: str, notes: _Notes) -> Passage:
     return Passage(_id(record.id, place), text, record.title or "", record.url or "", _meta(record.meta, place))
 
 
-def _record(data: Any, place: str) -> _Record:
+def _record(data: Any, place: str) -> _Line:
     if not isinstance(data, dict):
         raise InputError(f"{place}: found {shorten(data)}. {_WANTED}")
     name = data.get("id")
@@ -124,7 +122,7 @@ def _record(data: Any, place: str) -> _Record:
             "characters or line ends in an id."
         )
     try:
-        return _Record.model_validate(data)
+        return _Line.model_validate(data)
     except ValidationError as error:
         field, message = explain(error)[0]
         raise InputError(f"{place}: {field}: {message}. {_WANTED}") from error

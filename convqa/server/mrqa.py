@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import logging
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from convqa.errors import InputError
 from convqa.qa import QA
 from convqa.tasks.mrqa.contexts import Context, Question, conversations
-from convqa.validation import explain
+from convqa.validation import Record, explain
 
 log = logging.getLogger("convqa")
 
 
-class _Asked(BaseModel):
+class _Asked(Record):
     """What is read of a question: all else, the gold above all, stays outside."""
-
-    model_config = ConfigDict(strict=True, extra="ignore")
 
     qid: str
     question: str
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore")
-
+class _Line(Record):
     context: str
     qas: list[_Asked]
 

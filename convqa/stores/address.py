@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from convqa.errors import InputError
 from convqa.files import read_yaml
 from convqa.places import shipped
 from convqa.text.analysis import analyzer
-from convqa.validation import explain, names_secret
+from convqa.validation import Record, explain, names_secret
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 """What an engine's URL begins with; a folder has none (and a drive of Windows is one letter)."""
@@ -49,9 +49,7 @@ class Address:
     settings: Mapping[str, object] = field(default_factory=dict, hash=False)
 
 
-class _Fields(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
+class _Fields(Record, extra="forbid"):
     text: str = Field(min_length=1)
     id: str = ""
     title: str = ""
@@ -59,10 +57,8 @@ class _Fields(BaseModel):
     meta: list[str] = []
 
 
-class _Record(BaseModel):
+class _Collection(Record, extra="forbid"):
     """A file of ``configs/collections``."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
 
     url: str = Field(min_length=1)
     fields: _Fields | None = None
@@ -106,7 +102,7 @@ def _read(path: Path) -> Address:
 
 def _address(data: Mapping[object, object], path: Path) -> Address:
     try:
-        record = _Record.model_validate(data)
+        record = _Collection.model_validate(data)
         if record.language is not None:
             analyzer(record.language)
     except ValidationError as error:
