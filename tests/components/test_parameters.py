@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from convqa.components.base import STATIONS, Station
 from convqa.components.joiners.rrf import RRF
-from convqa.components.members import members
+from convqa.components.members import members, parameters_of
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
@@ -28,9 +28,9 @@ def parameters():
             module = f"convqa.components.{station}s.{member}"
             for cls in vars(importlib.import_module(module)).values():
                 if inspect.isclass(cls) and issubclass(cls, Station) and cls.__module__ == module:
-                    for name, kind in get_type_hints(cls.__init__).items():
-                        place = f"{station}s.{member}.{name}"
-                        if name != "return" and kind is not Any and place not in UNLIMITED:
+                    kinds = get_type_hints(cls)
+                    for name in parameters_of(cls):
+                        if kinds[name] is not Any and f"{station}s.{member}.{name}" not in UNLIMITED:
                             yield cls, name
 
 
@@ -38,7 +38,7 @@ def refused(cls, **parameters):
     """Where pydantic found a mistake; what is left out is not looked at."""
     with pytest.raises(ValidationError) as error:
         cls(**parameters)
-    return [".".join(map(str, item["loc"])) for item in error.value.errors() if item["type"] != "missing_argument"]
+    return [".".join(map(str, item["loc"])) for item in error.value.errors() if item["type"] != "missing"]
 
 
 NO_NUMBERS = (math.inf, -math.inf, math.nan)

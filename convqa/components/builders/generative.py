@@ -8,11 +8,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
-from haystack import component as haystack_component
 from haystack.dataclasses import ChatMessage
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Builder
+from convqa.components.base import Builder, member
 from convqa.components.builders._grounding import Scorer, Unsupported, check, worded
 from convqa.components.builders._prompt import Prompt, Shown, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
@@ -42,7 +41,7 @@ class _Request(NamedTuple):
         return [ChatMessage.from_system(self.prompt.system), ChatMessage.from_user(self.prompt.user)]
 
 
-@haystack_component
+@member
 class Generative(Asking, Builder):
     """Ask a language model to answer from the best passages, and hold each of its sentences to what it cites.
 
@@ -65,26 +64,18 @@ class Generative(Asking, Builder):
     :param keep: keep replies on disk, in the cache folder, for later runs too.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        component: Any,
-        passages: Annotated[int, Field(ge=1, le=50)] = 5,
-        longest: Annotated[int, Field(ge=100, le=20_000)] = 1200,
-        history: Annotated[int, Field(ge=0, le=50)] = 3,
-        sentences: Annotated[int, Field(ge=1, le=20)] = 3,
-        support: str = "lexical",
-        unsupported: Unsupported = "drop",
-        concurrency: Annotated[int, Field(ge=1, le=64)] = 4,
-        keep: bool = False,
-    ) -> None:
-        self._wrap_chat(component, concurrency, keep)
-        self.passages = passages
-        self.longest = longest
-        self.history = history
-        self.sentences = sentences
-        self.support = support
-        self.unsupported = unsupported
+    component: Any
+    passages: Annotated[int, Field(ge=1, le=50)] = 5
+    longest: Annotated[int, Field(ge=100, le=20_000)] = 1200
+    history: Annotated[int, Field(ge=0, le=50)] = 3
+    sentences: Annotated[int, Field(ge=1, le=20)] = 3
+    support: str = "lexical"
+    unsupported: Unsupported = "drop"
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    keep: bool = False
+
+    def __post_init__(self) -> None:
+        self._wrap_chat(self.component, self.concurrency, self.keep)
 
     @cached_property
     def _support(self) -> Support:

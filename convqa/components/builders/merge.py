@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Builder
+from convqa.components.base import Builder, member
 from convqa.components.members import describe, make
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.errors import InputError
@@ -26,7 +25,7 @@ SAME = 0.85
 _NEGATIONS = lexicon.NEGATIONS | german.NEGATIONS | japanese.NEGATIONS
 
 
-@component
+@member
 class Merge(Builder):
     """Another builder's answer, each of whose sentences cites all passages of the ranking that say it.
 
@@ -40,17 +39,13 @@ class Merge(Builder):
     :param passages: how many of the top passages are looked at; those without their text are passed over.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        builder: Any = "sentences",
-        citations: Annotated[int, Field(ge=1)] = 3,
-        passages: Annotated[int, Field(ge=1)] = 20,
-    ) -> None:
-        self._builder = make(builder, "builder", Builder)
+    builder: Any = "sentences"
+    citations: Annotated[int, Field(ge=1)] = 3
+    passages: Annotated[int, Field(ge=1)] = 20
+
+    def __post_init__(self) -> None:
+        self._builder = make(self.builder, "builder", Builder)
         self.builder = describe(self._builder)
-        self.citations = citations
-        self.passages = passages
 
     def warm_up(self) -> None:
         self._builder.warm_up()

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Builder
+from convqa.components.base import Builder, member
 from convqa.components.citations import nothing
 from convqa.components.members import describe, make
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
@@ -40,7 +39,7 @@ class _Case(NamedTuple):
     rules: Sequence[Rule]
 
 
-@component
+@member
 class Rules(Builder):
     """Work out what the rules of the best passage say to a yes/no question, and ask back for what they depend on.
 
@@ -59,20 +58,14 @@ class Rules(Builder):
         is then said with the rule's own words. None: every answer is a label, Yes, No or Irrelevant, as ShARC has it.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        conditions: str = "conditions",
-        known: Annotated[float, Field(ge=0, le=1)] | None = None,
-        passages: Annotated[int, Field(ge=1)] = 1,
-        relevant: Annotated[float, Field(ge=0, le=1)] = 0.12,
-        builder: Any = None,
-    ) -> None:
-        self.conditions = conditions
-        self.known = known
-        self.passages = passages
-        self.relevant = relevant
-        self._builder = None if builder is None else make(builder, "builder", Builder)
+    conditions: str = "conditions"
+    known: Annotated[float, Field(ge=0, le=1)] | None = None
+    passages: Annotated[int, Field(ge=1)] = 1
+    relevant: Annotated[float, Field(ge=0, le=1)] = 0.12
+    builder: Any = None
+
+    def __post_init__(self) -> None:
+        self._builder = None if self.builder is None else make(self.builder, "builder", Builder)
         self.builder = None if self._builder is None else describe(self._builder)
 
     @cached_property

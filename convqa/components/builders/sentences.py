@@ -7,10 +7,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Annotated
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Builder
+from convqa.components.base import Builder, member
 from convqa.components.citations import nothing
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.errors import InputError
@@ -22,7 +21,7 @@ _SAME = 0.7
 """Share of common words from which two sentences say the same."""
 
 
-@component
+@member
 class Sentences(Builder):
     """The best sentences of a reading, in the order in which their passages were ranked and their texts run.
 
@@ -35,14 +34,8 @@ class Sentences(Builder):
         as many sentences as there may be.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        sentences: Annotated[int, Field(ge=1)] = 2,
-        words: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None,
-    ) -> None:
-        self.sentences = sentences
-        self.words = words
+    sentences: Annotated[int, Field(ge=1)] = 2
+    words: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         spans = [span for span in reading.spans if span.text.strip()] if reading else []

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from haystack import component
-from pydantic import ConfigDict, validate_call
-
-from convqa.components.base import Decider
+from convqa.components.base import Decider, member
 from convqa.components.citations import nothing
 from convqa.components.deciders._decision import Threshold, load_decision
 from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn
@@ -16,7 +13,7 @@ from convqa.errors import InputError
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
 
 
-@component
+@member
 class Logistic(Decider):
     """Give each answer the likelihood that the passages answer the question, and refuse those below a threshold.
 
@@ -27,16 +24,16 @@ class Logistic(Decider):
     :param threshold: of the score, below which nothing is said; None = the decision's own, 0 = nothing is refused.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(self, decision: str | None = None, threshold: Threshold | None = None) -> None:
-        if decision is None and threshold:
+    decision: str | None = None
+    threshold: Threshold | None = None
+
+    def __post_init__(self) -> None:
+        if self.decision is None and self.threshold:
             raise InputError(
-                f"threshold: found {threshold}, and no decision whose score it could be a threshold of; name one: "
+                f"threshold: found {self.threshold}, and no decision whose score it could be a threshold of; name one: "
                 "--set decider.decision=sentences."
             )
-        self.decision = decision
-        self.threshold = threshold
-        self._decision = None if decision is None else load_decision(decision)
+        self._decision = None if self.decision is None else load_decision(self.decision)
 
     def identity(self) -> Mapping[str, str]:
         if self._decision is None:

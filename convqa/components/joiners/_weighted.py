@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, ConfigDict, Field, validate_call
+from pydantic import AfterValidator, Field
 
-from convqa.components.base import Joiner
+from convqa.components.base import Joiner, with_parameters
 from convqa.components.rankings import FUSIONS, attach
 from convqa.domain import Ranking
+from convqa.errors import InputError
 from convqa.stores import open_store
 from convqa.stores.base import Store
 
@@ -24,6 +25,7 @@ def _sockets(names: list[str]) -> list[str]:
     return names
 
 
+@with_parameters
 class Weighted(Joiner):
     """Fuse weighted rankings.
 
@@ -36,24 +38,17 @@ class Weighted(Joiner):
     fusion: ClassVar[str]
     """One of :data:`convqa.components.rankings.FUSIONS`."""
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        inputs: Annotated[list[str], Field(min_length=2), AfterValidator(_sockets)],
-        weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None,
-        top_k: Annotated[int, Field(ge=1)] = 100,
-        texts: Annotated[int, Field(ge=0)] = 20,
-        collection: str | None = None,
-    ) -> None:
-        strangers = ", ".join(map(repr, sorted(set(weights or {}) - set(inputs))))
+    inputs: Annotated[list[str], Field(min_length=2), AfterValidator(_sockets)]
+    weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
+    top_k: Annotated[int, Field(ge=1)] = 100
+    texts: Annotated[int, Field(ge=0)] = 20
+    collection: str | None = None
+
+    def __post_init__(self) -> None:
+        strangers = ", ".join(map(repr, sorted(set(self.weights or {}) - set(self.inputs))))
         if strangers:
-            raise ValueError(f"weights names {strangers}, but its inputs are {inputs}")
-        self.inputs = inputs
-        self.weights = weights
-        self.top_k = top_k
-        self.texts = texts
-        self.collection = collection
-        self._declare(inputs)
+            raise InputError(f"weights names {strangers}, but its inputs are {self.inputs}.")
+        self._declare(self.inputs)
 
     @cached_property
     def _store(self) -> Store | None:

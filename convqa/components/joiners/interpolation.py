@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from haystack import component
-
+from convqa.components.base import member
 from convqa.components.joiners._weighted import Weighted
 
 
-@component
+@member
 class Interpolation(Weighted):
     """Score = sum over the inputs of weight x score, the scores of each input brought to 0 to 1 first.
 

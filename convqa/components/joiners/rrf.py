@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from haystack import component
-
+from convqa.components.base import member
 from convqa.components.joiners._weighted import Weighted
 
 
-@component
+@member
 class RRF(Weighted):
     """Score = sum over the inputs of weight / (60 + rank) (Cormack, Clarke and Buettcher, SIGIR 2009)."""
 

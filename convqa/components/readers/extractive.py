@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Reader
+from convqa.components.base import Reader, member
 from convqa.components.encoding import ModelOptions
 from convqa.components.rankings import normalised
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
@@ -23,7 +22,7 @@ AT_ONCE = 4096
 """Pairs of a question and a passage that the model is given at a time: what is found in them is in memory at once."""
 
 
-@component
+@member
 class Extractive(Reader):
     """Let a model find the spans that answer the rewritten question; docs/reading.md says how.
 
@@ -41,24 +40,13 @@ class Extractive(Reader):
     :param options: ``device``, ``precision`` and ``engine`` of the model.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        model: Annotated[str, Field(min_length=1)] = "reader",
-        passages: Annotated[int, Field(ge=1)] = 10,
-        top_k: Annotated[int, Field(ge=1)] = 20,
-        longest: Annotated[int, Field(ge=1)] = 30,
-        interpolation: Share | None = None,
-        enough: Share | None = None,
-        options: ModelOptions | None = None,
-    ) -> None:
-        self.model = model
-        self.passages = passages
-        self.top_k = top_k
-        self.longest = longest
-        self.interpolation = interpolation
-        self.enough = enough
-        self.options = options
+    model: Annotated[str, Field(min_length=1)] = "reader"
+    passages: Annotated[int, Field(ge=1)] = 10
+    top_k: Annotated[int, Field(ge=1)] = 20
+    longest: Annotated[int, Field(ge=1)] = 30
+    interpolation: Share | None = None
+    enough: Share | None = None
+    options: ModelOptions | None = None
 
     @cached_property
     def _reader(self) -> SpanReader:

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from haystack import ExtractedAnswer
-from haystack import component as haystack_component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Reader
+from convqa.components.base import Reader, member
 from convqa.components.haystack import Wrapper, to_document
 from convqa.domain import NotFinite, Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.validation import shorten
 
 
-@haystack_component
+@member
 class Haystack(Wrapper, Reader):
     """Let one of Haystack's readers find spans in the top passages.
 
@@ -28,10 +27,11 @@ class Haystack(Wrapper, Reader):
     :param passages: how many of the top passages are read; those without text are passed over.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(self, component: Any, passages: Annotated[int, Field(ge=1)] = 10) -> None:
-        self._wrap(component, ["query", "documents"], [], "answers")
-        self.passages = passages
+    component: Any
+    passages: Annotated[int, Field(ge=1)] = 10
+
+    def __post_init__(self) -> None:
+        self._wrap(self.component, ["query", "documents"], [], "answers")
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         hits = [hit for hit in ranking.hits[: self.passages] if hit.passage is not None and hit.passage.text.strip()]

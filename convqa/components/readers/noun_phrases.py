@@ -12,10 +12,9 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Annotated, Any
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Reader
+from convqa.components.base import Reader, member
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.errors import InputError
 from convqa.text.cache import remembered
@@ -34,7 +33,7 @@ class Phrased:
     phrases: tuple[str, ...]
 
 
-@component
+@member
 class NounPhrases(Reader):
     """Full sentences, by how many of their noun phrases the question has.
 
@@ -44,9 +43,7 @@ class NounPhrases(Reader):
     :param passages: how many of the top passages are read; those without their text are passed over.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(self, passages: Annotated[int, Field(ge=1)] = 100) -> None:
-        self.passages = passages
+    passages: Annotated[int, Field(ge=1)] = 100
 
     def warm_up(self) -> None:
         """:raises InputError: if TextBlob or its corpora are missing."""

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, NamedTuple
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Reader
+from convqa.components.base import Reader, member
 from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder
 from convqa.components.readers._sentence_scoring import (
     BY_BOTH,
@@ -30,7 +29,7 @@ _MOST_SPANS = 8
 """Of a turn. No others are encoded: the best by words hold what the vectors would choose (docs/reading.md)."""
 
 
-@component
+@member
 class Sentences(Reader):
     """Score every sentence of the top passages by the share of its words that a right answer is expected to have.
 
@@ -46,17 +45,12 @@ class Sentences(Reader):
     :param options: ``device``, ``precision`` and ``engine`` of the encoder.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        passages: Annotated[int, Field(ge=1)] = 10,
-        encoder: Annotated[str, Field(min_length=1)] | None = None,
-        options: ModelOptions | None = None,
-    ) -> None:
-        self.passages = passages
-        self.encoder = encoder
-        self.options = options
-        self._queries = None if encoder is None else QueryEncoder(encoder, DEFAULT_TEXTS, options)
+    passages: Annotated[int, Field(ge=1)] = 10
+    encoder: Annotated[str, Field(min_length=1)] | None = None
+    options: ModelOptions | None = None
+
+    def __post_init__(self) -> None:
+        self._queries = None if self.encoder is None else QueryEncoder(self.encoder, DEFAULT_TEXTS, self.options)
 
     def warm_up(self) -> None:
         if self._queries is not None:

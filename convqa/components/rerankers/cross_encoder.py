@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
+from convqa.components.base import member
 from convqa.components.encoding import ModelOptions
 from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, PairScorer, load_pair_scorer
 
 
-@component
+@member
 class CrossEncoder(Reordering):
     """Reorder by a cross-encoder's score of (rewritten question, passage). Needs the extra ``models``.
 
@@ -30,24 +30,13 @@ class CrossEncoder(Reordering):
     :param options: ``device``, ``precision`` and ``engine`` of the model.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        model: Annotated[str, Field(min_length=1)],
-        collection: str | None = None,
-        depth: Annotated[int, Field(ge=1)] = 100,
-        top_k: Annotated[int, Field(ge=1)] | None = None,
-        weight: Annotated[float, Field(gt=0, le=1)] = 1.0,
-        texts: Annotated[int, Field(ge=0)] = 20,
-        options: ModelOptions | None = None,
-    ) -> None:
-        self.model = model
-        self.collection = collection
-        self.depth = depth
-        self.top_k = top_k
-        self.weight = weight
-        self.texts = texts
-        self.options = options
+    model: Annotated[str, Field(min_length=1)]
+    collection: str | None = None
+    depth: Annotated[int, Field(ge=1)] = 100
+    top_k: Annotated[int, Field(ge=1)] | None = None
+    weight: Annotated[float, Field(gt=0, le=1)] = 1.0
+    texts: Annotated[int, Field(ge=0)] = 20
+    options: ModelOptions | None = None
 
     @cached_property
     def _scorer(self) -> PairScorer:

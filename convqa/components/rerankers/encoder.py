@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, cast
 
-from haystack import component
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
+from convqa.components.base import member
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, Texts
 from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.stores.base import WritableStore
 
 
-@component
+@member
 class Encoder(Reordering):
     """Reorder by vectors, at the cost of one query vector where the collection has those of the encoder.
 
@@ -29,27 +29,17 @@ class Encoder(Reordering):
     :param texts: how many top hits carry their passage for the stations behind.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        collection: str | None = None,
-        depth: Annotated[int, Field(ge=1)] = 100,
-        top_k: Annotated[int, Field(ge=1)] | None = None,
-        encoder: Annotated[str, Field(min_length=1)] = "encoder",
-        vectors: Texts = DEFAULT_TEXTS,
-        weight: Annotated[float, Field(gt=0, le=1)] = 1.0,
-        texts: Annotated[int, Field(ge=0)] = 20,
-        options: ModelOptions | None = None,
-    ) -> None:
-        self.collection = collection
-        self.depth = depth
-        self.top_k = top_k
-        self.encoder = encoder
-        self.vectors = vectors
-        self.weight = weight
-        self.texts = texts
-        self.options = options
-        self._queries = QueryEncoder(encoder, vectors, options)
+    collection: str | None = None
+    depth: Annotated[int, Field(ge=1)] = 100
+    top_k: Annotated[int, Field(ge=1)] | None = None
+    encoder: Annotated[str, Field(min_length=1)] = "encoder"
+    vectors: Texts = Field(default_factory=lambda: [*DEFAULT_TEXTS])
+    weight: Annotated[float, Field(gt=0, le=1)] = 1.0
+    texts: Annotated[int, Field(ge=0)] = 20
+    options: ModelOptions | None = None
+
+    def __post_init__(self) -> None:
+        self._queries = QueryEncoder(self.encoder, self.vectors, self.options)
 
     def warm_up(self) -> None:
         Reordering.warm_up(self)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from haystack import component as haystack_component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Reranker
+from convqa.components.base import Reranker, member
 from convqa.components.haystack import Wrapper, ranked, to_document
 from convqa.components.rankings import behind
 from convqa.domain import Hit, Ranking, Rewrite, Turn
 
 
-@haystack_component
+@member
 class Haystack(Wrapper, Reranker):
     """Let one of Haystack's rankers order the hits whose passages are there.
 
@@ -25,10 +24,11 @@ class Haystack(Wrapper, Reranker):
     :param top_k: passages in a ranking; None = as many as there were.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(self, component: Any, top_k: Annotated[int, Field(ge=1)] | None = None) -> None:
-        self._wrap(component, ["documents"], ["query"], "documents")
-        self.top_k = top_k
+    component: Any
+    top_k: Annotated[int, Field(ge=1)] | None = None
+
+    def __post_init__(self) -> None:
+        self._wrap(self.component, ["documents"], ["query"], "documents")
 
     def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
         given = {hit.id: hit for hit in ranking.hits if hit.passage is not None}

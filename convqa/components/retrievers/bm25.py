@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call, with_config
+from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.base import Retriever
+from convqa.components.base import Retriever, member
 from convqa.components.filtering import both, by_filter
 from convqa.components.retrievers._feedback import expand
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
@@ -28,7 +27,7 @@ class Feedback(TypedDict, total=False):
     weight: Annotated[float, Field(ge=0, le=1)]
 
 
-@component
+@member
 class BM25(Retriever):
     """Rank passages by BM25 of question words and weighted history terms.
 
@@ -45,28 +44,15 @@ class BM25(Retriever):
 
     needs_collection = True
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        collection: str | None = None,
-        top_k: Annotated[int, Field(ge=1)] = 100,
-        k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = K1,
-        b: Annotated[float, Field(ge=0, le=1)] | None = B,
-        title_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None,
-        stopwords: Stopwords = "default",
-        texts: Annotated[int, Field(ge=0)] = 20,
-        filter: dict[str, list[MetaValue]] | None = None,
-        prf: Feedback | None = None,
-    ) -> None:
-        self.collection = collection
-        self.top_k = top_k
-        self.k1 = k1
-        self.b = b
-        self.title_weight = title_weight
-        self.stopwords = stopwords
-        self.texts = texts
-        self.filter = filter
-        self.prf = prf
+    collection: str | None = None
+    top_k: Annotated[int, Field(ge=1)] = 100
+    k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = K1
+    b: Annotated[float, Field(ge=0, le=1)] | None = B
+    title_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    stopwords: Stopwords = "default"
+    texts: Annotated[int, Field(ge=0)] = 20
+    filter: dict[str, list[MetaValue]] | None = None
+    prf: Feedback | None = None
 
     @cached_property
     def _store(self) -> Store:

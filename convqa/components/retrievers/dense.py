@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Annotated, cast
 
 import numpy as np
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call, with_config
+from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.base import Retriever, WantedVectors
+from convqa.components.base import Retriever, WantedVectors, member
 from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts, unit
 from convqa.components.filtering import by_filter
 from convqa.components.retrievers._feedback import rocchio
@@ -32,7 +31,7 @@ class VectorFeedback(TypedDict, total=False):
     weight: Annotated[float, Field(ge=0, le=1)]
 
 
-@component
+@member
 class Dense(Retriever):
     """Rank passages by the inner product of their vectors with that of the query (cosine, as all have length 1).
 
@@ -52,25 +51,16 @@ class Dense(Retriever):
 
     needs_collection = True
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        collection: str | None = None,
-        top_k: Annotated[int, Field(ge=1)] = 100,
-        encoder: Annotated[str, Field(min_length=1)] = "encoder",
-        vectors: Texts = DEFAULT_TEXTS,
-        prf: VectorFeedback | None = None,
-        texts: Annotated[int, Field(ge=0)] = 20,
-        options: ModelOptions | None = None,
-    ) -> None:
-        self.collection = collection
-        self.top_k = top_k
-        self.encoder = encoder
-        self.vectors = vectors
-        self.prf = prf
-        self.texts = texts
-        self.options = options
-        self._queries = QueryEncoder(encoder, vectors, options)
+    collection: str | None = None
+    top_k: Annotated[int, Field(ge=1)] = 100
+    encoder: Annotated[str, Field(min_length=1)] = "encoder"
+    vectors: Texts = Field(default_factory=lambda: [*DEFAULT_TEXTS])
+    prf: VectorFeedback | None = None
+    texts: Annotated[int, Field(ge=0)] = 20
+    options: ModelOptions | None = None
+
+    def __post_init__(self) -> None:
+        self._queries = QueryEncoder(self.encoder, self.vectors, self.options)
 
     @cached_property
     def _store(self) -> Store:

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Retriever
+from convqa.components.base import Retriever, member
 from convqa.domain import Hit, Passage, Query, Ranking, Turn
 from convqa.text.analysis import analyzer, weigh
 from convqa.text.bm25 import K1, B, bm25
 from convqa.text.cache import remembered
 
 
-@component
+@member
 class Given(Retriever):
     """Rank ``Turn.passages`` by BM25 over those passages alone; needs no collection.
 
@@ -27,16 +26,9 @@ class Given(Retriever):
     :param top_k: passages in a ranking. :param k1, b: BM25's.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        top_k: Annotated[int, Field(ge=1)] = 100,
-        k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] = K1,
-        b: Annotated[float, Field(ge=0, le=1)] = B,
-    ) -> None:
-        self.top_k = top_k
-        self.k1 = k1
-        self.b = b
+    top_k: Annotated[int, Field(ge=1)] = 100
+    k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] = K1
+    b: Annotated[float, Field(ge=0, le=1)] = B
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         return [self._rank(turn, query) for turn, query in zip(turns, queries, strict=True)]

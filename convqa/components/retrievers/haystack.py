@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from haystack import component as haystack_component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Retriever
+from convqa.components.base import Retriever, member
 from convqa.components.haystack import Wrapper, ranked, to_passage
 from convqa.domain import Hit, Query, Ranking, Turn
 from convqa.errors import InputError
 from convqa.stores.base import Filter
 
 
-@haystack_component
+@member
 class Haystack(Wrapper, Retriever):
     """Ask one of Haystack's retrievers for the documents of each query.
 
@@ -29,10 +28,11 @@ class Haystack(Wrapper, Retriever):
     :param top_k: passages in a ranking; what the component's own ``top_k`` says does not count, if it can be asked.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(self, component: Any, top_k: Annotated[int, Field(ge=1)] = 100) -> None:
-        self._wrap(component, ["query"], [], "documents")
-        self.top_k = top_k
+    component: Any
+    top_k: Annotated[int, Field(ge=1)] = 100
+
+    def __post_init__(self) -> None:
+        self._wrap(self.component, ["query"], [], "documents")
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         return [self._rank(_plain(query), turn) for turn, query in zip(turns, queries, strict=True)]

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Literal
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call, with_config
+from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.base import Retriever, WantedVectors
+from convqa.components.base import Retriever, WantedVectors, member
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, Texts
 from convqa.components.rankings import FUSIONS, attach
 from convqa.components.retrievers.bm25 import BM25, Feedback
@@ -53,7 +52,7 @@ class BothFeedbacks(TypedDict, total=False):
     dense: VectorFeedback
 
 
-@component
+@member
 class Hybrid(Retriever):
     """Fuse two rankings of each query: ``sparse``, by BM25, and ``dense``, by vector.
 
@@ -75,47 +74,33 @@ class Hybrid(Retriever):
 
     needs_collection = True
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        collection: str | None = None,
-        top_k: Annotated[int, Field(ge=1)] = 100,
-        fusion: Literal["rrf", "interpolation"] = "interpolation",
-        weights: Weights = _WEIGHTS,
-        depth: Depths | None = None,
-        encoder: Annotated[str, Field(min_length=1)] = "encoder",
-        vectors: Texts = DEFAULT_TEXTS,
-        k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = K1,
-        b: Annotated[float, Field(ge=0, le=1)] | None = B,
-        title_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None,
-        stopwords: Stopwords = "long",
-        prf: BothFeedbacks | None = None,
-        without_vectors: Literal["refuse", "sparse"] = "refuse",
-        texts: Annotated[int, Field(ge=0)] = 20,
-        options: ModelOptions | None = None,
-    ) -> None:
-        self.collection = collection
-        self.top_k = top_k
-        self.fusion = fusion
-        self.weights: Weights = {**_WEIGHTS, **weights}
-        self.depth = depth
-        self.encoder = encoder
-        self.vectors = vectors
-        self.k1 = k1
-        self.b = b
-        self.title_weight = title_weight
-        self.stopwords = stopwords
-        self.prf = prf
-        self.without_vectors = without_vectors
-        self.texts = texts
-        self.options = options
-        depths, feedback = depth or {}, prf or {}
+    collection: str | None = None
+    top_k: Annotated[int, Field(ge=1)] = 100
+    fusion: Literal["rrf", "interpolation"] = "interpolation"
+    weights: Weights = Field(default_factory=Weights)
+    depth: Depths | None = None
+    encoder: Annotated[str, Field(min_length=1)] = "encoder"
+    vectors: Texts = Field(default_factory=lambda: [*DEFAULT_TEXTS])
+    k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = K1
+    b: Annotated[float, Field(ge=0, le=1)] | None = B
+    title_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    stopwords: Stopwords = "long"
+    prf: BothFeedbacks | None = None
+    without_vectors: Literal["refuse", "sparse"] = "refuse"
+    texts: Annotated[int, Field(ge=0)] = 20
+    options: ModelOptions | None = None
+
+    def __post_init__(self) -> None:
+        self.weights = {**_WEIGHTS, **self.weights}
+        depths, feedback = self.depth or {}, self.prf or {}
         self._sparse = BM25(
-            collection, depths.get("sparse", top_k), k1, b, title_weight, stopwords, texts=0, prf=feedback.get("sparse")
-        )
+            self.collection, depths.get("sparse", self.top_k), self.k1, self.b, self.title_weight, self.stopwords,
+            texts=0, prf=feedback.get("sparse"),
+        )  # fmt: skip
         self._dense = Dense(
-            collection, depths.get("dense", top_k), encoder, vectors, feedback.get("dense"), texts=0, options=options
-        )
+            self.collection, depths.get("dense", self.top_k), self.encoder, self.vectors, feedback.get("dense"),
+            texts=0, options=self.options,
+        )  # fmt: skip
 
     def bind(self, collection: str) -> None:
         self.collection = self._sparse.collection = self._dense.collection = collection

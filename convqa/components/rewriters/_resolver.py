@@ -32,12 +32,10 @@ class Resolving(Rewriter):
     counted in the run's summary.
     """
 
-    def __init__(self, model: str, weight: float, least: float, options: ModelOptions | None) -> None:
-        self.model = model
-        self.weight = weight
-        self.least = least
-        self.options = options
-        self._otherwise = Expansion()
+    model: str
+    weight: float
+    least: float
+    options: ModelOptions | None
 
     @cached_property
     def _resolver(self) -> Resolver:
@@ -55,7 +53,7 @@ class Resolving(Rewriter):
         for place, turn in enumerate(turns):
             said = said_before(turn)
             if said and not reads(rewrites[place].text, turn.language):
-                rewrites[place] = replace(self._otherwise.rewrite(turn), notes=(FOREIGN,))
+                rewrites[place] = replace(Expansion().rewrite(turn), notes=(FOREIGN,))
             elif said and rewrites[place].text.strip():
                 asked.append((place, said))
         if not asked:

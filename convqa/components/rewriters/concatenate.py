@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Rewriter
+from convqa.components.base import Rewriter, member
 from convqa.components.history import blank
 from convqa.domain import Query, Rewrite, Turn
 from convqa.text.dialogue import open_question
 
 
-@component
+@member
 class Concatenate(Rewriter):
     """The first and the last questions of the history, then the question: one text, one query.
 
@@ -23,10 +22,8 @@ class Concatenate(Rewriter):
     :param first: how many of the oldest questions. :param last: how many of the latest; both large = all of them.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(self, first: Annotated[int, Field(ge=0)] = 1, last: Annotated[int, Field(ge=0)] = 0) -> None:
-        self.first = first
-        self.last = last
+    first: Annotated[int, Field(ge=0)] = 1
+    last: Annotated[int, Field(ge=0)] = 0
 
     def rewrite(self, turn: Turn) -> Rewrite:
         question = open_question(turn)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from haystack import component
-from pydantic import ConfigDict, validate_call
-
+from convqa.components.base import member
 from convqa.components.encoding import ModelOptions
 from convqa.components.rewriters._resolver import Probability, Resolving, Weight
 from convqa.models import Resolution
 
 
-@component
+@member
 class Edit(Resolving):
     """Write the self-contained question by pointing: for each place of the question a phrase of the history, or none.
 
@@ -25,18 +23,11 @@ class Edit(Resolving):
     :param sure: probability from which on an edit is made.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        model: str = "resolver",
-        weight: Weight = 0.4,
-        least: Probability = 0.2,
-        sure: Probability = 0.4,
-        options: ModelOptions | None = None,
-    ) -> None:
-        # Under the two decorators, super() without arguments does not find its class.
-        Resolving.__init__(self, model, weight, least, options)
-        self.sure = sure
+    model: str = "resolver"
+    weight: Weight = 0.4
+    least: Probability = 0.2
+    sure: Probability = 0.4
+    options: ModelOptions | None = None
 
     def _text(self, question: str, resolution: Resolution, terms: Sequence[tuple[str, float]]) -> str:
         return resolution.text(self.sure)

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, NamedTuple
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Rewriter
+from convqa.components.base import Rewriter, member
 from convqa.components.history import blank, first_and_latest
 from convqa.domain import Exchange, Query, Rewrite, Turn
 from convqa.text import german
@@ -34,7 +33,7 @@ class Word(NamedTuple):
     score: float
 
 
-@component
+@member
 class Expansion(Rewriter):
     """Add the ``terms`` best words of the history to the question, each with ``weight``.
 
@@ -48,12 +47,8 @@ class Expansion(Rewriter):
     :param terms: how many words. :param weight: what a term counts, where a word of the question counts 1.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self, terms: Annotated[int, Field(ge=0)] = 5, weight: Annotated[float, Field(gt=0, le=10)] = 0.3
-    ) -> None:
-        self.terms = terms
-        self.weight = weight
+    terms: Annotated[int, Field(ge=0)] = 5
+    weight: Annotated[float, Field(gt=0, le=10)] = 0.3
 
     def rewrite(self, turn: Turn) -> Rewrite:
         question = open_question(turn)

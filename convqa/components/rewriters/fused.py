@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Rewriter
+from convqa.components.base import Rewriter, member
 from convqa.components.members import describe, make
 from convqa.domain import Query, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.text.dialogue import open_question
 
 
-@component
+@member
 class Fused(Rewriter):
     """Search what several rewriters make of a turn; the retriever fuses their rankings by reciprocal rank.
 
@@ -27,19 +26,17 @@ class Fused(Rewriter):
     :param question: what the question counts as a query of its own; 0 leaves it out.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        rewriters: Annotated[list[Any], Field(min_length=1)],
-        weights: list[Annotated[float, Field(gt=0, le=10)]] | None = None,
-        question: Annotated[float, Field(ge=0, le=10)] = 1.0,
-    ) -> None:
-        self._rewriters = [make(value, f"rewriters[{place}]", Rewriter) for place, value in enumerate(rewriters)]
+    rewriters: Annotated[list[Any], Field(min_length=1)]
+    weights: list[Annotated[float, Field(gt=0, le=10)]] | None = None
+    question: Annotated[float, Field(ge=0, le=10)] = 1.0
+
+    def __post_init__(self) -> None:
+        self._rewriters = [make(value, f"rewriters[{place}]", Rewriter) for place, value in enumerate(self.rewriters)]
         self.rewriters = [describe(rewriter) for rewriter in self._rewriters]
-        if weights is not None and len(weights) != len(rewriters):
-            raise InputError(f"weights: found {len(weights)}; wanted: one for each of the {len(rewriters)} rewriters.")
-        self.weights = weights
-        self.question = question
+        if self.weights is not None and len(self.weights) != len(self.rewriters):
+            raise InputError(
+                f"weights: found {len(self.weights)}; wanted: one for each of the {len(self.rewriters)} rewriters."
+            )
 
     def warm_up(self) -> None:
         for rewriter in self._rewriters:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from haystack import component
-from pydantic import ConfigDict, validate_call
-
-from convqa.components.base import Rewriter
+from convqa.components.base import Rewriter, member
 from convqa.components.members import describe, make
 from convqa.domain import Rewrite, Turn
 from convqa.text.dialogue import follows_up, open_question
@@ -16,7 +13,7 @@ from convqa.text.dialogue import follows_up, open_question
 KEPT = "gated: the question needs no history"
 
 
-@component
+@member
 class Gated(Rewriter):
     """Leave a question alone that can be understood by itself, so that no rewriter leads it astray.
 
@@ -26,9 +23,10 @@ class Gated(Rewriter):
     :param rewriter: the rewriter that is asked for all others: its name, or ``{type: ..., init_parameters: {...}}``.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(self, rewriter: Any) -> None:
-        self._rewriter = make(rewriter, "rewriter", Rewriter)
+    rewriter: Any
+
+    def __post_init__(self) -> None:
+        self._rewriter = make(self.rewriter, "rewriter", Rewriter)
         self.rewriter = describe(self._rewriter)
 
     def warm_up(self) -> None:

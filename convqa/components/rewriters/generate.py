@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Rewriter
+from convqa.components.base import Rewriter, member
 from convqa.components.encoding import ModelOptions
 from convqa.components.history import Said, fitted, said_before
 from convqa.components.rewriters._prompts import of_format
@@ -19,7 +18,7 @@ from convqa.models import Generator, Options, Written, load_generator
 from convqa.text.dialogue import open_question
 
 
-@component
+@member
 class Generate(Rewriter):
     """Let a sequence-to-sequence or causal model write the question; needs the extra ``models``.
 
@@ -42,36 +41,22 @@ class Generate(Rewriter):
     :param batch_size: questions at a time. :param options: ``device`` and ``precision`` of the model.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        model: str,
-        format: str = "auto",
-        answers: Annotated[int, Field(ge=0)] | None = None,
-        rewrites: bool = False,
-        search: Search = "terms",
-        weight: Annotated[float, Field(gt=0, le=10)] = 0.5,
-        longest_input: Annotated[int, Field(ge=32)] = 512,
-        most_tokens: Annotated[int, Field(ge=1)] = 64,
-        beams: Annotated[int, Field(ge=1)] = 1,
-        seconds: Annotated[float, Field(gt=0)] | None = None,
-        batch_size: Annotated[int, Field(ge=1)] = 16,
-        options: ModelOptions | None = None,
-    ) -> None:
-        if format != "auto":
-            of_format(format)
-        self.model = model
-        self.format = format
-        self.answers = answers
-        self.rewrites = rewrites
-        self.search = search
-        self.weight = weight
-        self.longest_input = longest_input
-        self.most_tokens = most_tokens
-        self.beams = beams
-        self.seconds = seconds
-        self.batch_size = batch_size
-        self.options = options
+    model: str
+    format: str = "auto"
+    answers: Annotated[int, Field(ge=0)] | None = None
+    rewrites: bool = False
+    search: Search = "terms"
+    weight: Annotated[float, Field(gt=0, le=10)] = 0.5
+    longest_input: Annotated[int, Field(ge=32)] = 512
+    most_tokens: Annotated[int, Field(ge=1)] = 64
+    beams: Annotated[int, Field(ge=1)] = 1
+    seconds: Annotated[float, Field(gt=0)] | None = None
+    batch_size: Annotated[int, Field(ge=1)] = 16
+    options: ModelOptions | None = None
+
+    def __post_init__(self) -> None:
+        if self.format != "auto":
+            of_format(self.format)
 
     @cached_property
     def _generator(self) -> Generator:

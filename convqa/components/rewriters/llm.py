@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from haystack import component as haystack_component
 from haystack.dataclasses import ChatMessage
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Rewriter
+from convqa.components.base import Rewriter, member
 from convqa.components.chat import Asking, Reply
 from convqa.components.history import said_before
 from convqa.components.rewriters._prompts import chat
@@ -19,7 +18,7 @@ from convqa.files import mend
 from convqa.text.dialogue import open_question
 
 
-@haystack_component
+@member
 class Llm(Asking, Rewriter):
     """Ask a language model behind a server to rewrite the question.
 
@@ -39,20 +38,15 @@ class Llm(Asking, Rewriter):
     :param keep: keep replies on disk, in the cache folder, for later runs too.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        component: Any,
-        search: Search = "terms",
-        weight: Annotated[float, Field(gt=0, le=10)] = 0.5,
-        rewrites: bool = False,
-        concurrency: Annotated[int, Field(ge=1, le=64)] = 4,
-        keep: bool = False,
-    ) -> None:
-        self._wrap_chat(component, concurrency, keep)
-        self.search = search
-        self.weight = weight
-        self.rewrites = rewrites
+    component: Any
+    search: Search = "terms"
+    weight: Annotated[float, Field(gt=0, le=10)] = 0.5
+    rewrites: bool = False
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    keep: bool = False
+
+    def __post_init__(self) -> None:
+        self._wrap_chat(self.component, self.concurrency, self.keep)
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         saids = [said_before(turn, self.rewrites) for turn in turns]

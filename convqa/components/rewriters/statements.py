@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from haystack import component
-from pydantic import ConfigDict, Field, validate_call
+from pydantic import Field
 
-from convqa.components.base import Rewriter
+from convqa.components.base import Rewriter, member
 from convqa.domain import Query, Rewrite, Turn
 from convqa.text.dialogue import open_question
 from convqa.text.english.replies import user_statements
 
 
-@component
+@member
 class Statements(Rewriter):
     """The open question; every word that the user told, and every word of what was asked back for it, adds to it.
 
@@ -23,12 +22,8 @@ class Statements(Rewriter):
     :param asked: what a word of a question that was asked back counts.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self, scenario: Annotated[float, Field(ge=0, le=10)] = 0.3, asked: Annotated[float, Field(ge=0, le=10)] = 1.0
-    ) -> None:
-        self.scenario = scenario
-        self.asked = asked
+    scenario: Annotated[float, Field(ge=0, le=10)] = 0.3
+    asked: Annotated[float, Field(ge=0, le=10)] = 1.0
 
     def rewrite(self, turn: Turn) -> Rewrite:
         question, said = open_question(turn), user_statements(turn)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from haystack import component
-from pydantic import ConfigDict, validate_call
-
+from convqa.components.base import member
 from convqa.components.encoding import ModelOptions
 from convqa.components.rewriters._resolver import Probability, Resolving, Weight
 from convqa.models import Resolution
 
 
-@component
+@member
 class Terms(Resolving):
     """Add the history's words to the question, each with ``weight`` x the probability that the question needs it.
 
@@ -24,18 +22,11 @@ class Terms(Resolving):
     :param likely: probability from which on a term stands in the text.
     """
 
-    @validate_call(config=ConfigDict(strict=True))
-    def __init__(
-        self,
-        model: str = "resolver",
-        weight: Weight = 0.4,
-        least: Probability = 0.2,
-        likely: Probability = 0.5,
-        options: ModelOptions | None = None,
-    ) -> None:
-        # Under the two decorators, super() without arguments does not find its class.
-        Resolving.__init__(self, model, weight, least, options)
-        self.likely = likely
+    model: str = "resolver"
+    weight: Weight = 0.4
+    least: Probability = 0.2
+    likely: Probability = 0.5
+    options: ModelOptions | None = None
 
     def _text(self, question: str, resolution: Resolution, terms: Sequence[tuple[str, float]]) -> str:
         return " ".join([question.rstrip(), *(term for term, probability in terms if probability >= self.likely)])

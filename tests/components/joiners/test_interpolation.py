@@ -6,6 +6,7 @@ import pytest
 
 from convqa.components.joiners.interpolation import Interpolation
 from convqa.domain import Hit, Passage, Ranking, Rankings
+from convqa.errors import InputError
 
 SPARSE = Ranking((Hit("x", 9.0), Hit("y", 6.0), Hit("z", 1.0)))
 DENSE = Ranking((Hit("y", 0.9, Passage("y", "text")), Hit("z", 0.8)))
@@ -28,5 +29,5 @@ def test_weights_and_top_k():
 
 
 def test_a_weight_of_no_input_is_refused():
-    with pytest.raises(ValueError, match="weights names 'c'"):
+    with pytest.raises(InputError, match="weights names 'c'"):
         join(weights={"c": 1.0})

@@ -10,6 +10,7 @@ from convqa.components.joiners.rrf import RRF
 from convqa.components.retrievers.given import Given
 from convqa.components.rewriters.copy import Copy
 from convqa.domain import Failure, Hit, Passage, Ranking, Rankings, Turn, TurnId, Turns
+from convqa.errors import InputError
 from convqa.indexing import index
 
 SPARSE = Ranking((Hit("x", 9.0), Hit("y", 1.0)))
@@ -57,7 +58,7 @@ def test_a_failed_ranking_fails_the_turn():
     ],
 )
 def test_wrong_parameters_say_what_is_wanted(options, message):
-    with pytest.raises((ValidationError, ValueError), match=message):
+    with pytest.raises((ValidationError, InputError), match=message):
         RRF(**options)
 
 
