@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.components.history import Said
-from convqa.components.rewriters._prompts import chat, lines, of_format
+from convqa.components.rewriters._prompts import chat, of_format
 from convqa.errors import InputError
 
 SAID = [Said("Who wrote Faust?", "Goethe did (1808)."), Said("", "Really?"), Said("Is it long?", "")]
@@ -35,7 +35,6 @@ def test_canard_t5_puts_bars_between_utterances():
 
 def test_plain_says_who_speaks():
     history = "Question: Who wrote Faust?\nAnswer: Goethe did (1808).\nAnswer: Really?\nQuestion: Is it long?"
-    assert lines(SAID) == history
     assert of_format("plain")(SAID, "Why?") == f"{history}\nQuestion: Why?\nRewrite:"
 
 
