@@ -28,7 +28,7 @@ from convqa.tasks.sharc import ShARC
 from convqa.tasks.sharc.truth import Gold
 from convqa.text.english.replies import asking_sentences
 from convqa.text.english.rules import rules
-from convqa.text.english.verdict import SAME, Fact, as_condition, ruling
+from convqa.text.english.verdict import SAME, Fact, apply_rules, as_condition
 from convqa.training.conditions import lines, rows_of, write
 from convqa.training.config import load as load_settings
 from convqa.training.data.scenarios import DEV, OPEN, Utterance, apart, examples, utterances
@@ -117,8 +117,8 @@ def perfect(some: Sequence[Utterance], conversations: Sequence[Conversation]) ->
         conditions = [part for rule in rules(one.snippet) for part in rule.group.conditions()]
         facts = (as_condition(Fact(*pair), conditions, SAME) for pair in one.evidence)
         told = [fact for fact in facts if fact is not None]
-        found = ruling(one.snippet, asking_sentences(one.record.question), replies, told, RELEVANT)
-        text = found.open.question if found.open else found.verdict
+        found = apply_rules(one.snippet, asking_sentences(one.record.question), replies, told, RELEVANT)
+        text = found.open.question if found.open else found.answer
         yield Response(conversation.turns[0].id, answer=Answer("answer", text), timings={})
 
 

@@ -17,7 +17,7 @@ from convqa.text.dialogue import open_question
 from convqa.text.english.conditions import Condition
 from convqa.text.english.replies import UserStatements, agreed, asking_sentences, is_yes_no_question, user_statements
 from convqa.text.english.rules import Rule, rules
-from convqa.text.english.verdict import Fact, Ruling, alike, as_condition, fit, ruling, telling
+from convqa.text.english.verdict import Fact, Verdict, alike, apply_rules, as_condition, fit, telling
 
 _LANGUAGE = "en"
 _JUDGED, _MOST = 8, 64
@@ -146,12 +146,12 @@ class Rules(Builder):
         known += [fact for one in earlier if (fact := as_condition(one, conditions, _REMEMBERED)) is not None]
         # Beside another builder the passage was looked at before.
         relevant = self.relevant if self._builder is None else 0.0
-        found = ruling(case.passage.text, case.question, replied, known, relevant)
-        if found.verdict == "irrelevant":
+        found = apply_rules(case.passage.text, case.question, replied, known, relevant)
+        if found.answer == "irrelevant":
             return None if self._builder is not None else _label("Irrelevant", case.passage, ())
-        if found.verdict == "open":
+        if found.answer == "open":
             return _asked(found, case, ranking)
-        label = found.verdict.capitalize()
+        label = found.answer.capitalize()
         if self._builder is None:
             return _label(label, case.passage, found.settled)
         return _said(label, case, found)
@@ -200,7 +200,7 @@ def _label(label: str, passage: Passage, settled: Sequence[Condition]) -> Answer
     return Answer("answer", label, (Sentence(label, citations),), label=label)
 
 
-def _asked(found: Ruling, case: _Case, ranking: Ranking) -> Answer:
+def _asked(found: Verdict, case: _Case, ranking: Ranking) -> Answer:
     assert found.open is not None
     if found.unclear:
         return nothing(ranking, f"the reply to {found.open.question!r} says neither yes nor no")
@@ -208,7 +208,7 @@ def _asked(found: Ruling, case: _Case, ranking: Ranking) -> Answer:
     return Answer("question", found.open.question, (Sentence(found.open.question, cited),))
 
 
-def _said(label: str, case: _Case, found: Ruling) -> Answer:
+def _said(label: str, case: _Case, found: Verdict) -> Answer:
     """The label, resting on the conditions that were settled, and the rule in its own words."""
     assert found.rule is not None
     text, id = case.passage.text, case.passage.id

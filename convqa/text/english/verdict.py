@@ -27,8 +27,6 @@ _CIRCULAR = 0.6
 
 _NUMBER = re.compile(r"\d+")
 
-Verdict = Literal["yes", "no", "open", "irrelevant"]
-
 
 class Fact(NamedTuple):
     """A yes/no question and its answer; None: it was asked, and the reply settled nothing."""
@@ -38,21 +36,22 @@ class Fact(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class Verdict:
     """``open``: the condition to ask for next, or, where it is ``unclear``, one whose reply settled nothing.
 
-    ``settled``: the conditions that decided, in the order of the text."""
+    ``settled``: the conditions that decided, in the order of the text.
+    """
 
-    verdict: Verdict
+    answer: Literal["yes", "no", "open", "irrelevant"]
     rule: Rule | None = None
     open: Condition | None = None
     settled: tuple[Condition, ...] = ()
     unclear: bool = False
 
 
-def ruling(
+def apply_rules(
     text: str, question: str, replies: Sequence[Fact], told: Sequence[Fact] = (), relevant: float = 0.0
-) -> Ruling:
+) -> Verdict:
     """What the rules of a text say to a question.
 
     Of several rules the one counts that most facts are about, then the one that is most like the question.
@@ -64,22 +63,22 @@ def ruling(
         looked at only where there are no facts.
 
     >>> text = "You can't get the payment if you live in Cyprus, France or Greece"
-    >>> ruling(text, "Can I get the payment?", []).open.question
+    >>> apply_rules(text, "Can I get the payment?", []).open.question
     'Do you live in Cyprus?'
-    >>> ruling(text, "Can I get the payment?", [Fact("Do you live in Cyprus?", True)]).verdict
+    >>> apply_rules(text, "Can I get the payment?", [Fact("Do you live in Cyprus?", True)]).answer
     'no'
     >>> facts = [Fact(f"Do you live in {name}?", False) for name in ("France", "Greece")]
-    >>> ruling(text, "Can I get the payment?", [Fact("Do you live in Cyprus?", False)], facts).verdict
+    >>> apply_rules(text, "Can I get the payment?", [Fact("Do you live in Cyprus?", False)], facts).answer
     'yes'
     """
     told = [one for one in told if one.yes is not None]  # else a rule would count for as much as it asks
     if not replies and not told and alike(question, text) < relevant:
-        return Ruling("irrelevant")
+        return Verdict("irrelevant")
     found = telling(text, question) or list(rules(text))
     if not found:
-        return Ruling("irrelevant")
+        return Verdict("irrelevant")
     facts = [*replies, *told]
-    rule = max(found, key=lambda one: _fits(text, one, question, facts))
+    rule = max(found, key=lambda one: (_about(one, facts), fit(text, one, question)))
     work = _Work(_together(rule, [one for one in found if one is not rule and _about(one, replies)]))
     for fact in replies:
         work.reply(fact)
@@ -88,10 +87,10 @@ def ruling(
     holds = _holds(group, work.states)
     if holds is None:
         wanted = _next(group, work.states, work.asked)
-        return Ruling("open", rule, wanted or _next(group, work.states, set()), unclear=wanted is None)
+        return Verdict("open", rule, wanted or _next(group, work.states, set()), unclear=wanted is None)
     yes = holds == (rule.grants != bool(DENIED.search(question)))
     decided = {one for one in _deciding(group, work.states) if one.start >= 0}
-    return Ruling("yes" if yes else "no", rule, None, tuple(sorted(decided, key=lambda one: one.start)))
+    return Verdict("yes" if yes else "no", rule, None, tuple(sorted(decided, key=lambda one: one.start)))
 
 
 def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> Fact | None:
@@ -117,23 +116,25 @@ def telling(text: str, question: str) -> list[Rule]:
     >>> telling("If you're eligible for the grant, you get it automatically.", "Am I eligible for the grant?")
     []
     """
-    asked = _matter(question)
-    return [
-        one
-        for one in rules(text)
-        if any(
-            alike(question, part.question) < _CIRCULAR and not (asked and asked == _matter(part.question))
-            for part in one.group.conditions()
-        )
-    ]
+    asked = _content(question) - HAVING_STEMS
+
+    def circular(condition: Condition) -> bool:
+        same = bool(asked) and asked == _content(condition.question) - HAVING_STEMS
+        return same or alike(question, condition.question) >= _CIRCULAR
+
+    return [one for one in rules(text) if not all(map(circular, one.group.conditions()))]
 
 
 @remembered(4096)
 def alike(one: str, other: str) -> float:
     """The share of their content words, by weight, that two texts have in common, 0 to 1 (Dice)."""
+
+    def weight(tokens: frozenset[str]) -> float:
+        return sum(idf(token, "en") for token in tokens)
+
     first, second = _content(one), _content(other)
-    common = _weight(first & second)
-    return 2 * common / (_weight(first) + _weight(second)) if common else 0.0
+    common = weight(first & second)
+    return 2 * common / (weight(first) + weight(second)) if common else 0.0
 
 
 class _Work:
@@ -191,10 +192,6 @@ def fit(text: str, rule: Rule, question: str) -> float:
     return max(alike(question, rule.outcome), alike(question, text[rule.start : rule.end]))
 
 
-def _fits(text: str, rule: Rule, question: str, facts: Sequence[Fact]) -> tuple[int, float]:
-    return _about(rule, facts), fit(text, rule, question)
-
-
 def _about(rule: Rule, facts: Sequence[Fact]) -> int:
     """How many of the facts are about the rule's conditions."""
     conditions = [one.question for one in rule.group.conditions()]
@@ -241,15 +238,6 @@ def _next(part: Condition | Group, states: dict[Condition, bool | None], asked: 
     return next((one for one in (_next(inner, states, asked) for inner in part.parts) if one), None)
 
 
-def _matter(text: str) -> frozenset[str]:
-    """What a question is about, but for the words in which one asks whether one may have it."""
-    return _content(text) - HAVING_STEMS
-
-
 def _content(text: str) -> frozenset[str]:
     analysis = analyzer("en")
     return frozenset(analysis.content(text)) or frozenset(analysis.tokens(text))
-
-
-def _weight(tokens: frozenset[str]) -> float:
-    return sum(idf(token, "en") for token in tokens)
