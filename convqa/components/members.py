@@ -53,7 +53,10 @@ def full_name(name: str, place: str, stations: Collection[str]) -> str:
     holders = [station for station in stations if name in members(station)]
     if len(holders) == 1:
         module = f"{components.__name__}.{holders[0]}s.{name}"
-        return f"{module}.{_member_class(module, STATIONS[holders[0]]).__name__}"
+        for value in vars(importlib.import_module(module)).values():
+            if _is_component(value) and issubclass(value, STATIONS[holders[0]]) and value.__module__ == module:
+                return _path(value)
+        raise InputError(f"module {module} has no {holders[0]}.")
     if holders:
         raise InputError(
             f"{place}.type: {name!r} is a member of {' and '.join(holders)}: give its full path, "
@@ -148,25 +151,6 @@ def import_type(name: str, place: str) -> type:
     )
 
 
-def refusal(module: str) -> str:
-    """Why a pipeline may not name this module, and what to do; "" if it may.
-
-    >>> refusal("haystack.components.rankers")
-    ''
-    >>> refusal("os")[:33]
-    "the module 'os' is not allowed. A"
-    """
-    patterns = [pattern.strip() for pattern in os.environ.get(ALLOWLIST, "").split(",") if pattern.strip()]
-    for pattern in [*_TRUSTED, *patterns]:
-        prefix = pattern.removesuffix(".*")
-        if module == prefix or module.startswith(prefix + ".") or fnmatchcase(module, pattern):
-            return ""
-    return (
-        f"the module {module!r} is not allowed. A pipeline may name components of {', '.join(_TRUSTED)}; if you trust "
-        f"this one, name it in the environment: {ALLOWLIST}={module}."
-    )
-
-
 def _parts(description: object, place: str, wanted: str) -> tuple[str, Mapping[str, Any]]:
     """The type and the parameters of a description."""
     described = {"type": description} if isinstance(description, str) else description
@@ -178,13 +162,6 @@ def _parts(description: object, place: str, wanted: str) -> tuple[str, Mapping[s
     ):
         raise InputError(f"{place}: found {shorten(description)}; wanted: {wanted}, init_parameters: {{...}}}}.")
     return described["type"], described.get("init_parameters") or {}
-
-
-def _member_class(module: str, station: type[Station]) -> type:
-    for value in vars(importlib.import_module(module)).values():
-        if _is_component(value) and issubclass(value, station) and value.__module__ == module:
-            return value  # type: ignore[no-any-return]
-    raise InputError(f"module {module} has no {station.station}.")
 
 
 def _is_component(value: Any) -> bool:
@@ -216,8 +193,16 @@ def _import(name: str, place: str) -> ModuleType:
 
 
 def _check_allowed(module: str, place: str, why: str = "") -> None:
-    if reason := refusal(module):
-        raise InputError(f"{place}.type: {why}{reason}")
+    """:raises InputError: if a pipeline may not name this module, with what to do."""
+    patterns = [pattern.strip() for pattern in os.environ.get(ALLOWLIST, "").split(",") if pattern.strip()]
+    for pattern in [*_TRUSTED, *patterns]:
+        prefix = pattern.removesuffix(".*")
+        if module == prefix or module.startswith(prefix + ".") or fnmatchcase(module, pattern):
+            return
+    raise InputError(
+        f"{place}.type: {why}the module {module!r} is not allowed. A pipeline may name components of "
+        f"{', '.join(_TRUSTED)}; if you trust this one, name it in the environment: {ALLOWLIST}={module}."
+    )
 
 
 def _with_full_names(parameters: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -228,18 +213,11 @@ def _with_full_names(parameters: Mapping[str, Any], place: str) -> dict[str, Any
     named = dict(parameters)
     for parameter, value in parameters.items():
         if isinstance(value, Mapping) and "." in str(value.get("type")):
-            inside = f"{place}.{parameter}"
-            named[parameter] = {
-                "type": _defining(str(value["type"]), inside),
-                "init_parameters": _with_full_names(value.get("init_parameters") or {}, inside),
-            }
+            name, inside = str(value["type"]), f"{place}.{parameter}"
+            cls = getattr(_import(name, inside), name.rpartition(".")[2], None)
+            if not inspect.isclass(cls):
+                raise InputError(f"{inside}.type: there is no class {name}.")
+            _check_allowed(cls.__module__, inside, f"{name} is {_path(cls)}; ")
+            inner = _with_full_names(value.get("init_parameters") or {}, inside)
+            named[parameter] = {"type": _path(cls), "init_parameters": inner}
     return named
-
-
-def _defining(name: str, place: str) -> str:
-    """The dotted path of a class in the module that defines it."""
-    cls = getattr(_import(name, place), name.rpartition(".")[2], None)
-    if not inspect.isclass(cls):
-        raise InputError(f"{place}.type: there is no class {name}.")
-    _check_allowed(cls.__module__, place, f"{name} is {_path(cls)}; ")
-    return _path(cls)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from convqa.components.base import Retriever, member
+from convqa.components.encoding import expanded
 from convqa.components.haystack import Wrapper, ranked, to_passage
 from convqa.domain import Hit, Query, Ranking, Turn
 from convqa.errors import InputError
@@ -35,7 +36,7 @@ class Haystack(Wrapper, Retriever):
         self._wrap(self.component, ["query"], [], "documents")
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
-        return [self._rank(_plain(query), turn) for turn, query in zip(turns, queries, strict=True)]
+        return [self._rank(expanded(query), turn) for turn, query in zip(turns, queries, strict=True)]
 
     def _rank(self, text: str, turn: Turn) -> Ranking:
         if not text:
@@ -58,8 +59,3 @@ class Haystack(Wrapper, Retriever):
         ]
         own = getattr(self.wrapped, "filters", None)
         return {"operator": "AND", "conditions": [*conditions, *([own] if own else [])]}
-
-
-def _plain(query: Query) -> str:
-    """A query in words: its text, then its terms."""
-    return " ".join([query.text, *(term for term, weight in query.terms if weight > 0)]).strip()
