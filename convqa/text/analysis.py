@@ -127,6 +127,15 @@ def analyzer(language: str) -> Analyzer:
     return made()
 
 
+@cache
+def analyzer_or_words(language: str) -> Analyzer:
+    """The analyzer of a language; of one without an analysis one that takes words as they are written."""
+    try:
+        return analyzer(language)
+    except InputError:
+        return Analyzer(language, "words", frozenset(), frozenset(), str, False)
+
+
 def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"] = "default") -> dict[str, float]:
     """A query as one map of token -> summed weight: what every store searches for.
 

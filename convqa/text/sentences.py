@@ -61,6 +61,12 @@ def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
     return list(_sentences(text, language))
 
 
+def whole_sentences(text: str, start: int, end: int, language: str) -> tuple[int, int]:
+    """Characters ``[start, end)``, grown to the sentences that they are part of."""
+    touched = [place for place in sentences(text, language) if place[0] < end and place[1] > start]
+    return min([start, *(first for first, _ in touched)]), max([end, *(last for _, last in touched)])
+
+
 @remembered(512)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     found: list[tuple[int, int]] = []

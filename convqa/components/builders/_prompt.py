@@ -58,10 +58,11 @@ class Shown(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """The two messages of a request: what the model is to do, and what it is given."""
+    """The two messages of a request, what the model is to do and what it is given, and the passages in it."""
 
     system: str
     user: str
+    passages: Sequence[Shown]
 
 
 def prompt(turn: Turn, rewrite: Rewrite, passages: Sequence[Shown], history: int, most: int) -> Prompt:
@@ -84,7 +85,7 @@ def prompt(turn: Turn, rewrite: Rewrite, passages: Sequence[Shown], history: int
     if said:
         blocks += ["", f"conversation {word}", *said, f"end of conversation {word}"]
     blocks += ["", *asked, f"Answer it from the passages, with their numbers, or reply {NO_ANSWER}."]
-    return Prompt(INSTRUCTION.format(sentences=most, fence=word), "\n".join(blocks))
+    return Prompt(INSTRUCTION.format(sentences=most, fence=word), "\n".join(blocks), passages)
 
 
 def shown(ranking: Ranking, reading: Reading | None, number: int, longest: int, language: str) -> list[Shown]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
@@ -23,22 +23,6 @@ from convqa.models import Support, load_support
 from convqa.models.kinds.support import LEXICAL
 from convqa.text.dialogue import open_question
 from convqa.text.support import IDENTITY as QUOTES
-
-
-class _Request(NamedTuple):
-    """What is asked for a turn; ``instead`` is why nothing is."""
-
-    passages: Sequence[Shown] = ()
-    prompt: Prompt = Prompt("", "")
-    instead: str = ""
-
-    @property
-    def key(self) -> str:
-        return json.dumps([self.prompt.system, self.prompt.user])
-
-    def messages(self) -> list[ChatMessage]:
-        """The instruction as the system's message, the data and the question as the user's."""
-        return [ChatMessage.from_system(self.prompt.system), ChatMessage.from_user(self.prompt.user)]
 
 
 @member
@@ -96,25 +80,25 @@ class Generative(Asking, Builder):
         rankings: Sequence[Ranking],
         readings: Sequence[Reading | None],
     ) -> Sequence[Answer | Failure]:
-        requests = [self._request(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
-        asked = {turn.language for turn, request in zip(turns, requests, strict=True) if not request.instead}
-        scorers = {language: self._scorer(language) for language in sorted(asked)}
-        replies = self._asked({request.key: request.messages() for request in requests if not request.instead})
+        prompts = [self._prompt(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
+        languages = {turn.language for turn, one in zip(turns, prompts, strict=True) if isinstance(one, Prompt)}
+        scorers = {language: self._scorer(language) for language in sorted(languages)}
+        replies = self._asked({_key(one): _messages(one) for one in prompts if isinstance(one, Prompt)})
         return [
-            nothing(ranking, request.instead)
-            if request.instead
-            else self._answer(replies[request.key], request.passages, turn, ranking, scorers[turn.language])
-            for turn, ranking, request in zip(turns, rankings, requests, strict=True)
+            self._answer(replies[_key(prompt)], prompt.passages, turn, ranking, scorers[turn.language])
+            if isinstance(prompt, Prompt)
+            else nothing(ranking, prompt)
+            for turn, ranking, prompt in zip(turns, rankings, prompts, strict=True)
         ]
 
-    def _request(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> _Request:
+    def _prompt(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Prompt | str:
+        """What the model is asked for a turn, or why it is not."""
         if not open_question(turn).strip():
-            return _Request(instead="there is no question")
+            return "there is no question"
         passages = shown(ranking, reading, self.passages, self.longest, turn.language)
         if not passages:
-            found = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
-            return _Request(instead=found)
-        return _Request(passages, prompt(turn, rewrite, passages, self.history, self.sentences))
+            return "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
+        return prompt(turn, rewrite, passages, self.history, self.sentences)
 
     def _scorer(self, language: str) -> Scorer:
         """Who says what is supported in a language.
@@ -143,26 +127,30 @@ class Generative(Asking, Builder):
         parsed = parse(unfinished(text) if notes else text, len(passages), turn.language)
         notes += ["number of no passage"] * parsed.strange
         if finish == "content_filter":
-            return _unanswered(ranking, "the language model's filter stopped the reply", [*notes, "filtered"])
-        if parsed.declined:
-            return _unanswered(
-                ranking, "the language model found no answer in the passages", [*notes, "no answer found"]
-            )
-        if not parsed.said:
-            return _unanswered(ranking, "the language model's reply is empty", [*notes, "empty"])
-        checked = check(parsed.said, passages, scorer, turn.language, self.unsupported, self.sentences)
-        notes += checked.notes
-        if not any(sentence.citations for sentence in checked.sentences):
-            return _unanswered(ranking, "no passage supports what the language model said", [*notes, "nothing left"])
-        return replace(Answer.of(checked.sentences, turn.language), notes=_named(notes))
+            reason, note = "the language model's filter stopped the reply", "filtered"
+        elif parsed.declined:
+            reason, note = "the language model found no answer in the passages", "no answer found"
+        elif not parsed.said:
+            reason, note = "the language model's reply is empty", "empty"
+        else:
+            checked = check(parsed.said, passages, scorer, turn.language, self.unsupported, self.sentences)
+            notes += checked.notes
+            if any(sentence.citations for sentence in checked.sentences):
+                return _noted(Answer.of(checked.sentences, turn.language), notes)
+            reason, note = "no passage supports what the language model said", "nothing left"
+        return _noted(nothing(ranking, reason), [*notes, note])
 
     def _written(self, reply: ChatMessage) -> str:
         return json.dumps([reply.text or "", str(reply.meta.get("finish_reason") or "")])
 
 
-def _unanswered(ranking: Ranking, reason: str, notes: Sequence[str]) -> Answer:
-    return replace(nothing(ranking, reason), notes=_named(notes))
+def _key(prompt: Prompt) -> str:
+    return json.dumps([prompt.system, prompt.user])
 
 
-def _named(notes: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"generative: {note}" for note in notes)
+def _messages(prompt: Prompt) -> list[ChatMessage]:
+    return [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
+
+
+def _noted(answer: Answer, notes: Sequence[str]) -> Answer:
+    return replace(answer, notes=tuple(f"generative: {note}" for note in notes))

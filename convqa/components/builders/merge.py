@@ -11,13 +11,11 @@ from pydantic import Field
 from convqa.components.base import Builder, member
 from convqa.components.members import describe, make
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
-from convqa.errors import InputError
 from convqa.text import german, japanese
-from convqa.text.analysis import analyzer
+from convqa.text.analysis import analyzer_or_words
 from convqa.text.cache import remembered
 from convqa.text.english import lexicon
 from convqa.text.sentences import sentences
-from convqa.text.words import words
 
 SAME = 0.85
 """Share of the words of two quotes that they have in common (their Jaccard index) from which they say the same."""
@@ -116,17 +114,13 @@ def _parts(text: str, language: str) -> tuple[_Part, ...]:
 
 
 def _part(text: str, start: int, end: int, language: str) -> _Part:
-    try:
-        analysis = analyzer(language)
-    except InputError:
-        found = content = frozenset(words(text[start:end]))
-    else:
-        found = frozenset(analysis.words(text[start:end]))
-        content = frozenset(analysis.content(text[start:end]))
-    strict = {word for word in found if word in _NEGATIONS or word.endswith(lexicon.CONTRACTED_NOT)}
-    return _Part(
-        start, end, found, content, frozenset(strict | {word for word in found if any(map(str.isdecimal, word))})
-    )
+    analysis = analyzer_or_words(language)
+    found, content = frozenset(analysis.words(text[start:end])), frozenset(analysis.content(text[start:end]))
+    strict = frozenset(
+        word for word in found
+        if word in _NEGATIONS or word.endswith(lexicon.CONTRACTED_NOT) or any(map(str.isdecimal, word))
+    )  # fmt: skip
+    return _Part(start, end, found, content, strict)
 
 
 def _run(parts: Sequence[_Part]) -> _Part:

@@ -12,10 +12,8 @@ from pydantic import Field
 from convqa.components.base import Builder, member
 from convqa.components.citations import nothing
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
-from convqa.errors import InputError
-from convqa.text.analysis import analyzer
-from convqa.text.sentences import sentences
-from convqa.text.words import words
+from convqa.text.analysis import analyzer_or_words
+from convqa.text.sentences import sentences, whole_sentences
 
 _SAME = 0.7
 """Share of common words from which two sentences say the same."""
@@ -59,35 +57,25 @@ def _whole(spans: Iterable[Span], ranking: Ranking, language: str) -> Iterator[S
     texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
     for span in spans:
         text = texts.get(span.passage_id, "")
-        touched = [one for one in sentences(text, language) if one[0] < span.end and one[1] > span.start]
-        start, end = (touched[0][0], touched[-1][1]) if touched else (span.start, span.end)
-        start, end = min(start, span.start), max(end, span.end)
-        yield replace(span, start=start, end=end, text=text[start:end]) if touched else span
+        start, end = whole_sentences(text, span.start, span.end, language)
+        whole = (start, end) == (span.start, span.end)
+        yield span if whole else replace(span, start=start, end=end, text=text[start:end])
 
 
 def _apart(spans: Iterable[Span], language: str) -> Iterator[Span]:
     """Those that neither share characters with one before them nor repeat it."""
+    analysis = analyzer_or_words(language)
     taken: list[tuple[Span, frozenset[str]]] = []
     for span in spans:
-        said = frozenset(_tokens(span.text, language))
-        if any(
-            _overlap(span, other) or len(said & known) > _SAME * min(len(said), len(known)) for other, known in taken
-        ):
-            continue
-        taken.append((span, said))
-        yield span
-
-
-def _tokens(text: str, language: str) -> list[str]:
-    """What a text says; in a language without an analysis its words as they stand."""
-    try:
-        return analyzer(language).tokens(text)
-    except InputError:
-        return words(text)
-
-
-def _overlap(one: Span, two: Span) -> bool:
-    return one.passage_id == two.passage_id and one.start < two.end and two.start < one.end
+        said = frozenset(analysis.tokens(span.text))
+        shared = any(
+            (span.passage_id == other.passage_id and span.start < other.end and other.start < span.end)
+            or len(said & known) > _SAME * min(len(said), len(known))
+            for other, known in taken
+        )
+        if not shared:
+            taken.append((span, said))
+            yield span
 
 
 def _closer(spans: Iterable[Span], wanted: float, language: str) -> Iterator[Span]:
@@ -95,20 +83,14 @@ def _closer(spans: Iterable[Span], wanted: float, language: str) -> Iterator[Spa
 
     A span brings it closer if at least half of its words fit.
     """
+    analysis = analyzer_or_words(language)
     said = 0
     for span in spans:
-        count = len(_words(span.text, language))
+        count = len(analysis.words(span.text))
         if said and said + count / 2 > wanted:
             return
         yield span
         said += count
-
-
-def _words(text: str, language: str) -> list[str]:
-    try:
-        return analyzer(language).words(text)
-    except InputError:
-        return words(text)
 
 
 def _beginning(ranking: Ranking, language: str) -> Iterator[Span]:

@@ -7,8 +7,7 @@ from haystack import component
 from convqa.components.base import Builder
 from convqa.components.citations import nothing
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Turn
-from convqa.domain import Span as Part
-from convqa.text.sentences import sentences
+from convqa.text.sentences import whole_sentences
 
 
 @component
@@ -23,12 +22,6 @@ class Span(Builder):
         best = next((span for span in reading.spans if span.text.strip()), None) if reading else None
         if best is None:
             return nothing(ranking, "the reading has no span")
-        return Answer.of((Sentence(best.text, (_evidence(best, ranking, turn.language),)),), turn.language)
-
-
-def _evidence(span: Part, ranking: Ranking, language: str) -> Citation:
-    """The sentences that a span is part of; a span may reach beyond them, into the white space between two."""
-    text = next((hit.passage.text for hit in ranking.hits if hit.id == span.passage_id and hit.passage), "")
-    touched = [(start, end) for start, end in sentences(text, language) if start < span.end and end > span.start]
-    start = min([span.start, *(start for start, _ in touched)])
-    return Citation(span.passage_id, start, max([span.end, *(end for _, end in touched)]))
+        text = next((hit.passage.text for hit in ranking.hits if hit.id == best.passage_id and hit.passage), "")
+        evidence = Citation(best.passage_id, *whole_sentences(text, best.start, best.end, turn.language))
+        return Answer.of((Sentence(best.text, (evidence,)),), turn.language)

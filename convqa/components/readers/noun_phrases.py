@@ -7,10 +7,9 @@ to be there: nothing is downloaded.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -23,8 +22,7 @@ _MOST_SPANS = 20
 _CORPORA = ("tokenizers/punkt_tab", "corpora/brown")
 
 
-@dataclass(frozen=True, slots=True)
-class Phrased:
+class Phrased(NamedTuple):
     """A sentence with its stemmed noun phrases, repeated as often as they occur."""
 
     start: int
@@ -53,7 +51,8 @@ class NounPhrases(Reader):
         if turn.language != "en":
             raise InputError(f"noun phrases are English only; found language {turn.language!r}. Use another reader.")
         found = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
-        return read(_phrases(rewrite.text), [(passage, _sentences(passage.text)) for passage in found])
+        asked = {stem(phrase) for phrase in _textblob()(rewrite.text).noun_phrases}
+        return read(asked, [(passage, _sentences(passage.text)) for passage in found])
 
 
 def read(question: Collection[str], passages: Iterable[tuple[Passage, Sequence[Phrased]]]) -> Reading:
@@ -65,21 +64,12 @@ def read(question: Collection[str], passages: Iterable[tuple[Passage, Sequence[P
     'Rome fell.'
     """
     spans = [
-        Span(passage.id, sentence.start, sentence.end, sentence.text, float(shared(sentence.phrases, question)))
+        Span(passage.id, one.start, one.end, one.text, float(sum(phrase in question for phrase in one.phrases)))
         for passage, sentences in passages
-        for sentence in sentences
-        if sentence.text.endswith(".")
+        for one in sentences
+        if one.text.endswith(".")
     ]
     return Reading(tuple(sorted(spans, key=lambda span: -span.score)[:_MOST_SPANS]), 0.0)
-
-
-def shared(phrases: Iterable[str], question: Collection[str]) -> int:
-    """How many of a sentence's phrases, repeats counted, are among the question's.
-
-    >>> shared(["rome", "old wall", "rome"], ["rome"])
-    2
-    """
-    return sum(phrase in question for phrase in phrases)
 
 
 def stem(phrase: str) -> str:
@@ -89,10 +79,6 @@ def stem(phrase: str) -> str:
     'average starting salari'
     """
     return str(_stemmer().stem(phrase))
-
-
-def _phrases(text: str) -> frozenset[str]:
-    return frozenset(stem(phrase) for phrase in _textblob()(text).noun_phrases)
 
 
 @remembered(4096)

@@ -325,7 +325,8 @@ def test_no_reply_at_all_is_an_empty_one_and_is_not_kept():
 
 def test_an_empty_reply_that_an_earlier_version_kept_is_asked_again():
     station, talking = Generative(Scripted(), keep=True), Scripted(GOOD)
-    for key in ("", station._request(turn(), Rewrite("Who wrote Faust?", ()), RANKING, None).key):
+    prompt = station._prompt(turn(), Rewrite("Who wrote Faust?", ()), RANKING, None)
+    for key in ("", json.dumps([prompt.system, prompt.user])):
         station._replies.put(key, "")
     assert built(Generative(talking, keep=True), turn())[0].kind == "answer"
 
