@@ -43,11 +43,9 @@ class Checked(NamedTuple):
 
 
 class _Quote(NamedTuple):
-    """The place of a passage that fits a sentence best."""
+    """The place of a passage that fits a sentence best, and what stands there, with the title."""
 
-    passage: int
-    start: int
-    end: int
+    citation: Citation
     evidence: str
 
 
@@ -78,6 +76,7 @@ def check(
 
 
 def _never(text: str, known: Sequence[str]) -> str:
+    """Why a sentence is never said; "" where it may be."""
     if foreign(text, known):
         return "foreign address"
     return "" if _runs(text).isdisjoint(_INSTRUCTED) else "instruction repeated"
@@ -87,18 +86,17 @@ def _citations(
     said: Said, passages: Sequence[Shown], scorer: Scorer, language: str
 ) -> tuple[tuple[Citation, ...], str]:
     """A sentence's citations, and what there is to note."""
-    named = [number - 1 for number in said.numbers]
-    others = [index for index in range(len(passages)) if index not in named]
-    quotes = [quote for index in named if (quote := _quote(index, passages[index], said.text, language))]
-    chosen = _supporting(quotes, said.text, scorer, language)
+    named = [passages[number - 1] for number in said.numbers]
+    chosen = _supporting(_quotes(named, said.text, language), said.text, scorer, language)
     if chosen:
-        return tuple(_citation(quote, passages) for quote in chosen), ""
-    elsewhere = [quote for index in others if (quote := _quote(index, passages[index], said.text, language))]
-    scores = scorer([(quote.evidence, said.text) for quote in elsewhere], language) if elsewhere else []
-    best = max(range(len(elsewhere)), key=lambda index: (scores[index], -index), default=None)
+        return tuple(quote.citation for quote in chosen), ""
+    others = [shown for number, shown in enumerate(passages, 1) if number not in said.numbers]
+    quotes = _quotes(others, said.text, language)
+    scores = scorer([(quote.evidence, said.text) for quote in quotes], language) if quotes else []
+    best = max(range(len(quotes)), key=scores.__getitem__, default=None)
     if best is None or scores[best] < SUPPORTED:
         return (), "unsupported sentence"
-    return (_citation(elsewhere[best], passages),), "citation moved" if named else "citation added"
+    return (quotes[best].citation,), "citation moved" if named else "citation added"
 
 
 def _supporting(quotes: Sequence[_Quote], text: str, scorer: Scorer, language: str) -> list[_Quote]:
@@ -123,37 +121,38 @@ def _together(quotes: Sequence[_Quote], text: str, scorer: Scorer, language: str
     return scorer([("\n".join(quote.evidence for quote in quotes), text)], language)[0]
 
 
-def _quote(index: int, shown: Shown, text: str, language: str) -> _Quote | None:
+def _quotes(passages: Sequence[Shown], text: str, language: str) -> list[_Quote]:
+    return [quote for shown in passages if (quote := _quote(shown, text, language))]
+
+
+def _quote(shown: Shown, text: str, language: str) -> _Quote | None:
     """The sentence of the shown part that has most of the text's words, grown to a neighbour that adds some.
 
     Places are always found by words: a model then says of the best place whether it supports the text.
     """
+    passage = shown.passage
     bounds = [(shown.start + start, shown.start + end) for start, end in sentences(shown.text, language)]
     if not bounds:
         return None
 
     def evidence(first: int, last: int) -> str:
-        title, quoted = shown.passage.title, shown.passage.text[bounds[first][0] : bounds[last][1]]
-        return f"{title}\n{quoted}" if title else quoted
+        quoted = passage.text[bounds[first][0] : bounds[last][1]]
+        return f"{passage.title}\n{quoted}" if passage.title else quoted
 
     def score(first: int, last: int) -> float:
         return worded([(evidence(first, last), text)], language)[0]
 
-    first = last = max(range(len(bounds)), key=lambda place: (score(place, place), -place))
+    first = last = max(range(len(bounds)), key=lambda place: score(place, place))
     reached = score(first, last)
     for before, after in ((1, 0), (0, 1)):
         wider = (max(0, first - before), min(len(bounds) - 1, last + after))
         if wider != (first, last) and (more := score(*wider)) > reached + _GAIN:
             (first, last), reached = wider, more
     # A sentence that only repeats the title is borne out by nothing that could be quoted.
-    entitled = worded([(shown.passage.title, text)], language)[0] if shown.passage.title else 0.0
+    entitled = worded([(passage.title, text)], language)[0] if passage.title else 0.0
     if entitled >= SUPPORTED and reached <= entitled:
         return None
-    return _Quote(index, bounds[first][0], bounds[last][1], evidence(first, last))
-
-
-def _citation(quote: _Quote, passages: Sequence[Shown]) -> Citation:
-    return Citation(passages[quote.passage].passage.id, quote.start, quote.end)
+    return _Quote(Citation(passage.id, bounds[first][0], bounds[last][1]), evidence(first, last))
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
