@@ -123,27 +123,26 @@ def _question(words: list[str]) -> str:
 
 def _auxiliary(words: list[str]) -> int | None:
     """Where the first auxiliary stands that the subject, a pronoun or a phrase, can be in front of."""
-    first = words[0].lower()
-    if first in AUXILIARIES:
+    low = [word.lower() for word in words]
+    places = [at for at, word in enumerate(low[:9]) if word in AUXILIARIES]
+    if places[:1] == [0]:
         return 0
-    if first in PRONOUNS and first not in DETERMINERS:
-        behind = 1
-        while behind < len(words) and words[behind].lower() in ADVERBS:
-            behind += 1
-        if behind < len(words) and words[behind].lower() in AUXILIARIES:
+    if low[0] in PRONOUNS and low[0] not in DETERMINERS:
+        behind = next((at for at, word in enumerate(low) if at and word not in ADVERBS), 0)
+        if low[behind] in AUXILIARIES:
             return behind
         # "you or your partner must have": the subject goes on.
-        if len(words) > 1 and words[1].lower() in ("or", "and"):
-            return next((at for at, word in enumerate(words[:9]) if word.lower() in AUXILIARIES), None)
-        return None
-    if first in DETERMINERS or first[0].isupper() or first.endswith("s"):
-        for at, word in enumerate(words[:9]):
-            low = word.lower()
-            if low in ("who", "which", "that", "if", "for", "to") and at:
-                return None
-            if low in AUXILIARIES:
-                return at
+        return places[0] if places and low[1] in ("or", "and") else None
+    if low[0] in DETERMINERS or low[0].endswith("s"):
+        relative = ("who", "which", "that", "if", "for", "to")
+        return places[0] if places and not any(word in relative for word in low[1 : places[0]]) else None
     return None
+
+
+def _perfect(words: list[str]) -> bool:
+    """Whether a participle follows, behind adverbs or at once."""
+    behind = next((word.lower() for word in words if word.lower() not in ADVERBS), "")
+    return bool(_AS_PARTICIPLE.match(behind)) or behind in PARTICIPLES
 
 
 def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
@@ -151,50 +150,43 @@ def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
     subject = _lowered([word for word in subject if word not in lead])
     rest = [*lead, *rest]
     if auxiliary in DEMANDING_MODALS or (auxiliary == "can" and rest[:1] == ["also"]):
-        rest = [word for at, word in enumerate(rest) if at or word.lower() not in ADVERBS]
-        return _base(subject, rest)
-    if auxiliary in HAVE:
-        behind = next((word.lower() for word in rest if word.lower() not in ADVERBS), "")
-        if not (_AS_PARTICIPLE.match(behind) or behind in PARTICIPLES):
-            if rest[:1] == ["to"]:
-                return _joined([_does(subject), *subject, "have", *rest])
-            return _joined(["Did" if auxiliary == "had" else _does(subject), *subject, "have", *rest])
+        return _base(subject, [word for at, word in enumerate(rest) if at or word.lower() not in ADVERBS])
+    if auxiliary in HAVE and not _perfect(rest):
+        past = auxiliary == "had" and rest[:1] != ["to"]
+        return _joined(["Did" if past else _agreeing("Do", subject), *subject, "have", *rest])
     if auxiliary in ("are", "were") and subject == ["you"] and rest and _of_people(rest):
         rest = _single(rest)
-    return _joined([auxiliary.capitalize(), *subject, *rest])
+    return _joined([auxiliary, *subject, *rest])
 
 
 def _base(subject: list[str], rest: list[str]) -> str:
     """Of a verb in its base form: must be -> are, must have worked -> have worked, must earn -> do earn."""
-    if not rest:
-        return _joined([_does(subject), *subject])
-    verb = rest[0].lower()
+    verb = rest[0].lower() if rest else ""
     if verb == "be":
-        return _joined([_is(subject), *subject, *rest[1:]])
-    if verb == "have" and len(rest) > 1:
-        behind = next((word.lower() for word in rest[1:] if word.lower() not in ADVERBS), "")
-        if _AS_PARTICIPLE.match(behind) or behind in PARTICIPLES:
-            return _joined(["Have" if _many(subject) else "Has", *subject, *rest[1:]])
-    return _joined([_does(subject), *subject, *rest])
+        return _joined([_agreeing("Are", subject), *subject, *rest[1:]])
+    if verb == "have" and _perfect(rest[1:]):
+        return _joined([_agreeing("Have", subject), *subject, *rest[1:]])
+    return _joined([_agreeing("Do", subject), *subject, *rest])
 
 
 def _with_verb(subject: list[str], rest: list[str]) -> str:
     """Of a subject and a verb that is no auxiliary."""
     lead = [word for word in rest[:1] if word.lower() in ADVERBS]
-    verb, behind = (rest[len(lead)], rest[len(lead) + 1 :]) if len(rest) > len(lead) else ("", [])
+    verb, *behind = rest[len(lead) :] or [""]
     subject, low = _lowered(subject), verb.lower()
     if low in HAVE:
         return _inverted(subject, low, [*lead, *behind])
+    auxiliary = _agreeing("Do", subject)
     if _PAST.match(low) and low not in NOT_PAST:
-        return _joined(["Did", *subject, *lead, _present(low), *behind])
-    if not _many(subject):
-        return _joined(["Does", *subject, *lead, _bare(low), *behind])
-    return _joined(["Do", *subject, *lead, verb, *behind])
+        auxiliary, verb = "Did", _present(low)
+    elif auxiliary == "Does":
+        verb = _bare(low)
+    return _joined([auxiliary, *subject, *lead, verb, *behind])
 
 
 def _without_subject(words: list[str]) -> str:
     first = words[0].lower()
-    if _GERUND.match(first) or _PARTICIPLE_AHEAD.match(first) or first in ("able", "unable"):
+    if _GERUND.match(first) or _PARTICIPLE_AHEAD.match(first):
         return _joined(["Are", "you", *_lowered(words)])
     if first == "be":
         return _joined(["Are", "you", *words[1:]])
@@ -233,21 +225,14 @@ def _single(words: list[str]) -> list[str]:
 
 def _verb(words: list[str]) -> int:
     """Where the verb behind a subject of a few words stands; 0 where none is known."""
-    places = (at for at, word in enumerate(words[:5]) if at > 1 and _finite(word) and not _GERUND.match(words[at - 1]))
-    return next(places, 0)
+    for at, word in enumerate(words[2:5], 2):
+        if (word in VERBS or _bare(word) in VERBS) and not _GERUND.match(words[at - 1]):
+            return at
+    return 0
 
 
-def _finite(word: str) -> bool:
-    """Whether a word is one of the known verbs, said of a third person or of several."""
-    return word in VERBS or _bare(word) in VERBS
-
-
-def _does(subject: list[str]) -> str:
-    return "Do" if _many(subject) else "Does"
-
-
-def _is(subject: list[str]) -> str:
-    return "Are" if _many(subject) else "Is"
+def _agreeing(auxiliary: str, subject: list[str]) -> str:
+    return auxiliary if _many(subject) else {"Do": "Does", "Are": "Is", "Have": "Has"}[auxiliary]
 
 
 def _many(subject: list[str]) -> bool:
