@@ -23,8 +23,8 @@ from convqa.text.english.lexicon import (
 from convqa.text.sentences import sentences
 
 _SUBJECT = either(SUBJECT_PRONOUNS - {"you"})
-_SHORT = re.compile(f"{_SUBJECT} {either(SHORT_ANSWER_AUXILIARIES)}", re.I)
-_SHORT_NO = re.compile(f"{_SUBJECT}(?: {either(SHORT_ANSWER_AUXILIARIES)}(?:n't| not)|'m not)", re.I)
+_SHORT = re.compile(rf"{_SUBJECT} {either(SHORT_ANSWER_AUXILIARIES)}[ .!]*\Z", re.I)
+_SHORT_NO = re.compile(rf"{_SUBJECT}(?: {either(SHORT_ANSWER_AUXILIARIES)}(?:n't| not)|'m not)[ .!]*\Z", re.I)
 _YES_NO = re.compile(rf"(?:^|[,;:.!]\s+|\band\s+){either(AUXILIARIES)}(?:n't)?\s+(?:\w+[\u2019'\s-])", re.I)
 _POLITE = re.compile(
     rf"^\W*(?:(?:and|but|so)\s+)?{either(QUESTION_WORDS)}\b|"
@@ -79,16 +79,10 @@ def agreed(reply: str) -> bool | None:
     plain = reply.strip().replace("\u2019", "'")
     if "?" in plain or NEITHER_YES_NOR_NO.match(plain) or (NO.match(plain) and AFTER_ALL.search(plain)):
         return None
-    if YES_NOT.match(plain):
-        return False
-    if YES.match(plain):
-        return True
-    if NO.match(plain):
-        return False
-    short = plain.rstrip(" .!")
-    if _SHORT_NO.fullmatch(short):
-        return False
-    return True if _SHORT.fullmatch(short) else None
+    for pattern, yes in ((YES_NOT, False), (YES, True), (NO, False), (_SHORT_NO, False), (_SHORT, True)):
+        if pattern.match(plain):
+            return yes
+    return None
 
 
 def is_yes_no_question(question: str) -> bool:
@@ -110,29 +104,30 @@ def asking_sentences(said: str) -> str:
     >>> asking_sentences("I do not work. Can I apply?")
     'Can I apply?'
     """
-    parts = [said[start:end] for start, end in sentences(said)]
-    return " ".join(one for one in parts if is_question(one) or is_yes_no_question(one)) or said
+    return " ".join(one for one, asks in _sentences(said) if asks) or said
 
 
 def _statements(said: str) -> str:
     """The sentences of what the user said that ask nothing."""
-    return " ".join(_assertions(said)) if len(said.split()) > 2 else ""
+    return " ".join(one for one, asks in _sentences(said) if not asks) if len(said.split()) > 2 else ""
+
+
+def _sentences(said: str) -> Iterator[tuple[str, bool]]:
+    """Sentences, and whether each asks something."""
+    for start, end in sentences(said):
+        sentence = said[start:end]
+        yield sentence, is_question(sentence) or is_yes_no_question(sentence)
 
 
 def _longer(reply: str) -> str:
     """What a reply says beside yes or no."""
-    rest = YES.sub("", reply.strip(), count=1) if YES.match(reply.strip()) else reply.strip()
-    rest = (NO.sub("", rest, count=1) if NO.match(rest) else rest).strip(" ,.;:!-")
+    rest = reply.strip()
+    for word in (YES, NO):
+        rest = rest[found.end() :] if (found := word.match(rest)) else rest
+    rest = rest.strip(" ,.;:!-")
     return rest if len(rest.split()) > 2 else ""
 
 
 def _closed(text: str) -> str:
     """A text that ends as a sentence does."""
     return text.strip() if text.strip()[-1] in ".!?" else f"{text.strip()}."
-
-
-def _assertions(said: str) -> Iterator[str]:
-    for start, end in sentences(said):
-        sentence = said[start:end]
-        if not is_question(sentence) and not is_yes_no_question(sentence):
-            yield sentence

@@ -9,7 +9,7 @@ things and kinds of people are alternatives, and so is what follows "unless"; du
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from convqa.text.cache import remembered
@@ -102,24 +102,25 @@ def rules(text: str) -> tuple[Rule, ...]:
     return tuple(replace(one, outcome=unsealed(one.outcome)) for one in found if _askable(one.group))
 
 
+def _rule(start: int, end: int, outcome: str, parts: Sequence[Condition | Group]) -> Rule:
+    """A rule by whose outcome it is seen what it does; all of the parts have to hold."""
+    return Rule(start, end, outcome, grouped(list(parts), True), not DENIED.search(outcome))
+
+
 def _list_rule(text: str, block: Block) -> Rule | None:
     intro = text[slice(*block.intro)].lstrip("# ").rstrip(": ") if block.intro else ""
     points = [(start, end) for start, end in block.points if len(text[start:end].strip(" ;,.")) >= SHORTEST]
     if not points:
         return None
     outcome, stem, wanted = _introduced(intro)
-    anybody = ANYBODY.search(outcome)
     said = [_said(stem, _point(text[start:end])) for start, end in points]
-    made = [condition(*place, _you(one) if anybody else one) for place, one in zip(points, said, strict=True)]
-    if _NONE.search(intro):
-        group = Group(tuple(made), False, wanted=not wanted)
-    else:
-        group = Group(tuple(made), _all_of(text, intro, stem, wanted, points), wanted)
-    head = _head(text, block.intro, stem)
-    if head:
-        group = Group((*head, group), True)
+    if ANYBODY.search(outcome):
+        said = [_you(one) for one in said]
+    made = tuple(condition(*place, one) for place, one in zip(points, said, strict=True))
+    none = _NONE.search(intro) is not None
+    group = Group(made, not none and _all_of(text, intro, stem, wanted, points), wanted != none)
     begin = block.intro[0] if block.intro else points[0][0]
-    return Rule(begin, points[-1][1], outcome, group, not DENIED.search(outcome))
+    return _rule(begin, points[-1][1], outcome, [*_head(text, block.intro, stem), group])
 
 
 def _you(said: str) -> str:
@@ -133,26 +134,22 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
     """What follows from a list, how its points are completed, and whether they have to hold (not: "unless")."""
     marks = list(_MARK.finditer(intro))
     if marks:
-        last = marks[-1]
-        stem = _FOLLOWING.sub(" ", intro[last.end() :]).strip(" ,:-")
-        first = marks[0]
-        outcome = intro[: first.start()].strip(" ,")
+        outcome = intro[: marks[0].start()].strip(" ,")
         if not outcome:
-            closed = _close(intro, first.end(), len(intro), leads=True)
+            closed = _close(intro, marks[0].end(), len(intro), leads=True)
             outcome = intro[closed.end() :] if closed else intro
-        return outcome, stem, last["unless"] is None
+        return outcome, _stem(intro[marks[-1].end() :]), marks[-1]["unless"] is None
     must = _MUST.search(intro)
     if must:
-        subject = _doer(intro[: must.start()])
-        behind = _FOLLOWING.sub(" ", intro[must.end() :]).strip(" ,:-")
-        if re.search(r"\b(?:apply|true|met)\b", behind) or len(behind.split()) > 3:
-            return intro, "", True
-        return intro, f"{subject} must {behind}".strip(), True
-    return (
-        intro,
-        _FOLLOWING.sub(" ", intro).strip(" ,:-") if re.search(r"\b(?:who|whose|that)\s*$", intro) else "",
-        True,
-    )
+        behind = _stem(intro[must.end() :])
+        whole = re.search(r"\b(?:apply|true|met)\b", behind) or len(behind.split()) > 3
+        return intro, "" if whole else f"{_doer(intro[: must.start()])} must {behind}".strip(), True
+    return intro, _stem(intro) if re.search(r"\b(?:who|whose|that)\s*$", intro) else "", True
+
+
+def _stem(text: str) -> str:
+    """What of an introduction is a part of each point."""
+    return _FOLLOWING.sub(" ", text).strip(" ,:-")
 
 
 def _doer(text: str) -> str:
@@ -170,11 +167,8 @@ def _point(text: str) -> str:
 
 def _said(stem: str, point: str) -> str:
     """A point as a condition of its own: completed by the introduction where it is no clause already."""
-    if (
-        not stem
-        or re.match(r"(?:you|your|it|they|he|she|their)[\u2019'\s]", point, re.I)
-        or len(stem.split()) > _LONGEST_STEM
-    ):
+    clause = re.match(r"(?:you|your|it|they|he|she|their)[\u2019'\s]", point, re.I)
+    if not stem or clause or len(stem.split()) > _LONGEST_STEM:
         return point
     name = point[:2].isupper() or re.match(r"\S+ [A-Z]", point)
     return f"{stem} {point if name else point[:1].lower() + point[1:]}"
@@ -199,23 +193,22 @@ def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[i
 
 def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition | Group]:
     """Conditions that stand in the introduction, in front of the one that the list completes."""
-    if intro is None:
+    marks = list(_MARK.finditer(text, *intro)) if intro else []
+    if intro is None or not marks:
         return []
-    marks = list(_MARK.finditer(text, *intro))
-    if not marks:
-        return []
-    start, end = marks[-1].end(), intro[1]
-    body = text[start:end]
-    if re.search(r"\bbut$", body.strip(" :")):
-        return list(parts(text, start, start + body.rindex("but"), True))
+    start = marks[-1].end()
+    body, stop = text[start : intro[1]], 0
+    joints = list(AND.finditer(body))
     listed = [one for one in _FOLLOWING.finditer(body) if not body[one.end() :].strip(" :")]
-    if listed:
-        joined = re.match(r"\s*(?:,|and\b)", listed[-1][0]) or body[: listed[-1].start()].rstrip().endswith(",")
-        return list(parts(text, start, start + listed[-1].start(), True)) if joined else []
-    joint = list(AND.finditer(body))
-    if len(stem.split()) >= 3 and joint and len(body[joint[-1].end() :].split()) <= 2:
-        return list(parts(text, start, start + joint[-1].start(), True))
-    return []
+    if re.search(r"\bbut$", body.strip(" :")):
+        stop = body.rindex("but")
+    elif listed:
+        before = body[: listed[-1].start()]
+        if re.match(r"\s*(?:,|and\b)", listed[-1][0]) or before.rstrip().endswith(","):
+            stop = len(before)
+    elif len(stem.split()) >= 3 and joints and len(body[joints[-1].end() :].split()) <= 2:
+        stop = joints[-1].start()
+    return list(parts(text, start, start + stop, True))
 
 
 def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
@@ -231,49 +224,38 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
         subject = _doer(sentence[: must.start()])
         group = grouped(list(parts(text, start + must.end(), end, True, f"{subject} must")), True)
         yield Rule(start, end, sentence[: must.start()] or sentence, group, grants=True)
-        return
-    who = _WHO.search(sentence)
-    if who and len(sentence[who.end() :].split()) >= SHORTEST:
+    elif (who := _WHO.search(sentence)) and len(sentence[who.end() :].split()) >= SHORTEST:
         closed = _VERDICT.search(text, start + who.end(), end)
         stop = closed.start() if closed else end
         outcome = f"{sentence[: who.start()]}{text[stop:end]}"
-        group = grouped(list(parts(text, start + who.end(), stop, True, "you")), True)
-        yield Rule(start, end, outcome, group, not DENIED.search(outcome))
-        return
-    kinds = series(text, start, end)
-    if kinds is not None:
-        yield Rule(start, end, sentence, kinds, not DENIED.search(sentence))
-        return
-    targets = list(_FOR.finditer(sentence))
-    if targets:
+        yield _rule(start, end, outcome, list(parts(text, start + who.end(), stop, True, "you")))
+    elif kinds := series(text, start, end):
+        yield _rule(start, end, sentence, [kinds])
+    elif targets := list(_FOR.finditer(sentence)):
         last = targets[-1]
         target = condition(start + last.end(), end, sentence[last.end() :])
-        yield Rule(start, end, sentence[: last.start()], Group((target,), True), not DENIED.search(sentence))
-        return
-    if len(sentence.split()) > SHORTEST:
-        yield Rule(start, end, sentence, Group((condition(start, end, sentence),), True), not DENIED.search(sentence))
+        yield _rule(start, end, sentence[: last.start()], [target])
+    elif len(sentence.split()) > SHORTEST:
+        yield _rule(start, end, sentence, [condition(start, end, sentence)])
 
 
 def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Iterator[Rule]:
     """A sentence with if, unless and their like: what they say is the conditions, the rest is the outcome."""
     found: list[Condition | Group] = []
-    left: list[tuple[int, int]] = []
+    left: list[str] = []
     place = start
-    for number, mark in enumerate(marks):
-        stop = marks[number + 1].start() if number + 1 < len(marks) else end
-        left.append((place, mark.start()))
+    for mark, stop in zip(marks, [*(mark.start() for mark in marks[1:]), end], strict=True):
+        left.append(text[place : mark.start()])
         closed = _close(text, mark.end(), stop, leads=mark.start() - start < _SHORT)
-        close = closed.start() if closed else stop
-        inner = list(parts(text, mark.end(), close, mark["unless"] is None))
-        if mark["unless"] is not None:
-            found.append(Group(tuple(inner), False, wanted=False))
-        else:
-            found += inner
-        place = closed.end() if closed else stop
-    left.append((place, end))
-    outcome = " ".join(text[one:two].strip() for one, two in left if text[one:two].strip(" .,-"))
+        close, place = (closed.start(), closed.end()) if closed else (stop, stop)
+        unless = mark["unless"] is not None
+        inner = tuple(parts(text, mark.end(), close, not unless))
+        found += [Group(inner, False, wanted=False)] if unless else inner
+    left.append(text[place:end])
+    outcome = " ".join(one.strip() for one in left if one.strip(" .,-"))
     flat = all(isinstance(part, Condition) for part in found)
-    every = not (len(found) > 1 and flat and _alternatives(text, start, end))
+    alternatives = OR.search(text[start:end]) and not AND.search(text[start:end])
+    every = not (len(found) > 1 and flat and alternatives)
     yield Rule(start, end, outcome, grouped(found, every), not DENIED.search(outcome))
 
 
@@ -293,8 +275,3 @@ def _close(text: str, start: int, end: int, leads: bool) -> re.Match[str] | None
     told = _TOLD.search(text, start, end) or next(reversed(list(_COMMA.finditer(text, start, end))), None)
     # "If you want it you will need ...": no comma parts what follows.
     return told or _GOES_ON.search(text, start + _SHORT, end) or _CLOSED.search(text, start, end)
-
-
-def _alternatives(text: str, start: int, end: int) -> bool:
-    found = text[start:end]
-    return bool(OR.search(found)) and not AND.search(found)

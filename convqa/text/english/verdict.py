@@ -203,9 +203,8 @@ def _together(rule: Rule, others: Sequence[Rule]) -> Rule:
     """A rule with others that were asked about as well: what is granted, all must grant; one is enough to deny."""
     if not others:
         return rule
-    parts = [rule.group, *(one.group if one.grants == rule.grants else replace(one.group, wanted=not one.group.wanted)
-                           for one in others)]  # fmt: skip
-    return replace(rule, group=Group(tuple(parts), rule.grants))
+    groups = [replace(one.group, wanted=one.group.wanted == (one.grants == rule.grants)) for one in others]
+    return replace(rule, group=Group((rule.group, *groups), rule.grants))
 
 
 def _holds(part: Condition | Group, states: dict[Condition, bool | None]) -> bool | None:
