@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 from elasticsearch import ApiError
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.stores.elasticsearch.client import Again, attempts, client
+from convqa.stores.elasticsearch.client import Again, ask, client
 from convqa.stores.elasticsearch.errors import BLOCKED, BUSY, blocked
 from convqa.stores.elasticsearch.schema import Item
 from convqa.stores.elasticsearch.target import Target
@@ -54,23 +54,28 @@ class Sender:
         :raises StoreUnavailable: when it stays busy or away for longer than ``PATIENCE``.
         """
         waiting, refused = list(items), list[Item]()
-        if not waiting:
-            return refused
-        for attempt in attempts(self._target, PATIENCE, waits=True, sleep=self._stopped.wait):
+
+        def attempt(_: object) -> list[Item]:
+            nonlocal waiting
             if self._stopped.is_set():
                 raise Stopped
-            with attempt:
-                try:
-                    answers = self._request(action, waiting)
-                except ApiError as error:
-                    if error.meta.status != _TOO_LARGE:
-                        raise
-                    return refused + self._halves(action, waiting)
-                waiting = self._sort(action, waiting, answers, refused)
-                if waiting:
-                    raise Again(self._busy(len(waiting)))
-                return refused
-        raise AssertionError
+            try:
+                answers = self._request(action, waiting)
+            except ApiError as error:
+                if error.meta.status != _TOO_LARGE:
+                    raise
+                return refused + self._halves(action, waiting)
+            waiting = self._sort(action, waiting, answers, refused)
+            if waiting:
+                raise Again(
+                    StoreUnavailable(
+                        f"Elasticsearch at {self._target.http} is too busy: it turned {len(waiting)} documents away "
+                        f"for {PATIENCE:.0f} s. Try again later, with fewer threads, or give the server more memory."
+                    )
+                )
+            return refused
+
+        return ask(self._target, attempt, PATIENCE, waits=True, sleep=self._stopped.wait) if waiting else []
 
     def _request(self, action: Action, items: Sequence[Item]) -> list[Any]:
         """The answer to each item; none if all were done."""
@@ -115,12 +120,6 @@ class Sender:
                     f"{reason})"
                 )
         return again
-
-    def _busy(self, count: int) -> StoreUnavailable:
-        return StoreUnavailable(
-            f"Elasticsearch at {self._target.http} is too busy: it turned {count} documents away for {PATIENCE:.0f} s. "
-            "Try again later, with fewer threads, or give the server more memory."
-        )
 
 
 def slices(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -44,57 +43,44 @@ def client(target: Target) -> Elasticsearch:
 
 
 class Again(Exception):
-    """Raised within an attempt: a part of it failed in a way that may pass. ``error`` is raised when patience ends."""
+    """Raised within a call: a part of it failed in a way that may pass. ``error`` is raised when patience ends."""
 
     def __init__(self, error: StoreUnavailable) -> None:
         super().__init__(str(error))
         self.error = error
 
 
-def attempts(
-    target: Target, patience: float = PATIENCE, waits: bool = False, sleep: Callable[[float], Any] | None = None
-) -> Iterator[AbstractContextManager[None, bool | None]]:
-    """Attempts at a request, with growing pauses between them: the caller leaves the loop when one succeeds.
+def ask(
+    target: Target,
+    call: Callable[[Elasticsearch], T],
+    patience: float = PATIENCE,
+    waits: bool = False,
+    sleep: Callable[[float], object] | None = None,
+) -> T:
+    """Return what a call of a server's client gives; call again, after growing pauses, while an error may pass.
 
     (The client's own retries know no pauses, and the helpers for bulk requests neither a broken connection nor
     status 413.)
 
     :param patience: seconds after which no further attempt begins.
     :param waits: also for a server that does not listen, or does not answer in time.
-    """
-    start, waited, pause = time.monotonic(), 0.0, _FIRST_PAUSE
-    while True:
-        is_last = max(waited, time.monotonic() - start) + pause > patience
-        yield _attempt(target, is_last, waits)
-        (sleep or time.sleep)(pause * random.uniform(0.75, 1.25))
-        waited, pause = waited + pause, min(2 * pause, _LONGEST_PAUSE)
-
-
-@contextmanager
-def _attempt(target: Target, is_last: bool, waits: bool) -> Iterator[None]:
-    """A block that talks to a server. Errors of the client become ours; those that may pass are kept silent, unless
-    this attempt is the last."""
-    try:
-        yield
-    except Again as again:
-        if is_last:
-            raise again.error from None
-    except (TransportError, ApiError) as error:
-        if is_last or not passes(error, waits):
-            raise translated(error, target) from None
-
-
-def ask(target: Target, call: Callable[[Elasticsearch], T], patience: float = PATIENCE, waits: bool = False) -> T:
-    """What a call of a server's client gives: again, after a while, when the server is busy or a connection breaks.
-
     :raises InputError: for what the user can put right: login, rights, TLS, a missing index.
     :raises StoreUnavailable: for what may pass: no connection, no answer in time, too busy, missing shards.
     :raises WorkError: for anything else that the server refuses.
     """
-    for attempt in attempts(target, patience, waits):
-        with attempt:
+    start, waited, pause = time.monotonic(), 0.0, _FIRST_PAUSE
+    while True:
+        is_last = max(waited, time.monotonic() - start) + pause > patience
+        try:
             return call(client(target))
-    raise AssertionError
+        except Again as again:
+            if is_last:
+                raise again.error from None
+        except (TransportError, ApiError) as error:
+            if is_last or not passes(error, waits):
+                raise translated(error, target) from None
+        (sleep or time.sleep)(pause * random.uniform(0.75, 1.25))
+        waited, pause = waited + pause, min(2 * pause, _LONGEST_PAUSE)
 
 
 @lru_cache

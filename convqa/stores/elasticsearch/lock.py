@@ -16,8 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from elastic_transport import TransportError
-from elasticsearch import ApiError
+from elastic_transport import ObjectApiResponse, TransportError
+from elasticsearch import ApiError, Elasticsearch
 
 from convqa.errors import WorkError
 from convqa.stores.elasticsearch.client import ask, client
@@ -25,8 +25,8 @@ from convqa.stores.elasticsearch.target import Target
 
 logger = logging.getLogger(__name__)
 
-_held: set[str] = set()
-"""Owners of this process: a lock of it that is not among them could not be released."""
+_given_up: set[str] = set()
+"""Owners of this process that are done: the server was away when they released their lock."""
 
 _SHORT = 5.0
 """Seconds that a release may take: what stays is taken from a process that is gone."""
@@ -48,20 +48,36 @@ class Lock:
     def __init__(self, target: Target) -> None:
         self._target, self._index = target, lock_of(target.index)
         self._owner = uuid.uuid4().hex
-        self._document = {
-            "owner": self._owner,
-            "host": socket.gethostname(),
-            "boot": _boot(),
-            "pid": os.getpid(),
-            "started": _started(os.getpid()),
-        }
-        _held.add(self._owner)
-        try:
-            self._acquire()
-        except BaseException:
-            # A document that was made all the same is that of an owner who gave up.
-            _held.discard(self._owner)
-            raise
+        # On an index that is there, its creation is refused with status 400.
+        settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": True}
+        made = client(target).options(ignore_status=400).indices
+        ask(target, lambda _: made.create(index=self._index, settings=settings, mappings={"enabled": False}))
+        while ask(target, self._create).meta.status == _CONFLICT:
+            holder = _holder(target)
+            # Ours, where a request that seemed to fail was carried out.
+            if holder is not None and self._is_mine(holder):
+                return
+            if holder is not None:
+                self._take(holder)
+
+    def _create(self, known: Elasticsearch) -> ObjectApiResponse[Any]:
+        process = {"host": socket.gethostname(), "boot": _boot(), "pid": os.getpid(), "started": _started(os.getpid())}
+        document = {"owner": self._owner, **process}
+        return known.options(ignore_status=_CONFLICT).create(index=self._index, id=_ID, document=document)
+
+    def _take(self, holder: Mapping[str, Any]) -> None:
+        """Remove the lock of a process that is gone.
+
+        :raises WorkError: if it may live.
+        """
+        found = holder["_source"]
+        if not _is_gone(found):
+            advice = "" if _is_here(found) else ", or give --take-over if that process is gone"
+            raise WorkError(
+                f"collection {self._target} is being written by another process (pid {found.get('pid')} on "
+                f"{found.get('host')}); try again later{advice}."
+            )
+        _remove(self._target, holder)
 
     def __enter__(self) -> Lock:
         return self
@@ -80,7 +96,7 @@ class Lock:
 
     def release(self) -> None:
         """Let others write. Does not wait for a server that is away."""
-        _held.discard(self._owner)
+        _given_up.add(self._owner)
         quick = client(self._target).options(request_timeout=_SHORT)
         with suppress(ApiError, TransportError):
             found = quick.get(index=self._index, id=_ID).body
@@ -94,28 +110,7 @@ class Lock:
         :raises WorkError: if it was taken over.
         """
         self.check()
-        _held.discard(self._owner)
         ask(self._target, lambda known: known.indices.delete(index=self._index, ignore_unavailable=True))
-
-    def _acquire(self) -> None:
-        while not self._create():
-            holder = _holder(self._target)
-            if holder is not None and not self._is_mine(holder):
-                if not _is_gone(holder["_source"]):
-                    raise _refusal(self._target, holder["_source"])
-                _remove(self._target, holder)
-
-    def _create(self) -> bool:
-        # On an index that is there, its creation is refused with status 400.
-        settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": True}
-        made = client(self._target).options(ignore_status=400).indices
-        ask(self._target, lambda _: made.create(index=self._index, settings=settings, mappings={"enabled": False}))
-        quiet = client(self._target).options(ignore_status=_CONFLICT)
-        answer = ask(self._target, lambda _: quiet.create(index=self._index, id=_ID, document=self._document))
-        if answer.meta.status != _CONFLICT:
-            return True
-        holder = _holder(self._target)
-        return holder is not None and self._is_mine(holder)
 
     def _is_mine(self, holder: Mapping[str, Any]) -> bool:
         return bool(holder["_source"]["owner"] == self._owner)
@@ -132,8 +127,8 @@ def take_over(target: Target) -> None:
 
 def _holder(target: Target) -> Mapping[str, Any] | None:
     quiet = client(target).options(ignore_status=404)
-    found: Mapping[str, Any] = ask(target, lambda _: quiet.get(index=lock_of(target.index), id=_ID)).body
-    return found if found.get("found") else None
+    answer: Mapping[str, Any] = ask(target, lambda _: quiet.get(index=lock_of(target.index), id=_ID)).body
+    return answer if answer.get("found") else None
 
 
 def _remove(target: Target, holder: Mapping[str, Any]) -> None:
@@ -141,14 +136,6 @@ def _remove(target: Target, holder: Mapping[str, Any]) -> None:
     version = {"if_seq_no": holder["_seq_no"], "if_primary_term": holder["_primary_term"]}
     quiet = client(target).options(ignore_status=(404, _CONFLICT))
     ask(target, lambda _: quiet.delete(index=lock_of(target.index), id=_ID, **version))
-
-
-def _refusal(target: Target, holder: Mapping[str, Any]) -> WorkError:
-    advice = "try again later" if _is_here(holder) else "try again later, or give --take-over if that process is gone"
-    return WorkError(
-        f"collection {target} is being written by another process (pid {holder.get('pid')} on {holder.get('host')}); "
-        f"{advice}."
-    )
 
 
 def _boot() -> str:
@@ -175,7 +162,4 @@ def _is_here(holder: Mapping[str, Any]) -> bool:
 
 
 def _is_gone(holder: Mapping[str, Any]) -> bool:
-    if not _is_here(holder):
-        return False
-    given_up = holder["pid"] == os.getpid() and holder["owner"] not in _held
-    return given_up or _started(holder["pid"]) != holder["started"]
+    return holder["owner"] in _given_up or (_is_here(holder) and _started(holder["pid"]) != holder["started"])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from elasticsearch import Elasticsearch
+
 from convqa.errors import ConvqaError, RunError, StoreUnavailable
-from convqa.stores.elasticsearch.client import TIMEOUT, Again, ask, attempts, client
+from convqa.stores.elasticsearch.client import TIMEOUT, Again, ask, client
 from convqa.stores.elasticsearch.errors import SEARCH_FAILED, IndexMissing, red, refused
 from convqa.stores.elasticsearch.target import Target
 
@@ -65,15 +67,16 @@ class Reader:
 
     def _chunk(self, bodies: Sequence[bytes], path: str) -> list[Answer]:
         answers: dict[bytes, Answer] = {}
-        for attempt in attempts(self.target):
-            with attempt:
-                waiting = [body for body in bodies if body not in answers]
-                found = self._request(waiting, path)
-                failures = [_failure(answer, self.target, self.name) for answer in found]
-                answers |= {body: answer for body, answer, failure in zip(waiting, found, failures) if not failure}  # noqa: B905
-                _raise(failures)
-                return [answers[body] for body in bodies]
-        raise AssertionError
+
+        def attempt(_: object) -> None:
+            waiting = [body for body in bodies if body not in answers]
+            found = list(zip(waiting, self._request(waiting, path), strict=True))
+            failures = {body: failure for body, answer in found if (failure := self._failure(answer))}
+            answers.update((body, answer) for body, answer in found if body not in failures)
+            _raise(failures.values())
+
+        ask(self.target, attempt)
+        return [answers[body] for body in bodies]
 
     def _request(self, bodies: Sequence[bytes], path: str) -> Sequence[Answer]:
         data = b"".join(b"{}\n" + body + b"\n" for body in bodies)
@@ -95,76 +98,61 @@ class Reader:
         how: dict[str, Any] = {"realtime": realtime} | ({} if fields is None else {"source": list(fields)})
         found: dict[str, Answer] = {}
         for start in range(0, len(keys), _DOCUMENTS):
-            found |= self._get(keys[start : start + _DOCUMENTS], how)
+            waiting = list(keys[start : start + _DOCUMENTS])
+
+            def attempt(known: Elasticsearch, waiting: list[str] = waiting) -> None:
+                asked: Any = known.mget(index=self.name, ids=waiting, filter_path=_WANTED, **how)
+                found.update((each["_id"], each.get("_source", {})) for each in asked["docs"] if each.get("found"))
+                failed = [each for each in asked["docs"] if "error" in each]
+                waiting[:] = [each["_id"] for each in failed]
+                _raise([refused(503, each, self.target) for each in failed])
+
+            ask(self.target, attempt)
         return found
 
-    def _get(self, keys: Sequence[str], how: Mapping[str, Any]) -> dict[str, Answer]:
-        found: dict[str, Answer] = {}
-        waiting = list(keys)
-        for attempt in attempts(self.target):
-            with attempt:
-                asked: Any = client(self.target).mget(index=self.name, ids=waiting, filter_path=_WANTED, **how)
-                found |= {one["_id"]: one.get("_source", {}) for one in asked["docs"] if one.get("found")}
-                failed = [one for one in asked["docs"] if "error" in one]
-                waiting = [one["_id"] for one in failed]
-                _raise([refused(503, one, self.target) for one in failed])
-                return found
-        raise AssertionError
-
-    def scan(self, sort: str = "_shard_doc", query: Answer | None = None) -> Iterator[Mapping[str, Any]]:
+    def scan(self) -> Iterator[Mapping[str, Any]]:
         """All documents as hits, page by page, in the state of the first page."""
         pit = ask(self.target, lambda known: known.open_point_in_time(index=self.name, keep_alive=_KEEP_ALIVE))["id"]
-        after: Sequence[Any] | None = None
+        page: dict[str, Any] = {
+            "size": _PAGE,
+            "sort": [{"_shard_doc": "asc"}],
+            "track_total_hits": False,
+            "query": {"match_all": {}},
+            "allow_partial_search_results": False,
+        }
         try:
             while True:
-                answer = self._page(pit, after, sort, query)
+                page["pit"] = {"id": pit, "keep_alive": _KEEP_ALIVE}
+                answer: Answer = ask(self.target, lambda known: known.search(**page)).body
+                if answer.get("timed_out"):
+                    raise StoreUnavailable(f"a page of index {self.name!r} at {self.target.http} ran out of time.")
                 pit, hits = answer.get("pit_id", pit), answer["hits"]["hits"]
                 yield from hits
                 if len(hits) < _PAGE:
                     return
-                after = hits[-1]["sort"]
+                page["search_after"] = hits[-1]["sort"]
         finally:
             # Left open it expires.
             with suppress(ConvqaError, RunError):
                 ask(self.target, lambda known: known.options(ignore_status=404).close_point_in_time(id=pit))
 
-    def _page(self, pit: str, after: Sequence[Any] | None, sort: str, query: Answer | None) -> Answer:
-        arguments: dict[str, Any] = {
-            "pit": {"id": pit, "keep_alive": _KEEP_ALIVE},
-            "size": _PAGE,
-            "sort": [{sort: "asc"}],
-            "track_total_hits": False,
-            "query": query or {"match_all": {}},
-            "allow_partial_search_results": False,
-        }
-        if after is not None:
-            arguments["search_after"] = after
-        answer: Answer = ask(self.target, lambda known: known.search(**arguments)).body
+    def _failure(self, answer: Answer) -> BaseException | None:
+        """Why an answer cannot be used, if it cannot."""
+        status, shards = answer.get("status", 200), answer.get("_shards", {})
+        if "error" in answer:
+            return refused(status, answer, self.target)
         if answer.get("timed_out"):
-            raise StoreUnavailable(f"a page of index {self.name!r} at {self.target.http} ran out of time.")
-        return answer
+            return StoreUnavailable(
+                f"a search of index {self.name!r} at {self.target.http} ran out of time; try again later."
+            )
+        if shards.get("failed") or shards.get("successful", 1) < shards.get("total", 1):
+            if not shards.get("failures"):
+                return red(self.name, self.target)
+            return refused(503, {"error": {"type": SEARCH_FAILED, "failed_shards": shards["failures"]}}, self.target)
+        return None
 
 
-def _raise(failures: Sequence[BaseException | None]) -> None:
+def _raise(failures: Iterable[BaseException]) -> None:
     """Raise what is wrong for good, else what may pass, as a failure of this attempt."""
-    found = [failure for failure in failures if failure is not None]
-    for failure in found:
-        if not isinstance(failure, StoreUnavailable):
-            raise failure
-    if found:
-        assert isinstance(found[0], StoreUnavailable)
-        raise Again(found[0])
-
-
-def _failure(answer: Answer, target: Target, name: str) -> BaseException | None:
-    """Why an answer cannot be used, if it cannot."""
-    status, shards = answer.get("status", 200), answer.get("_shards", {})
-    if "error" in answer:
-        return refused(status, answer, target)
-    if answer.get("timed_out"):
-        return StoreUnavailable(f"a search of index {name!r} at {target.http} ran out of time; try again later.")
-    if shards.get("failed") or shards.get("successful", 1) < shards.get("total", 1):
-        if not shards.get("failures"):
-            return red(name, target)
-        return refused(503, {"error": {"type": SEARCH_FAILED, "failed_shards": shards["failures"]}}, target)
-    return None
+    for failure in sorted(failures, key=lambda failure: isinstance(failure, StoreUnavailable)):
+        raise Again(failure) if isinstance(failure, StoreUnavailable) else failure
