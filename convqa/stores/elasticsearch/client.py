@@ -15,9 +15,8 @@ from elasticsearch import ApiError, Elasticsearch
 from elasticsearch.serializer import OrjsonSerializer
 
 from convqa.errors import StoreUnavailable
-from convqa.stores.elasticsearch.credentials import Credentials
 from convqa.stores.elasticsearch.errors import passes, translated
-from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.target import Credentials, Target
 
 TIMEOUT = 60.0
 """Seconds that one request may take."""

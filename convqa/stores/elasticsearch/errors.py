@@ -12,8 +12,7 @@ from elastic_transport import ConnectionError, ConnectionTimeout, SerializationE
 from elasticsearch import ApiError, UnsupportedProductError
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.stores.elasticsearch.credentials import CA, VARIABLES, Credentials
-from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.target import CA, VARIABLES, Credentials, Target
 
 # Its log of retries and failures says the same as our errors, with a traceback.
 logging.getLogger("elastic_transport").setLevel(logging.ERROR)

@@ -8,26 +8,36 @@ vectors are written apart: files of a side that does not change stay as they are
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from convqa.domain import Passage
 from convqa.errors import InputError, WorkError
 from convqa.stores.base import Encoder, VectorOptions
-from convqa.stores.embedded.files import writing
-from convqa.stores.embedded.lookup import NUMBER
-from convqa.stores.embedded.manifest import NAME, Manifest
+from convqa.stores.content import checksum, content, digest, duplicate
+from convqa.stores.embedded.files import Appender, BlobAppender, array, write_array, writing
+from convqa.stores.embedded.forward import ForwardAppender
+from convqa.stores.embedded.index import IndexWriter
+from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, hashed
+from convqa.stores.embedded.manifest import NAME, FieldTotals, Manifest
 from convqa.stores.embedded.search import Snapshot
-from convqa.stores.embedded.textwriter import TextWriter
 from convqa.stores.embedded.vectors import VectorWriter, graph_name
+from convqa.stores.embedded.vocabulary import VocabularyWriter
+from convqa.text.analysis import analyzer
+
+logger = logging.getLogger(__name__)
 
 LOCK = "writer.lock"
+_BATCH = 2000
 
 
 def writer_lock(folder: Path) -> FileLock:
@@ -129,3 +139,154 @@ class Writer:
             if part is not None:
                 part.close()
         self._lock.release()
+
+
+class TextWriter:
+    """Adds and deletes on top of ``base``. The folder's writer has the lock, and says when to commit."""
+
+    def __init__(self, base: Snapshot) -> None:
+        manifest, data = base.manifest, base.data
+        self._base = base
+        self._analyzer = analyzer(manifest.language)
+        self._numbers = manifest.numbers
+        self._checksum = int(manifest.checksum, 16)
+        self._repeated = 0
+        self._deleted = set(base.deleted.tolist())
+        self._lookup = GrowingLookup(base.lookup)
+        self._vocabulary = VocabularyWriter(base.vocabulary)
+        self._passages = BlobAppender(data, "passages", manifest.files)
+        self._ids = BlobAppender(data, "ids", manifest.files)
+        self._forward = ForwardAppender(data, manifest.files)
+        self._lengths = Appender(data, "lengths", manifest.files)
+        self._files = (*self._passages.files, *self._ids.files, *self._forward.files, self._lengths)
+        self._index = IndexWriter(data)
+        self._index.forget_from(self._numbers)
+        self._index.forget(self._deleted)
+
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Add passages; one that is there already, word for word, is skipped.
+
+        :raises InputError: for an id that is there with another content.
+        """
+        stream = iter(passages)
+        while batch := list(islice(stream, _BATCH)):
+            fresh = self._fresh([_Entry(content(one), one, one.id.encode(), hashed(one.id)) for one in batch])
+            if fresh:
+                with writing(self._base.folder):
+                    self._append(fresh)
+
+    def _fresh(self, batch: Sequence[_Entry]) -> list[_Entry]:
+        """Of a batch what is not there yet."""
+        fresh: dict[bytes, _Entry] = {}
+        for entry, perhaps in zip(batch, self._lookup.contains([entry.hash for entry in batch]), strict=True):
+            known = fresh[entry.id].data if entry.id in fresh else None
+            if perhaps and (number := self.number(entry.passage.id)) is not None:
+                known = self._passages[number]
+            if known is None:
+                fresh[entry.id] = entry
+            elif known == entry.data:
+                self._repeated += 1
+            else:
+                raise duplicate(orjson.loads(known)["text"], entry.passage)
+        return list(fresh.values())
+
+    def number(self, id: str) -> int | None:
+        """A live passage's number, committed or not."""
+        try:
+            wanted, found = id.encode(), self._lookup.find(hashed(id))
+        except UnicodeEncodeError:
+            return None
+        return next((number for number in found if number not in self._deleted and self._ids[number] == wanted), None)
+
+    def _append(self, entries: Sequence[_Entry]) -> None:
+        tokens, vocabulary = self._analyzer.tokens, self._vocabulary
+        texts = [tokens(entry.passage.text) for entry in entries]
+        titles = [tokens(entry.passage.title) for entry in entries]
+        for number, (entry, text, title) in enumerate(zip(entries, texts, titles, strict=True), self._numbers):
+            self._index.add(number, text, title, entry.passage.meta)
+        terms = self._forward.extend(
+            [[vocabulary[token] for token in text] for text in texts],
+            [[vocabulary[token] for token in title] for title in titles],
+        )
+        self._vocabulary.count(terms)
+        lengths = np.array([list(map(len, texts)), list(map(len, titles))], NUMBER).T
+        self._lengths.append(np.ascontiguousarray(lengths).data)
+        self._passages.extend([entry.data for entry in entries])
+        self._ids.extend([entry.id for entry in entries])
+        last = self._numbers + len(entries)
+        self._lookup.extend([entry.hash for entry in entries], range(self._numbers, last))
+        self._checksum += sum(digest(entry.data) for entry in entries)
+        self._numbers = last
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete passages by id; ids that are not there are counted in one warning."""
+        missing = 0
+        with writing(self._base.folder):
+            for id in ids:
+                number = self.number(id)
+                if number is None:
+                    missing += 1
+                else:
+                    self._delete(number)
+        if missing:
+            logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._base.folder)
+
+    def _delete(self, number: int) -> None:
+        self._deleted.add(number)
+        self._vocabulary.count(self._forward.terms(number), -1)
+        self._checksum -= digest(self._passages[number])
+
+    def write(self) -> Manifest:
+        """Make the files and the index last; return the manifest that names them."""
+        generation, data, deleted = self._base.manifest.generation + 1, self._base.data, self.deleted
+        files: dict[str, int] = {}
+        for file in self._files:
+            files |= file.sync()
+        files |= self._vocabulary.write(data, generation)
+        files |= self._lookup.whole().without(deleted).write(data, "ids", generation)
+        files |= write_array(data, f"deleted.{generation}", deleted)
+        self._index.commit()
+        return replace(
+            self._base.manifest,
+            generation=generation,
+            numbers=self._numbers,
+            count=self._numbers - len(deleted),
+            checksum=checksum(self._checksum),
+            totals=_totals(np.delete(array(data, "lengths", NUMBER, files).reshape(-1, 2), deleted, axis=0)),
+            files=files,
+        )
+
+    @property
+    def deleted(self) -> NDArray[Any]:
+        """The numbers of all deleted passages, in rising order."""
+        return np.array(sorted(self._deleted), NUMBER)
+
+    def forget_deleted(self) -> None:
+        """Delete from the index what the manifest says is deleted, and say what came twice."""
+        newly = self._deleted - set(self._base.deleted.tolist())
+        if newly:
+            self._index.forget(newly)
+            self._index.commit()
+        if self._repeated:
+            logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
+
+    def close(self) -> None:
+        """End; what was not committed is dropped."""
+        for file in self._files:
+            file.close()
+        self._index.close()
+
+
+def _totals(lengths: NDArray[Any]) -> dict[str, FieldTotals]:
+    """``lengths``: of shape (passages, 2), tokens of text and of title."""
+    columns = {"text": lengths[:, 0], "title": lengths[:, 1], "all": lengths.sum(axis=1)}
+    return {name: FieldTotals(int(np.count_nonzero(column)), int(column.sum())) for name, column in columns.items()}
+
+
+class _Entry(NamedTuple):
+    """A passage with its content and id as they are stored."""
+
+    data: bytes
+    passage: Passage
+    id: bytes
+    hash: int

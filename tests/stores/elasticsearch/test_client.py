@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from convqa.errors import InputError
 from convqa.stores.elasticsearch.client import client
-from convqa.stores.elasticsearch.credentials import Credentials
-from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.target import Credentials, Target
 
 SECRET = "s3cret-Pa55"
 
