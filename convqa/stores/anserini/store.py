@@ -9,16 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NoReturn
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged, WorkError
 from convqa.stores.anserini.index import Index, fingerprint
 from convqa.stores.anserini.search import Search
-from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder, refuse_unknown
+from convqa.stores.base import Encoder, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.text.bm25 import K1, B
 
 CAPABILITIES = frozenset({"k1", "b", "stopwords", "prf"})
@@ -91,17 +88,10 @@ class Anserini:
             return [rank(query) for query in queries]
         return list(_threads().map(rank, queries))
 
-    def search_vectors(
-        self,
-        matrix: NDArray[np.floating[Any]],  # noqa: ARG002
-        k: int,  # noqa: ARG002
-        encoder: Encoder,
-        texts: int = 20,  # noqa: ARG002
-        filter: Filter | None = None,  # noqa: ARG002
-    ) -> list[Ranking]:
+    def search_vectors(self, matrix: object, k: int, encoder: Encoder, *_: object, **__: object) -> NoReturn:  # noqa: ARG002
         """:raises InputError: always: there are no vectors."""
         refuse_encoder(encoder, self._info, self._name)
-        return []
+        raise AssertionError("an Anserini index has no vectors here")
 
     def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
         index = self._state()

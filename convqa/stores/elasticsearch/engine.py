@@ -21,7 +21,17 @@ from convqa.stores.elasticsearch import lock
 from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.errors import missing
 from convqa.stores.elasticsearch.foreign import Foreign
-from convqa.stores.elasticsearch.index import Index, indices_like, look_up
+from convqa.stores.elasticsearch.index import (
+    Index,
+    indices_like,
+    is_own,
+    is_version,
+    look_up,
+    new_name,
+    put,
+    sweep,
+    unfinished,
+)
 from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.lock import Lock, lock_of
 from convqa.stores.elasticsearch.options import Options, changes
@@ -29,17 +39,6 @@ from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import VERSION, Meta, Version, mappings, meta_of, settings
 from convqa.stores.elasticsearch.store import Building, Elasticsearch
 from convqa.stores.elasticsearch.target import Target
-from convqa.stores.elasticsearch.versions import (
-    cloned,
-    configure,
-    is_own,
-    is_version,
-    new_name,
-    put,
-    remove,
-    sweep,
-    unfinished,
-)
 from convqa.stores.elasticsearch.writer import Build
 from convqa.text.analysis import analyzer
 
@@ -86,7 +85,7 @@ def open_collection(address: Address) -> Elasticsearch | Foreign:
             )
         return Elasticsearch(target, version)
     shards = int(index["settings"]["index"]["number_of_shards"])
-    layout = Layout.of(address.fields, index.get("mappings", {}), index["settings"]["index"], str(target))
+    layout = Layout(address.fields, index, str(target))
     language, count = address.language or DEFAULT_LANGUAGE, Index(target, name).count()
     return Foreign(Reader(target, name, shards > 1), layout, language, count, _checksum(target, name))
 
@@ -114,9 +113,9 @@ def create(
     if len(target.index.encode()) > _LONGEST_NAME:
         raise InputError(f"collection {target}: the name is too long; wanted: at most {_LONGEST_NAME} bytes.")
     wanted = Meta(language, analyzer(language).name)
-    _refuse(target, replace)
+    _replaced(target, replace)
     with Lock(target) as writing:
-        old = _refuse(target, replace)
+        old = _replaced(target, replace)
         try:
             index, meta = _begin(target, wanted, options)
             build = Build(index, meta, options.threads)
@@ -124,7 +123,7 @@ def create(
                 yield Building(target, build, Version(index.name, meta, options.shards, 0, options.k1, options.b))
                 build.finish()
             except Exception:
-                remove(build.index)
+                build.index.delete()
                 raise
             finally:
                 build.close()
@@ -143,10 +142,10 @@ def delete(address: Address) -> None:
     """
     target = Target.parse(address.url)
     if not (_versions(target) or indices_like(target, lock_of(target.index))):
-        raise _no_collection(target)
+        raise InputError(f"there is no collection {target}. See convqa collections list.")
     with Lock(target) as writing:
         for name in _versions(target):
-            remove(Index(target, name))
+            Index(target, name).delete()
         writing.remove()
 
 
@@ -157,18 +156,18 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
     :raises WorkError: if another process is writing to it.
     """
     target, wanted = Target.parse(address.url), changes(address.url, settings)
-    _own(target)
+    _existing(target)
     with Lock(target) as writing:
-        version = Version.of(*_own(target))
+        version = Version.of(*_existing(target))
         sweep(target)
         index, replicas = Index(target, version.name), wanted.pop("replicas", version.replicas)
         if wanted:
             similarity = {f"index.similarity.default.{name}": value for name, value in wanted.items()}
-            copy = cloned(index, version.meta, similarity)
+            copy = index.clone(version.meta.vectors is not None, similarity)
             copy.check_totals(version.meta.count, int(version.meta.checksum, 16))
             put(copy, index, replicas, writing)
         else:
-            configure(index, {"number_of_replicas": replicas})
+            index.configure({"number_of_replicas": replicas})
 
 
 def find(address: Address) -> list[str]:
@@ -188,52 +187,41 @@ def take_over(address: Address) -> None:
     lock.take_over(Target.parse(address.url))
 
 
-def _refuse(target: Target, replace: bool) -> Index | None:
-    """What is in a new collection's place: the index of an old version, or None.
-
-    :raises InputError: if that is to stay.
-    """
-    found = look_up(target)
-    if found is None:
-        return None
-    name, index = found
-    if not is_own(index) or not is_version(name, target.index):
-        raise InputError(
-            f"{target.index!r} at {target.http} is an index that convqa did not make: it is left alone. Give another "
-            "name."
-        )
-    if not replace:
-        raise InputError(f"collection {target} exists. Give --add to add to it or --replace to build it anew.")
-    return Index(target, name)
-
-
-def _own(target: Target) -> tuple[str, Mapping[str, Any]]:
-    """The index of a collection that convqa made, in this format or an earlier one.
-
-    :raises InputError: if there is none, or another's.
-    """
-    found = look_up(target)
-    if found is None:
-        raise _no_collection(target)
-    name, index = found
-    if not is_own(index):
-        raise InputError(f"index {name} was not made by convqa.")
-    if not is_version(name, target.index):
-        raise InputError(f"{target.index!r} at {target.http} is an index by its own name, no collection: left alone.")
-    return name, index
-
-
-def _no_collection(target: Target) -> InputError:
-    return InputError(f"there is no collection {target}. See convqa collections list.")
-
-
-def _versions(target: Target) -> list[str]:
-    """The index of a collection that convqa made, if there is one, and those that nobody searches.
+def _own(target: Target) -> tuple[str, Mapping[str, Any]] | None:
+    """Return the index of a collection that convqa made, in this format or an earlier one; None where there is nothing.
 
     :raises InputError: if the name means another's index.
     """
-    mine = [_own(target)[0]] if look_up(target) else []
-    return [*mine, *unfinished(target)]
+    found = look_up(target)
+    if found is not None and not is_own(found[1]):
+        raise InputError(f"index {found[0]} at {target.http} was not made by convqa: it is left alone.")
+    if found is not None and not is_version(found[0], target.index):
+        raise InputError(f"{target.index!r} at {target.http} is an index by its own name, no collection: left alone.")
+    return found
+
+
+def _existing(target: Target) -> tuple[str, Mapping[str, Any]]:
+    found = _own(target)
+    if found is None:
+        raise InputError(f"there is no collection {target}. See convqa collections list.")
+    return found
+
+
+def _replaced(target: Target, replace: bool) -> Index | None:
+    """Return the old version whose place a new collection takes, if there is one.
+
+    :raises InputError: if that is to stay.
+    """
+    found = _own(target)
+    if found is not None and not replace:
+        raise InputError(f"collection {target} exists. Give --add to add to it or --replace to build it anew.")
+    return found and Index(target, found[0])
+
+
+def _versions(target: Target) -> list[str]:
+    """The index of a collection, if there is one, and those that nobody searches."""
+    found = _own(target)
+    return [*([] if found is None else [found[0]]), *unfinished(target)]
 
 
 def _begin(target: Target, wanted: Meta, options: Options) -> tuple[Index, Meta]:
@@ -241,14 +229,13 @@ def _begin(target: Target, wanted: Meta, options: Options) -> tuple[Index, Meta]
     chosen: tuple[Index, Meta] | None = None
     for name, found in unfinished(target).items():
         index = Index(target, name)
-        index.quiet()
         meta = _resumable(name, found, wanted, options)
         if meta is not None and chosen is None:
             logger.info("%s: going on with an unfinished load that has %d passages", target, meta.count)
             chosen = index, meta
         else:
             logger.warning("%s: the unfinished index %s of an earlier command is removed", target, name)
-            remove(index)
+            index.delete()
     if chosen is not None:
         return chosen
     index = Index(target, new_name(target))
@@ -261,10 +248,10 @@ def _resumable(name: str, found: Mapping[str, Any], wanted: Meta, options: Optio
     if meta_of(found).get("version") != VERSION:
         return None
     version = Version.of(name, found)
-    same = (version.shards, version.k1, version.b) == (options.shards, options.k1, options.b)
     meta = version.meta
-    same = same and (meta.language, meta.analyzer, meta.ready) == (wanted.language, wanted.analyzer, False)
-    return meta if same and meta.prefix else None
+    have = (version.shards, version.k1, version.b, meta.language, meta.analyzer, meta.ready)
+    want = (options.shards, options.k1, options.b, wanted.language, wanted.analyzer, False)
+    return meta if have == want and meta.prefix else None
 
 
 def _checksum(target: Target, name: str) -> str:

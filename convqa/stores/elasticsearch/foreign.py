@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NoReturn
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import InputError, WorkError
-from convqa.stores.base import Encoder, Filter, Info, SearchParams, check_weights, refuse_encoder
+from convqa.stores.base import Encoder, Info, SearchParams, check_weights, refuse_encoder
 from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.options import refuse
@@ -86,14 +84,7 @@ class Foreign:
             found = answers(self._reader, bodies, ("hits.hits._id", "hits.hits._score", "hits.hits._source"))
             return rankings([self._scored(answer) for answer in found], k, texts, self.fetch)
 
-    def search_vectors(
-        self,
-        matrix: NDArray[np.floating[Any]],  # noqa: ARG002
-        k: int,  # noqa: ARG002
-        encoder: Encoder,
-        texts: int = 20,  # noqa: ARG002
-        filter: Filter | None = None,  # noqa: ARG002
-    ) -> list[Ranking]:
+    def search_vectors(self, matrix: object, k: int, encoder: Encoder, *_: object, **__: object) -> NoReturn:  # noqa: ARG002
         """:raises InputError: always; whose vectors an index has, it does not say."""
         refuse_encoder(encoder, self.info(), f"collection {self.target}")
         raise AssertionError("a foreign index has no encoder")
@@ -102,8 +93,19 @@ class Foreign:
         self.info()
         wanted = list(dict.fromkeys(id for id in ids if id and is_text(id)))
         with self._reader.reading():
-            found = self._by_field(wanted) if self._layout.id else self._by_key(wanted)
+            documents = self._by_field(wanted) if self._layout.id else self._by_key(wanted)
+        passages = [self._layout.passage(key, source) for key, source in documents]
+        found = {passage.id: passage for passage in passages}
         return [found.get(id) for id in ids]
+
+    def _by_key(self, ids: Sequence[str]) -> Iterable[tuple[str, Answer]]:
+        return self._reader.documents([id for id in ids if len(id.encode()) <= _LONGEST_KEY]).items()
+
+    def _by_field(self, ids: Sequence[str]) -> Iterable[tuple[str, Answer]]:
+        queries = [self._layout.with_ids(chunk) for chunk in slices(ids, _LOOKED_UP)]
+        bodies = [orjson.dumps({"size": _LOOKED_UP, "query": query}) for query in queries]
+        found = self._reader.search(bodies, ("hits.hits._id", "hits.hits._source"))
+        return ((hit["_id"], hit["_source"]) for answer in found for hit in answer.get("hits", {}).get("hits", []))
 
     def scan(self) -> Iterator[Passage]:
         self.info()
@@ -145,8 +147,7 @@ class Foreign:
         return bool(found) and self._analyzer.long_stopwords.issuperset(found)
 
     def _filter(self, params: SearchParams) -> list[dict[str, Any]]:
-        accepted: Filter = params.filter or {}
-        return [self._layout.filter(name, values, str(self.target)) for name, values in accepted.items()]
+        return [self._layout.filter(name, values) for name, values in (params.filter or {}).items()]
 
     def _scored(self, answer: Answer) -> list[Scored]:
         hits = answer.get("hits", {}).get("hits", [])
@@ -158,15 +159,3 @@ class Foreign:
                     "that each document has alone, or none, for its own _id."
                 )
         return [(hit["_score"], id) for hit, id in zip(hits, ids, strict=True) if hit["_score"]]
-
-    def _by_key(self, ids: Sequence[str]) -> dict[str, Passage]:
-        sources = self._reader.documents([id for id in ids if len(id.encode()) <= _LONGEST_KEY])
-        return {id: self._layout.passage(id, source) for id, source in sources.items()}
-
-    def _by_field(self, ids: Sequence[str]) -> dict[str, Passage]:
-        queries = [self._layout.with_ids(chunk, str(self.target)) for chunk in slices(ids, _LOOKED_UP)]
-        bodies = [orjson.dumps({"size": _LOOKED_UP, "query": query}) for query in queries]
-        found = self._reader.search(bodies, ("hits.hits._id", "hits.hits._source"))
-        hits = [hit for answer in found for hit in answer.get("hits", {}).get("hits", [])]
-        passages = [self._layout.passage(hit["_id"], hit["_source"]) for hit in hits]
-        return {passage.id: passage for passage in passages}

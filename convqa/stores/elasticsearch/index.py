@@ -1,24 +1,29 @@
-"""One concrete index on a server, as those who write to it see it; and which index a name means."""
+"""Indexes on a server by their own names; those that are versions of a collection are put in place behind its alias."""
 
 from __future__ import annotations
 
+import re
+import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from elasticsearch import Elasticsearch
 
-from convqa.errors import InputError, WorkError
+from convqa.errors import ConvqaError, InputError, RunError, WorkError
 from convqa.stores.content import checksum
 from convqa.stores.elasticsearch.bulk import PATIENCE
 from convqa.stores.elasticsearch.client import ask, client
 from convqa.stores.elasticsearch.errors import IndexMissing, refused
-from convqa.stores.elasticsearch.schema import PARTS, Meta, total
+from convqa.stores.elasticsearch.lock import Lock
+from convqa.stores.elasticsearch.schema import FORMAT, PARTS, Meta, meta_of, total, vectors_of
 from convqa.stores.elasticsearch.target import Target
 
 T = TypeVar("T")
 
-_QUIET = 1.0
+_GRACE = 1.0
+"""Seconds in which searches that have found an old version may end."""
 _LONGEST = 6 * 3600.0
 _OWN = "*.aliases,*.mappings._meta,*.settings.index"
 
@@ -31,26 +36,37 @@ class Index:
 
     def __init__(self, target: Target, name: str) -> None:
         self.target, self.name = target, name
+        self._both = f"{name},{vectors_of(name)}"
 
     def create(self, settings: Mapping[str, Any], mappings: Mapping[str, Any]) -> None:
         self._ask(lambda known: known.indices.create(index=self.name, settings=settings, mappings=mappings))
 
-    def clone(self, name: str, settings: Mapping[str, Any] | None = None) -> Index:
-        """A copy of the index under another name: hard links to its files, within a second or so."""
+    def clone(self, has_vectors: bool, settings: Mapping[str, Any] | None = None) -> Index:
+        """Return a copy that nobody searches yet, with its vectors: hard links to files, within a second or so."""
+        copy = Index(self.target, new_name(self.target))
         self.configure({"blocks.write": True})
-        wanted = {"index.blocks.write": None, "index.number_of_replicas": 0, **(settings or {})}
-        self._ask(lambda known: known.indices.clone(index=self.name, target=name, settings=wanted, timeout="10m"), True)
-        return Index(self.target, name)
+        plain = {"index.blocks.write": None, "index.number_of_replicas": 0}
+        self._clone(self.name, copy.name, {**plain, **(settings or {})})
+        if has_vectors:
+            self._clone(vectors_of(self.name), vectors_of(copy.name), plain)
+        return copy
+
+    def _clone(self, source: str, name: str, settings: Mapping[str, Any]) -> None:
+        how: dict[str, Any] = {"settings": settings, "timeout": "10m"}
+        self._ask(lambda known: known.indices.clone(index=source, target=name, **how), is_long=True)
 
     def delete(self) -> None:
-        self._ask(lambda known: known.indices.delete(index=self.name, ignore_unavailable=True))
+        """Remove the index and its vectors."""
+        self._ask(lambda known: known.indices.delete(index=self._both, ignore_unavailable=True))
 
     def write(self, meta: Meta) -> None:
         """Replace what the index says about itself."""
         self._ask(lambda known: known.indices.put_mapping(index=self.name, meta=meta.to_json()))
 
     def configure(self, settings: Mapping[str, Any]) -> None:
-        self._ask(lambda known: known.indices.put_settings(index=self.name, settings=settings))
+        """Change settings of the index and its vectors."""
+        how: dict[str, Any] = {"settings": settings, "ignore_unavailable": True}
+        self._ask(lambda known: known.indices.put_settings(index=self._both, **how))
 
     def refresh(self) -> None:
         self._ask(lambda known: known.indices.refresh(index=self.name), True)
@@ -87,12 +103,6 @@ class Index:
         query = {"range": {"place": {"gt": place}}}
         how: dict[str, Any] = {"conflicts": "proceed", "refresh": True}
         self._ask(lambda known: known.delete_by_query(index=self.name, query=query, **how), True)
-
-    def quiet(self) -> None:
-        """Let requests of a writer that is gone end: those that are at work are waited for, later ones refused."""
-        self._ask(lambda known: known.indices.add_block(index=self.name, block="write"))
-        time.sleep(_QUIET)
-        self.configure({"blocks.write": None})
 
     def merge(self) -> None:
         """Put each shard into one segment, without what was deleted. Searches fail meanwhile."""
@@ -133,3 +143,57 @@ def look_up(target: Target, path: str = _OWN) -> tuple[str, Mapping[str, Any]] |
             f"collection {target} is an alias of {len(found)} indexes ({', '.join(sorted(found)[:5])}); wanted: one."
         )
     return next(iter(found.items()), None)
+
+
+def new_name(target: Target) -> str:
+    """The name of a version: ``NAME-YYYYMMDDHHMMSS-xxxx``."""
+    return f"{target.index}-{time.strftime('%Y%m%d%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
+
+
+def put(index: Index, old: Index | None, replicas: int, lock: Lock) -> None:
+    """Put a whole version behind its collection's alias, in the place of an old one, by one call; then remove that.
+
+    :raises WorkError: if the lock was taken over.
+    """
+    target = index.target
+    if replicas:
+        index.configure({"number_of_replicas": replicas})
+    actions: list[dict[str, Any]] = [{"add": {"index": index.name, "alias": target.index}}]
+    if old is not None:
+        # Without must_exist the server adds the alias even where the old version has lost it.
+        actions.append({"remove": {"index": old.name, "alias": target.index, "must_exist": True}})
+    lock.check()
+    try:
+        ask(target, lambda known: known.indices.update_aliases(actions=actions))
+    except IndexMissing as error:
+        raise WorkError(f"collection {target} was taken over by another process: nothing was changed.") from error
+    if old is not None:
+        time.sleep(_GRACE)
+        # What stays is removed by the next writer.
+        with suppress(ConvqaError, RunError):
+            old.delete()
+
+
+def unfinished(target: Target) -> dict[str, Mapping[str, Any]]:
+    """The versions of a collection that no alias names, newest first. Only the holder of the lock works on them."""
+    found = indices_like(target, f"{target.index}-*")
+    return {
+        name: found[name]
+        for name in sorted(found, reverse=True)
+        if is_version(name, target.index) and is_own(found[name]) and not found[name].get("aliases")
+    }
+
+
+def sweep(target: Target) -> None:
+    """Remove the versions that killed changes left. A load that was cut off stays, for the next one to go on with."""
+    for name, found in unfinished(target).items():
+        if meta_of(found).get("ready"):
+            Index(target, name).delete()
+
+
+def is_version(name: str, alias: str) -> bool:
+    return re.fullmatch(re.escape(alias) + r"-\d{14}-[0-9a-f]{4}", name) is not None
+
+
+def is_own(index: Mapping[str, Any]) -> bool:
+    return meta_of(index).get("format") == FORMAT

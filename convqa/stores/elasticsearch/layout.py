@@ -21,9 +21,6 @@ _NUMBERS = frozenset(
 )
 _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 
-Mapped = Mapping[str, Mapping[str, Any]]
-"""Field -> its mapping; the names of inner fields have dots."""
-
 
 @dataclass(frozen=True, slots=True)
 class TextField:
@@ -40,41 +37,35 @@ class TextField:
         return {"match": {self.name: {"query": text, "boost": boost}}}
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """The fields of a passage. ``id`` "": the document's ``_id``. ``meta`` None: all that Haystack's are."""
+    """The fields of a passage: ``text``, and ``title`` where there is one.
 
-    text: TextField
-    title: TextField | None
-    url: str
-    id: str
-    meta: tuple[str, ...] | None
-    mapped: Mapped
+    :param fields: None for an index of Haystack's. An id "" or "_id" is the document's ``_id``.
+    :param index: what the server says of it. :param place: the index, as messages name it.
+    :raises InputError: for a field that the index lacks, or an index whose fields are not told.
+    """
 
-    @classmethod
-    def of(cls, fields: Fields | None, mapping: Mapping[str, Any], settings: Mapping[str, Any], place: str) -> Layout:
-        """:raises InputError: for a field that the index lacks, or an index whose fields are not told."""
-        mapped = flat(mapping.get("properties", {}))
-        if fields is None and mapped.get("content", {}).get("type") != "text":
+    def __init__(self, fields: Fields | None, index: Mapping[str, Any], place: str) -> None:
+        self._place = place
+        self._mapped = flat(index.get("mappings", {}).get("properties", {}))
+        self._settings: Mapping[str, Any] = index["settings"]["index"]
+        if fields is None and self._mapped.get("content", {}).get("type") != "text":
             raise InputError(
                 f"collection {place} was not made by convqa, nor by Haystack: which of its fields are a passage's? "
                 "Name them in a file FILE.yaml with url and fields (text, id, title, url, meta) and give "
-                f"--collection FILE.yaml. Its fields: {_listed(mapped)}."
+                f"--collection FILE.yaml. Its fields: {self._listed()}."
             )
-        told = fields or _HAYSTACK
-        for name in filter(None, (told.url, *told.meta)):
-            _known(name, mapped, place)
-        id = "" if told.id == "_id" else told.id
-        if id:
-            _exact(id, mapped, place)
-        return cls(
-            text=_text(told.text, mapped, settings, place),
-            title=_text(told.title, mapped, settings, place) if told.title else None,
-            url=told.url,
-            id=id,
-            meta=None if fields is None else fields.meta,
-            mapped=mapped,
-        )
+        # None: all meta that Haystack's documents have.
+        self._meta = None if fields is None else fields.meta
+        fields = fields or _HAYSTACK
+        for name in filter(None, (fields.url, *fields.meta)):
+            self._known(name)
+        self._url = fields.url
+        self.id = "" if fields.id == "_id" else fields.id
+        if self.id:
+            self._exact(self.id)
+        self.text = self._text(fields.text)
+        self.title = self._text(fields.title) if fields.title else None
 
     def match(self, text: str, weight: float, title_weight: float | None) -> list[dict[str, Any]]:
         """The clauses that score a text; ``title_weight`` None is 1."""
@@ -83,19 +74,19 @@ class Layout:
             clauses.append(self.title.match(text, weight * (1.0 if title_weight is None else title_weight)))
         return clauses
 
-    def filter(self, name: str, accepted: Sequence[MetaValue], place: str) -> dict[str, Any]:
+    def filter(self, name: str, accepted: Sequence[MetaValue]) -> dict[str, Any]:
         """The clause for a meta field that equals one of the values. A value of another type equals none.
 
         :raises InputError: for a field that is not indexed as it is.
         """
-        if self.meta is not None and name not in self.meta:
-            raise InputError(f"collection {place} has no meta field {name!r}." + nearest(name, self.meta))
-        field, kind = _exact(name, self.mapped, place)
+        if self._meta is not None and name not in self._meta:
+            raise InputError(f"collection {self._place} has no meta field {name!r}." + nearest(name, self._meta))
+        field, kind = self._exact(name)
         return {"terms": {field: [value for value in accepted if _fits(value, kind)]}}
 
-    def with_ids(self, ids: Sequence[str], place: str) -> dict[str, Any]:
+    def with_ids(self, ids: Sequence[str]) -> dict[str, Any]:
         """The query for the documents with these ids, which stand in a field."""
-        field, kind = _exact(self.id, self.mapped, place)
+        field, kind = self._exact(self.id)
         return {"terms": {field: [id for id in ids if kind in _KEYWORDS or _NUMBER.fullmatch(id)]}}
 
     def id_of(self, key: str, source: Mapping[str, Any]) -> str:
@@ -111,11 +102,52 @@ class Layout:
     def passage(self, key: str, source: Mapping[str, Any]) -> Passage:
         """A document as a passage. :raises StoreDamaged: for a document without id."""
         title = _string(value(source, self.title.name)) if self.title else ""
-        url = _string(value(source, self.url)) if self.url else ""
-        names = [name for name in source if name not in _NOT_META] if self.meta is None else self.meta
+        url = _string(value(source, self._url)) if self._url else ""
+        names = [name for name in source if name not in _NOT_META] if self._meta is None else self._meta
         found = {name: value(source, name) for name in names}
         meta = {name: one for name, one in found.items() if isinstance(one, str | int | float | bool)}
         return Passage(self.id_of(key, source), _string(value(source, self.text.name)), title, url, meta)
+
+    def _text(self, name: str) -> TextField:
+        field = self._known(name)
+        if field["type"] != "text":
+            raise InputError(
+                f"collection {self._place}: the field {name!r} has the type {field['type']}; wanted: text, which can "
+                "be searched by words."
+            )
+        default = "default" if "default" in self._settings.get("analysis", {}).get("analyzer", {}) else "standard"
+        analyzer = field.get("search_analyzer") or field.get("analyzer") or default
+        named = field.get("similarity", "default")
+        similarity = self._settings.get("similarity", {}).get(named) or {
+            "type": "BM25" if named == "default" else named
+        }
+        if similarity.get("type", "BM25") != "BM25":
+            return TextField(name, analyzer, None, None)
+        # Elasticsearch's defaults.
+        return TextField(name, analyzer, float(similarity.get("k1", 1.2)), float(similarity.get("b", 0.75)))
+
+    def _known(self, name: str) -> Mapping[str, Any]:
+        if name not in self._mapped:
+            raise InputError(
+                f"collection {self._place} has no field {name!r}; its fields: {self._listed()}."
+                + nearest(name, self._mapped)
+            )
+        return self._mapped[name]
+
+    def _exact(self, name: str) -> tuple[str, str]:
+        """The field that has a field's values as they are, and its type."""
+        field = self._known(name)
+        for candidate in (name, *(f"{name}.{inner}" for inner in field.get("fields", {}))):
+            kind = str(self._mapped[candidate]["type"])
+            if kind in _KEYWORDS | _NUMBERS | {"boolean"}:
+                return candidate, kind
+        raise InputError(
+            f"collection {self._place}: the field {name!r} ({field['type']}) is not indexed in a way that finds its "
+            "values as they are; wanted: keyword, a number or boolean."
+        )
+
+    def _listed(self) -> str:
+        return ", ".join(sorted(self._mapped)[:20]) or "none"
 
 
 def flat(properties: Mapping[str, Any], prefix: str = "") -> dict[str, Mapping[str, Any]]:
@@ -149,49 +181,7 @@ def _string(found: Any) -> str:
     return "" if found is None else str(found)
 
 
-def _text(name: str, mapped: Mapped, settings: Mapping[str, Any], place: str) -> TextField:
-    field = _known(name, mapped, place)
-    if field["type"] != "text":
-        raise InputError(
-            f"collection {place}: the field {name!r} has the type {field['type']}; wanted: text, which can be searched "
-            "by words."
-        )
-    default = "default" if "default" in settings.get("analysis", {}).get("analyzer", {}) else "standard"
-    analyzer = field.get("search_analyzer") or field.get("analyzer") or default
-    named = field.get("similarity", "default")
-    similarity = settings.get("similarity", {}).get(named) or {"type": "BM25" if named == "default" else named}
-    if similarity.get("type", "BM25") != "BM25":
-        return TextField(name, analyzer, None, None)
-    # Elasticsearch's defaults.
-    return TextField(name, analyzer, float(similarity.get("k1", 1.2)), float(similarity.get("b", 0.75)))
-
-
-def _known(name: str, mapped: Mapped, place: str) -> Mapping[str, Any]:
-    if name not in mapped:
-        raise InputError(
-            f"collection {place} has no field {name!r}; its fields: {_listed(mapped)}." + nearest(name, mapped)
-        )
-    return mapped[name]
-
-
-def _exact(name: str, mapped: Mapped, place: str) -> tuple[str, str]:
-    """The field that has a field's values as they are, and its type."""
-    field = _known(name, mapped, place)
-    for candidate in (name, *(f"{name}.{inner}" for inner in field.get("fields", {}))):
-        kind = str(mapped[candidate]["type"])
-        if kind in _KEYWORDS | _NUMBERS | {"boolean"}:
-            return candidate, kind
-    raise InputError(
-        f"collection {place}: the field {name!r} ({field['type']}) is not indexed in a way that finds its values as "
-        "they are; wanted: keyword, a number or boolean."
-    )
-
-
 def _fits(value: MetaValue, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     return kind in (_KEYWORDS if isinstance(value, str) else _NUMBERS)
-
-
-def _listed(mapped: Mapped) -> str:
-    return ", ".join(sorted(mapped)[:20]) or "none"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 from convqa.domain import Passage
 from convqa.errors import InputError
@@ -37,7 +35,6 @@ class Loading:
         self._sender = Sender(index.target, index.name)
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="bulk")
         self._window = threads + 2
-        self._lock = threading.Lock()
         self._repeated = 0
 
     def send(self, entries: Iterable[Entry]) -> Iterator[tuple[int, int, int]]:
@@ -46,14 +43,21 @@ class Loading:
 
         :raises DuplicatePassage: for an id that is there with another content.
         """
-        sent: deque[Future[tuple[int, int, int]]] = deque()
+        sent: deque[tuple[int, Future[tuple[int, int, int]]]] = deque()
+
+        def answered() -> tuple[int, int, int]:
+            size, future = sent.popleft()
+            count, sum, place = future.result()
+            self._repeated += size - count
+            return count, sum, place
+
         try:
             for chunk in chunks((document(self._analyzer, entry) for entry in entries), BATCH):
                 if len(sent) == self._window:
-                    yield sent.popleft().result()
-                sent.append(self._executor.submit(self._create, chunk))
-            for future in sent:
-                yield future.result()
+                    yield answered()
+                sent.append((len(chunk), self._executor.submit(self._create, chunk)))
+            while sent:
+                yield answered()
         except BaseException:
             self._sender.stop()
             raise
@@ -76,18 +80,14 @@ class Loading:
             there = self._reader.documents([item.key for item in refused], ("place", "passage"), realtime=True)
             for item in refused:
                 # That of the same place is the same: its request was sent again, and had been carried out.
-                if item.key in there and there[item.key]["place"] != _entry(item).place:
-                    self._compare(_entry(item), there[item.key])
-                    del added[_entry(item).place]
+                entry, stored = _entry(item), there.get(item.key)
+                if stored is not None and stored["place"] != entry.place:
+                    if content(Passage.from_json(stored["passage"])) != entry.content:
+                        raise duplicate(stored["passage"]["text"], entry.passage)
+                    del added[entry.place]
             # What is there no longer is sent again.
             waiting = [item for item in refused if item.key not in there]
         return len(added), sum(added.values()), _entry(items[-1]).place
-
-    def _compare(self, entry: Entry, there: Mapping[str, Any]) -> None:
-        if content(Passage.from_json(there["passage"])) != entry.content:
-            raise duplicate(there["passage"]["text"], entry.passage)
-        with self._lock:
-            self._repeated += 1
 
 
 def numbered(passages: Iterable[Passage], place: int) -> Iterator[Entry]:

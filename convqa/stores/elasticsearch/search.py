@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,77 +32,67 @@ _SORTED = ("hits.hits.sort",)
 _BARE = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """BM25 over the field ``tokens``."""
+_CANDIDATES = 400
+_CANDIDATES_EACH = 4
+_OVERSAMPLE = {"int8": 2.0, "bit": 4.0}
+"""By precision: the shortened vectors choose so many times more, the whole ones score."""
 
-    reader: Reader
-    analyzer: Analyzer
-    k1: float
-
-    def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int) -> list[Ranking]:
-        """Rank the best ``k`` passages for each query; ties at the cut are settled by id.
-
-        :raises InputError: for more hits than the server gives.
-        :raises ValueError: for weights that are no finite numbers, negative, or too large.
-        """
-        wanted = [self._query(query, params) if k > 0 else None for query in queries]
-        bodies = [None if query is None else _body(query, k) for query in wanted]
-        found = [scored(answer) for answer in answers(self.reader, bodies, _SCORED)]
-        found = [[hit for hit in hits if hit[0]] for hits in self._settled(wanted, found, k)]
-        return rankings(found, k, texts, lambda ids: fetch(self.reader, ids))
-
-    def _query(self, query: Query, params: SearchParams) -> dict[str, Any] | None:
-        """The server's query; None for one that finds nothing."""
-        weights = weigh(query, self.analyzer, params.stopwords)
-        check_weights(weights.values(), query)
-        # Elasticsearch multiplies by k1 + 1.
-        terms = [
-            {"term": {"tokens": {"value": token, "boost": weight / (self.k1 + 1)}}}
-            for token, weight in weights.items()
-            if is_text(token)
-        ]
-        if not terms:
-            return None
-        return {"bool": {"should": terms, "minimum_should_match": 1, **_filter(params.filter)}}
-
-    def _settled(
-        self, wanted: Sequence[dict[str, Any] | None], found: list[list[Scored]], k: int
-    ) -> list[list[Scored]]:
-        """Where all hits from the cut to the last tie, others may tie too: then the server sorts by id as well.
-
-        That takes twice as long, so it is asked for these queries only.
-        """
-        open_ends = [
-            place for place, hits in enumerate(found) if len(hits) >= asked(k) and hits[k - 1][0] == hits[-1][0]
-        ]
-        bodies = [_body(wanted[place], k, sort=[{"_score": "desc"}, {"pid": "desc"}]) for place in open_ends]
-        for place, answer in zip(open_ends, self.reader.search(bodies, _SORTED), strict=True):
-            found[place] = [(hit["sort"][0], hit["sort"][1]) for hit in answer["hits"]["hits"]]
-        return found
+_VECTORS = 200
+"""Vectors of one search: 1 MB of an answer at 384 dimensions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """Nearest neighbours by inner product in the index of vectors beside an index of passages."""
+def search(
+    reader: Reader, analyzer: Analyzer, k1: float, queries: Sequence[Query], k: int, params: SearchParams, texts: int
+) -> list[Ranking]:
+    """Rank the best ``k`` passages for each query by BM25 over the field ``tokens``; ties at the cut are settled by id.
 
-    passages: Reader
-    neighbours: Reader
-    options: VectorOptions
+    :raises InputError: for more hits than the server gives.
+    :raises ValueError: for weights that are no finite numbers, negative, or too large.
+    """
+    wanted = [_query(query, analyzer, k1, params) if k > 0 else None for query in queries]
+    bodies = [None if query is None else _body(query, k) for query in wanted]
+    found = [scored(answer) for answer in answers(reader, bodies, _SCORED)]
+    # Where all hits from the cut to the last tie, others may tie too: then the server sorts by id as well. That takes
+    # twice as long, so it is asked for these queries only.
+    open_ends = [place for place, hits in enumerate(found) if len(hits) >= asked(k) and hits[k - 1][0] == hits[-1][0]]
+    bodies = [_body(wanted[place], k, sort=[{"_score": "desc"}, {"pid": "desc"}]) for place in open_ends]
+    for place, answer in zip(open_ends, answers(reader, bodies, _SORTED), strict=True):
+        found[place] = [(hit["sort"][0], hit["sort"][1]) for hit in answer["hits"]["hits"]]
+    found = [[hit for hit in hits if hit[0]] for hits in found]
+    return rankings(found, k, texts, lambda ids: fetch(reader, ids))
 
-    def search(self, matrix: NDArray[np.float32], k: int, texts: int, filter: Filter | None) -> list[Ranking]:
-        """Rank the best ``k`` of the passages that have vectors, for each row.
 
-        :raises InputError: for more hits than the server gives.
-        """
-        if k < 1:
-            return [Ranking()] * len(matrix)
-        bodies = [self._body(row, k, filter) for row in matrix]
-        found = [scored(answer) for answer in self.neighbours.search(bodies, _SCORED)]
-        found = [[(inner_product(score), id) for score, id in hits] for hits in found]
-        return rankings(found, k, texts, lambda ids: fetch(self.passages, ids))
+def _query(query: Query, analyzer: Analyzer, k1: float, params: SearchParams) -> dict[str, Any] | None:
+    """The server's query; None for one that finds nothing."""
+    weights = weigh(query, analyzer, params.stopwords)
+    check_weights(weights.values(), query)
+    # Elasticsearch multiplies by k1 + 1.
+    terms = [
+        {"term": {"tokens": {"value": token, "boost": weight / (k1 + 1)}}}
+        for token, weight in weights.items()
+        if is_text(token)
+    ]
+    return {"bool": {"should": terms, "minimum_should_match": 1, **_filter(params.filter)}} if terms else None
 
-    def _body(self, row: NDArray[np.float32], k: int, filter: Filter | None) -> bytes:
+
+def search_vectors(
+    passages: Reader,
+    neighbours: Reader,
+    options: VectorOptions,
+    matrix: NDArray[np.float32],
+    k: int,
+    texts: int,
+    filter: Filter | None,
+) -> list[Ranking]:
+    """Rank the best ``k`` of the passages that have vectors, for each row, by inner product.
+
+    :param neighbours: of the index of vectors beside that of the passages.
+    :raises InputError: for more hits than the server gives.
+    """
+    if k < 1:
+        return [Ranking()] * len(matrix)
+    bodies = []
+    for row in matrix:
         knn: dict[str, Any] = {
             "field": "vector",
             "query_vector": row,
@@ -111,17 +100,13 @@ class Vectors:
             "num_candidates": min(MOST_HITS, max(_CANDIDATES, _CANDIDATES_EACH * k)),
             **_filter(filter),
         }
-        oversample = _OVERSAMPLE.get(self.options.precision)
-        if oversample:
-            # The shortened vectors choose, the whole ones score.
+        if oversample := _OVERSAMPLE.get(options.precision):
             knn["rescore_vector"] = {"oversample": oversample}
         body = {"size": asked(k), **_BARE, "docvalue_fields": ["pid"], "knn": knn}
-        return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
-
-
-_CANDIDATES = 400
-_CANDIDATES_EACH = 4
-_OVERSAMPLE = {"int8": 2.0, "bit": 4.0}
+        bodies.append(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))
+    found = [scored(answer) for answer in neighbours.search(bodies, _SCORED)]
+    found = [[(inner_product(score), id) for score, id in hits] for hits in found]
+    return rankings(found, k, texts, lambda ids: fetch(passages, ids))
 
 
 def vectors(reader: Reader, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
@@ -142,10 +127,6 @@ def vectors(reader: Reader, ids: Sequence[str]) -> list[NDArray[np.float32] | No
         for hit in answer.get("hits", {}).get("hits", ())
     }
     return [found.get(key) for key in keys]
-
-
-_VECTORS = 200
-"""Vectors of one search: 1 MB of an answer at 384 dimensions."""
 
 
 def inner_product(score: float) -> float:

@@ -18,11 +18,10 @@ from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.options import refuse
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import Version, vectors_of
-from convqa.stores.elasticsearch.search import Texts, Vectors, fetch, passage, vectors
+from convqa.stores.elasticsearch.search import fetch, passage, search, search_vectors, vectors
 from convqa.stores.elasticsearch.target import Target
-from convqa.stores.elasticsearch.transaction import Change
 from convqa.stores.elasticsearch.vectors import without_vectors
-from convqa.stores.elasticsearch.writer import Build
+from convqa.stores.elasticsearch.writer import Build, Change
 from convqa.stores.writing import Writing
 
 ENGINE = "elasticsearch"
@@ -73,7 +72,7 @@ class Elasticsearch(Writing):
         """See :class:`convqa.stores.base.Store`. k1 and b are the index's; passages that score 0 are no hits."""
         self.check(params)
         with self._passages.reading():
-            return Texts(self._passages, self._words, self._version().k1).search(queries, k, params, texts)
+            return search(self._passages, self._words, self._version().k1, queries, k, params, texts)
 
     def search_vectors(
         self,
@@ -93,7 +92,7 @@ class Elasticsearch(Writing):
         known = self._version().meta.vectors
         assert known is not None
         with self._reading_vectors():
-            return Vectors(self._passages, self._neighbours, known.options).search(rows, k, texts, filter)
+            return search_vectors(self._passages, self._neighbours, known.options, rows, k, texts, filter)
 
     def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
         if self.info().encoder is None:

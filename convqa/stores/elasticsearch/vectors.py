@@ -64,7 +64,7 @@ class VectorWriter:
         """Send what was added. No search sees it before ``commit``."""
         if self._meta is not None and not self._exists:
             # One that was cut off before its first commit may have left an index.
-            self._index.delete()
+            self.drop()
             self._index.create(self._settings(), _mappings(self._meta))
             self._exists = True
         for piece in slices(self._waiting, ROWS):
@@ -72,6 +72,10 @@ class VectorWriter:
             latest = {id: _item(id, row, terms) for id, row, terms in piece}
             self._sender.send("index", list(latest.values()))
         self._waiting = []
+
+    def drop(self) -> None:
+        """Remove the index of vectors."""
+        self._index.delete()
 
     def move(self, other: VectorWriter) -> None:
         """Leave what was added to a writer of another index."""

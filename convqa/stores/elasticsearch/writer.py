@@ -1,4 +1,8 @@
-"""An index that nobody searches yet while it is written: a new one, an unfinished one, or a clone of a version.
+"""Writing to a collection: to an index that nobody searches yet, or to a collection that is searched meanwhile.
+
+Passages are added to and deleted from a clone of the version that is searched, which takes its place when it is whole.
+Vectors alone are written to the index that is searched: no search sees them before the refresh of ``commit``, and one
+that was cut off in it has lost nothing, as the same vectors come again.
 
 The stream of passages that fills a new index is cut into batches. Whenever all passages of the first n have been
 answered, the index's meta notes a digest of the stream up to there. A load that goes on leaves out the batches whose
@@ -9,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -17,17 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.domain import Passage
-from convqa.errors import WorkError
+from convqa.errors import ConvqaError, RunError, WorkError
 from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch import loading
 from convqa.stores.elasticsearch.bulk import Sender, slices
-from convqa.stores.elasticsearch.index import Index
+from convqa.stores.elasticsearch.index import Index, look_up, put, sweep
 from convqa.stores.elasticsearch.loading import THREADS, Loading, numbered
+from convqa.stores.elasticsearch.lock import Lock
 from convqa.stores.elasticsearch.reading import Reader
-from convqa.stores.elasticsearch.schema import Entry, Item, Meta, document_id, vectors_of
+from convqa.stores.elasticsearch.schema import Entry, Item, Meta, Version, document_id
+from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import VectorWriter
-from convqa.stores.elasticsearch.versions import cloned, remove
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +61,7 @@ class Writer:
         """
         self._refuse_failed()
         try:
-            self._load(self._to_send(self._numbered(passages)))
+            self._load(self._to_send(numbered(passages, self._places)))
         except BaseException:
             self._has_failed = True
             raise
@@ -108,8 +114,8 @@ class Writer:
         meta = replace(self.commit(), ready=True, prefix=())
         if self._has_deleted:
             # Scores count deleted documents, which an index keeps for a while, and its clone does not.
-            deleted_from, self.index = self.index, cloned(self.index, meta)
-            remove(deleted_from)
+            deleted_from, self.index = self.index, self.index.clone(meta.vectors is not None)
+            deleted_from.delete()
         if self._has_deleted or self._merges:
             self.index.merge()
         self._loading.report()
@@ -119,13 +125,10 @@ class Writer:
     def close(self) -> None:
         self._loading.close()
 
-    def _numbered(self, passages: Iterable[Passage]) -> Iterator[Entry]:
-        for entry in numbered(passages, self._places):
+    def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
+        for entry in entries:
             self._places = entry.place
             yield entry
-
-    def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
-        return entries
 
     def _end_stream(self) -> None:
         """Nothing is held any more."""
@@ -155,9 +158,8 @@ class Build(Writer):
         self._held: list[Entry] | None = [] if meta.prefix else None
         self._noted = 0
         self._may_resume = self._merges = True
-        if meta.prefix:
-            # Vectors are quickly sent again, and may be another encoder's.
-            Index(index.target, vectors_of(index.name)).delete()
+        # Vectors are quickly sent again, and may be another encoder's.
+        self.vectors.drop()
 
     def delete(self, ids: Sequence[str]) -> None:
         self._end_stream()
@@ -168,7 +170,8 @@ class Build(Writer):
 
     def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
         """While the stream goes as that of the earlier load, nothing."""
-        for entry in entries:
+        prefix = self._earlier.prefix
+        for entry in super()._to_send(entries):
             self._hash.update(entry.digest.to_bytes(16, "little"))
             is_last = entry.place % loading.BATCH == 0
             if is_last:
@@ -177,18 +180,13 @@ class Build(Writer):
                 yield entry
                 continue
             self._held.append(entry)
-            if is_last and self._is_new():
+            if is_last and self._digests[-1] == prefix[self._noted]:
+                self._held.clear()
+                self._noted += 1
+                if self._noted == len(prefix):
+                    yield from self._go_on()
+            elif is_last:
                 yield from self._go_on()
-
-    def _is_new(self) -> bool:
-        """Whether the batch that is held has to be sent, or all that comes after it."""
-        assert self._held is not None
-        number, prefix = len(self._digests), self._earlier.prefix
-        if self._digests[-1] != prefix[number - 1]:
-            return True
-        self._held.clear()
-        self._noted = number
-        return number == len(prefix)
 
     def _go_on(self) -> Iterator[Entry]:
         """From here on everything is sent.
@@ -224,3 +222,91 @@ class Build(Writer):
         """Where a load that goes on may begin: requests end with their batch, so that the count is of whole ones."""
         prefix = tuple(self._digests[: self._noted])
         self.index.write(replace(self._meta, count=self._count, checksum=checksum(self._sum), prefix=prefix))
+
+
+class Change:
+    """One transaction: any number of adds, deletes and vectors, then ``commit`` or ``close``, which drops them.
+
+    :param version: what the alias meant when the collection was opened.
+    :raises WorkError: if another process is writing to the collection.
+    :raises RunError: if the alias means another index by now.
+    """
+
+    def __init__(self, target: Target, version: Version) -> None:
+        self._index = Index(target, version.name)
+        self._vectors = VectorWriter(self._index, version.meta.vectors)
+        self._clone: Writer | None = None
+        self._lock = Lock(target)
+        try:
+            found = look_up(target)
+            if found is None or Version.of(*found).mark != version.mark:
+                raise RunError(f"collection {target} was changed or indexed anew since it was opened: start again.")
+            self._version = Version.of(*found)
+            sweep(target)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Add passages; one that is there already, word for word, is skipped.
+
+        :raises InputError: for an id that is there with another content.
+        """
+        self._cloned().add(passages)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        self._cloned().delete(ids)
+
+    def add_vectors(
+        self,
+        ids: Sequence[str],
+        matrix: NDArray[np.floating[Any]],
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
+        """See :class:`convqa.stores.base.WritableStore`."""
+        if self._clone is None:
+            self._vectors.add(ids, matrix, encoder, options)
+        else:
+            self._clone.add_vectors(ids, matrix, encoder, options)
+
+    def commit(self) -> Version:
+        """Make all that was added and deleted visible, and end the transaction. Returns what is searched now.
+
+        :raises WorkError: if the server has not what was sent, or the lock was taken over.
+        """
+        if self._clone is None:
+            self._lock.check()
+            # It has been blocked since it was cloned.
+            self._index.configure({"blocks.write": None})
+            meta = replace(self._version.meta, vectors=self._vectors.commit())
+            self._index.write(meta)
+            version = replace(self._version, meta=meta)
+        else:
+            meta = self._clone.finish()
+            self._clone.close()
+            # From here on it may be what the alias means.
+            index, self._clone = self._clone.index, None
+            put(index, self._index, self._version.replicas, self._lock)
+            version = replace(self._version, name=index.name, meta=meta)
+        self.close()
+        return version
+
+    def close(self) -> None:
+        """End; what was not committed is dropped."""
+        try:
+            if self._clone is not None:
+                self._clone.close()
+                # What stays is removed by the next writer.
+                with suppress(ConvqaError, RunError):
+                    self._clone.index.delete()
+                self._clone = None
+        finally:
+            self._lock.release()
+
+    def _cloned(self) -> Writer:
+        if self._clone is None:
+            meta = self._version.meta
+            self._clone = Writer(self._index.clone(meta.vectors is not None), meta)
+            self._vectors.move(self._clone.vectors)
+        return self._clone

@@ -259,7 +259,7 @@ def foreign(target, as_alias):
 @pytest.mark.parametrize("as_alias", [False, True])
 def test_what_others_made_is_never_touched(target, as_alias):
     name = foreign(target, as_alias)
-    with pytest.raises(InputError, match="convqa did not make: it is left alone"):
+    with pytest.raises(InputError, match="was not made by convqa: it is left alone"):
         make(target, passages(3), replace=True)
     with pytest.raises(InputError, match="was not made by convqa"):
         engine.delete(Address(target.url))

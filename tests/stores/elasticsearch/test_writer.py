@@ -18,7 +18,7 @@ from convqa.stores import change_store, create_store, delete_store, open_store
 from convqa.stores.address import Address
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.content import checksum, content, digest
-from convqa.stores.elasticsearch import bulk, open_collection, transaction
+from convqa.stores.elasticsearch import bulk, open_collection, writer
 from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.index import Index, indices_like, look_up
 from convqa.stores.elasticsearch.lock import lock_of
@@ -142,7 +142,7 @@ def killed(target, work):
         from convqa.domain import Passage
         from convqa.stores import open_store
         from convqa.stores.base import Encoder
-        from convqa.stores.elasticsearch import transaction, vectors, versions
+        from convqa.stores.elasticsearch import index, vectors, writer
         store = open_store({target.url!r})
         def end(*_):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -160,8 +160,8 @@ def killed(target, work):
     [
         ("store.add(cut_off())", False),
         ("store.delete(['p1', 'p2']); list(cut_off())", False),
-        ("transaction.put = end; store.add([Passage('x', 'new')]); store.commit()", False),
-        ("versions.remove = end; store.add([Passage('x', 'new')]); store.commit()", True),
+        ("writer.put = end; store.add([Passage('x', 'new')]); store.commit()", False),
+        ("index.Index.delete = end; store.add([Passage('x', 'new')]); store.commit()", True),
     ],
     ids=["add", "delete", "before", "after"],
 )
@@ -206,8 +206,8 @@ def test_what_was_put_in_place_is_never_removed_though_no_answer_came(target, st
         done(*given)
         raise StoreUnavailable("away")
 
-    done = transaction.put
-    monkeypatch.setattr(transaction, "put", lost)
+    done = writer.put
+    monkeypatch.setattr(writer, "put", lost)
     store.add([Passage("x", "new")])
     with pytest.raises(StoreUnavailable):
         store.commit()
@@ -272,7 +272,7 @@ def test_vectors_go_with_a_version_and_may_come_after_it(target, store):
 
 
 def test_vectors_whose_commit_was_killed_come_with_the_same_command_again(target, store):
-    for cut in ("vectors.VectorWriter.commit = end", "transaction.Index.write = end"):
+    for cut in ("vectors.VectorWriter.commit = end", "writer.Index.write = end"):
         killed(target, f"{cut}; store.add_vectors(['p3', 'p4'], np.ones((2, 4)), Encoder('e', 'c', 4)); store.commit()")
         assert open_store(target.url).info().vectors == 0
     store.add_vectors(["p3", "p4"], 2 * np.ones((2, 4)), ENCODER)
