@@ -1,4 +1,4 @@
-"""What every engine checks in the same way: the folder of a collection, its analyzer, vectors and their encoder."""
+"""What engines check in the same way: a collection's address, its analyzer, vectors and their encoder."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
+from convqa.stores.address import Address, redact
 from convqa.stores.base import Encoder, VectorOptions, told
 from convqa.text.analysis import Analyzer, analyzer
 
 LARGEST = 1e18
 """Longest vector: an inner product of two is a 32-bit float."""
+
+
+def refuse_fields(address: Address) -> None:
+    """:raises InputError: if fields are named for a collection that has fields of its own."""
+    if address.fields is not None:
+        raise InputError(f"collection {redact(address.url)} has fields of its own; leave fields out.")
 
 
 def check_folder(folder: Path, what: str, advice: str = "") -> None:

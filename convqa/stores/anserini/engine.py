@@ -11,7 +11,7 @@ from convqa.errors import InputError
 from convqa.stores.address import Address
 from convqa.stores.anserini.index import SEGMENTS, fingerprint, is_index
 from convqa.stores.anserini.store import LANGUAGE, Anserini
-from convqa.stores.checks import check_folder
+from convqa.stores.checks import check_folder, refuse_fields
 
 SCHEME = "anserini:"
 
@@ -31,8 +31,7 @@ def identity(address: Address) -> str | None:
 def open_collection(address: Address) -> Anserini:
     """:raises InputError, StoreDamaged: see :class:`convqa.stores.anserini.store.Anserini`."""
     folder = folder_of(address)
-    if address.fields is not None:
-        raise InputError(f"collection {address.url}: Anserini has fields of its own; leave fields out.")
+    refuse_fields(address)
     if address.language not in (None, LANGUAGE):
         raise InputError(
             f"collection {address.url}: Anserini indexes are searched in English here; found language "

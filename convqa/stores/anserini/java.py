@@ -186,10 +186,7 @@ def _homes() -> list[tuple[str, Path]]:
 
 
 def _version(home: Path) -> int | None:
-    """The Java version of a home: by its file ``release``, else by asking it; None where there is none.
-
-    Java 8 calls itself 1.8.
-    """
+    """The version of a Java, by its file ``release``, else by asking it (Java 8 says 1.8); None where there is none."""
     try:
         text = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -66,12 +66,7 @@ class Anserini:
             )
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68.
-
-        ``prf`` is RM3; its weight is Anserini's weight of the original query.
-
-        :raises ValueError: for weights of terms that are no finite numbers, negative, or too large.
-        """
+        """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68; ``prf`` is RM3."""
         self.check(params)
         index = self._state()
         search = self._search(params)

@@ -133,13 +133,12 @@ def chunks(items: Iterable[Item], batch: int = 0) -> Iterator[list[Item]]:
     chunk: list[Item] = []
     size = 0
     for item in items:
-        if chunk and (len(chunk) == ITEMS or size + len(item.body) > BYTES):
+        before = chunk[-1].entry if chunk else None
+        is_full = len(chunk) == ITEMS or size + len(item.body) > BYTES
+        if chunk and (is_full or (batch and before is not None and before.place % batch == 0)):
             yield chunk
             chunk, size = [], 0
         chunk.append(item)
         size += len(item.body)
-        if batch and item.entry is not None and item.entry.place % batch == 0:
-            yield chunk
-            chunk, size = [], 0
     if chunk:
         yield chunk

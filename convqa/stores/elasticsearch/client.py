@@ -90,10 +90,7 @@ def _connected(server: Target, credentials: Credentials, process: int) -> Elasti
         serializer=OrjsonSerializer(),
         request_timeout=TIMEOUT,
         connections_per_node=THREADS,
-        http_compress=False,
         max_retries=0,
-        retry_on_timeout=False,
-        retry_on_status=(),
         **credentials.options,  # type: ignore[arg-type]
     )
 

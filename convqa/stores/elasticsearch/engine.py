@@ -17,6 +17,7 @@ from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError
 from convqa.stores.address import Address
 from convqa.stores.base import WritableStore
+from convqa.stores.checks import refuse_fields
 from convqa.stores.elasticsearch import lock
 from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.errors import missing
@@ -75,8 +76,7 @@ def open_collection(address: Address) -> Elasticsearch | Foreign:
         raise missing(target)
     name, index = found
     if is_own(index):
-        if address.fields is not None:
-            raise InputError(f"collection {target} was made by convqa index and has its own fields; leave fields out.")
+        refuse_fields(address)
         version = Version.of(name, index)
         if not version.meta.ready:
             raise InputError(
@@ -106,8 +106,7 @@ def create(
     :raises WorkError: if another process is writing to it, or the server has not what was sent.
     """
     target, options = Target.parse(address.url), Options.of(address.url, settings)
-    if address.fields is not None:
-        raise InputError(f"collection {target}: an index made by convqa has its own fields; leave fields out.")
+    refuse_fields(address)
     if target.index.endswith(lock_of("")):
         raise InputError(f"collection {target}: a name that ends with {lock_of('')} is a lock's; give another name.")
     if len(target.index.encode()) > _LONGEST_NAME:
@@ -188,10 +187,7 @@ def take_over(address: Address) -> None:
 
 
 def _own(target: Target) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the index of a collection that convqa made, in this format or an earlier one; None where there is nothing.
-
-    :raises InputError: if the name means another's index.
-    """
+    """Return the index of a collection that convqa made; None where there is nothing. Another's index is refused."""
     found = look_up(target)
     if found is not None and not is_own(found[1]):
         raise InputError(f"index {found[0]} at {target.http} was not made by convqa: it is left alone.")
@@ -208,10 +204,7 @@ def _existing(target: Target) -> tuple[str, Mapping[str, Any]]:
 
 
 def _replaced(target: Target, replace: bool) -> Index | None:
-    """Return the old version whose place a new collection takes, if there is one.
-
-    :raises InputError: if that is to stay.
-    """
+    """Return the old version whose place a new collection takes, if there is one; refuse if that is to stay."""
     found = _own(target)
     if found is not None and not replace:
         raise InputError(f"collection {target} exists. Give --add to add to it or --replace to build it anew.")

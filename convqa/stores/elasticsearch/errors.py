@@ -56,10 +56,7 @@ class IndexMissing(InputError):
 
 
 def passes(error: TransportError | ApiError, waits: bool = False) -> bool:
-    """Whether a request may be sent again after a while.
-
-    :param waits: also where nothing listens, or no answer came in time.
-    """
+    """Whether a request may be sent again; ``waits``: also where nothing listens, or no answer came in time."""
     if isinstance(error, UnsupportedProductError | TlsError):
         return False
     if isinstance(error, ApiError):

@@ -14,7 +14,7 @@ from elasticsearch import Elasticsearch
 from convqa.errors import ConvqaError, InputError, RunError, WorkError
 from convqa.stores.content import checksum
 from convqa.stores.elasticsearch.bulk import PATIENCE
-from convqa.stores.elasticsearch.client import ask, client
+from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.errors import IndexMissing, refused
 from convqa.stores.elasticsearch.lock import Lock
 from convqa.stores.elasticsearch.schema import FORMAT, PARTS, Meta, meta_of, total, vectors_of
@@ -84,10 +84,7 @@ class Index:
         return int(answer["hits"]["total"]["value"]), total(found)
 
     def check_totals(self, count: int, sum: int) -> str:
-        """The checksum of a refreshed index, which has just the passages that were sent.
-
-        :raises WorkError: with both counts, if it has not.
-        """
+        """Return the checksum; a ``WorkError`` if a refreshed index has not just the passages that were sent."""
         found, digests = self.totals()
         if (found, checksum(digests)) != (count, checksum(sum)):
             raise WorkError(
@@ -117,13 +114,8 @@ class Index:
 
 def indices_like(target: Target, pattern: str, path: str = _OWN) -> dict[str, Any]:
     """What the server says of the indexes that a pattern, name or alias means; nothing where there are none."""
-    answer = client(target).options(ignore_status=404)
-    found = ask(
-        target,
-        lambda _: answer.indices.get(
-            index=pattern, expand_wildcards=["open", "closed"], filter_path=f"{path},error,status"
-        ),
-    )
+    how: dict[str, Any] = {"expand_wildcards": ["open", "closed"], "filter_path": f"{path},error,status"}
+    found = ask(target, lambda known: known.options(ignore_status=404).indices.get(index=pattern, **how))
     if found.meta.status == 404:
         error = refused(404, found.body, target)
         if not isinstance(error, IndexMissing):
@@ -133,10 +125,7 @@ def indices_like(target: Target, pattern: str, path: str = _OWN) -> dict[str, An
 
 
 def look_up(target: Target, path: str = _OWN) -> tuple[str, Mapping[str, Any]] | None:
-    """The index that a collection's name or alias means, by its own name; None where there is nothing.
-
-    :raises InputError: for an alias of several.
-    """
+    """Return the one index that a name or alias means, by its own name; None where there is nothing."""
     found = indices_like(target, target.index, path)
     if len(found) > 1:
         raise InputError(
@@ -151,10 +140,7 @@ def new_name(target: Target) -> str:
 
 
 def put(index: Index, old: Index | None, replicas: int, lock: Lock) -> None:
-    """Put a whole version behind its collection's alias, in the place of an old one, by one call; then remove that.
-
-    :raises WorkError: if the lock was taken over.
-    """
+    """Put a version behind its collection's alias, in the place of an old one, by one call; then remove that."""
     target = index.target
     if replicas:
         index.configure({"number_of_replicas": replicas})

@@ -75,10 +75,7 @@ class Layout:
         return clauses
 
     def filter(self, name: str, accepted: Sequence[MetaValue]) -> dict[str, Any]:
-        """The clause for a meta field that equals one of the values. A value of another type equals none.
-
-        :raises InputError: for a field that is not indexed as it is.
-        """
+        """The clause for a meta field that equals one of the values. A value of another type equals none."""
         if self._meta is not None and name not in self._meta:
             raise InputError(f"collection {self._place} has no meta field {name!r}." + nearest(name, self._meta))
         field, kind = self._exact(name)
@@ -90,10 +87,7 @@ class Layout:
         return {"terms": {field: [id for id in ids if kind in _KEYWORDS or _NUMBER.fullmatch(id)]}}
 
     def id_of(self, key: str, source: Mapping[str, Any]) -> str:
-        """What a document's passage is called. ``key``: its ``_id``.
-
-        :raises StoreDamaged: for a document without id.
-        """
+        """What a document's passage is called; a document without id is damage. ``key``: its ``_id``."""
         id = _string(value(source, self.id)) if self.id else key
         if not id:
             raise StoreDamaged(f"document {key!r} has no value in the field {self.id!r}, which names passages.")

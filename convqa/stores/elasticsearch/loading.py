@@ -91,10 +91,7 @@ class Loading:
 
 
 def numbered(passages: Iterable[Passage], place: int) -> Iterator[Entry]:
-    """Passages with what is stored of them, by places after the given one.
-
-    :raises InputError: for one that cannot be stored.
-    """
+    """Passages with what is stored of them, by places after the given one; one that cannot be stored is refused."""
     for number, passage in enumerate(passages, place + 1):
         data = content(passage)
         if len(passage.id) > LONGEST_ID // 4 and len(passage.id.encode()) > LONGEST_ID:

@@ -50,8 +50,8 @@ class Lock:
         self._owner = uuid.uuid4().hex
         # On an index that is there, its creation is refused with status 400.
         settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": True}
-        made = client(target).options(ignore_status=400).indices
-        ask(target, lambda _: made.create(index=self._index, settings=settings, mappings={"enabled": False}))
+        made: dict[str, Any] = {"index": self._index, "settings": settings, "mappings": {"enabled": False}}
+        ask(target, lambda known: known.options(ignore_status=400).indices.create(**made))
         while ask(target, self._create).meta.status == _CONFLICT:
             holder = _holder(target)
             # Ours, where a request that seemed to fail was carried out.
@@ -66,10 +66,7 @@ class Lock:
         return known.options(ignore_status=_CONFLICT).create(index=self._index, id=_ID, document=document)
 
     def _take(self, holder: Mapping[str, Any]) -> None:
-        """Remove the lock of a process that is gone.
-
-        :raises WorkError: if it may live.
-        """
+        """Remove the lock of a process that is gone; a ``WorkError`` if it may live."""
         found = holder["_source"]
         if not _is_gone(found):
             advice = "" if _is_here(found) else ", or give --take-over if that process is gone"
@@ -86,10 +83,7 @@ class Lock:
         self.release()
 
     def check(self) -> None:
-        """Raise unless this process still has the lock. Asked before a version is put in place.
-
-        :raises WorkError: if it was taken over.
-        """
+        """Raise a ``WorkError`` if the lock was taken over. Asked before a version is put in place."""
         holder = _holder(self._target)
         if holder is None or not self._is_mine(holder):
             raise WorkError(f"collection {self._target} was taken over by another process: nothing was changed.")
@@ -105,10 +99,7 @@ class Lock:
                 quick.delete(index=self._index, id=_ID, **version)
 
     def remove(self) -> None:
-        """Release it, and remove its index: the collection is no more.
-
-        :raises WorkError: if it was taken over.
-        """
+        """Release the lock, and remove its index: the collection is no more."""
         self.check()
         ask(self._target, lambda known: known.indices.delete(index=self._index, ignore_unavailable=True))
 
@@ -126,8 +117,8 @@ def take_over(target: Target) -> None:
 
 
 def _holder(target: Target) -> Mapping[str, Any] | None:
-    quiet = client(target).options(ignore_status=404)
-    answer: Mapping[str, Any] = ask(target, lambda _: quiet.get(index=lock_of(target.index), id=_ID)).body
+    name = lock_of(target.index)
+    answer: Any = ask(target, lambda known: known.options(ignore_status=404).get(index=name, id=_ID)).body
     return answer if answer.get("found") else None
 
 

@@ -39,10 +39,7 @@ class Options(Changes):
 
 
 def changes(url: str, settings: Mapping[str, object]) -> dict[str, Any]:
-    """Settings of an index that is there, as they are to be.
-
-    :raises InputError: for one that cannot be changed, or for none.
-    """
+    """Settings of an index that is there, as they are to be; none at all are refused."""
     advice = "An index that is there can get another k1, b or replicas; for other shards index again with --replace."
     given = read_as(Changes, dict(settings), f"collection {redact(url)}: settings", advice)
     if not settings:

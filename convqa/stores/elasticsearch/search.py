@@ -84,11 +84,7 @@ def search_vectors(
     texts: int,
     filter: Filter | None,
 ) -> list[Ranking]:
-    """Rank the best ``k`` of the passages that have vectors, for each row, by inner product.
-
-    :param neighbours: of the index of vectors beside that of the passages.
-    :raises InputError: for more hits than the server gives.
-    """
+    """Rank the best ``k`` of the passages that have vectors, for each row. ``neighbours``: of the index of vectors."""
     if k < 1:
         return [Ranking()] * len(matrix)
     bodies = []
@@ -148,10 +144,7 @@ def _filter(accepted: Filter | None) -> dict[str, Any]:
 
 
 def asked(k: int) -> int:
-    """How many hits a search asks for, to give ``k``.
-
-    :raises InputError: for more than a server gives.
-    """
+    """How many hits a search asks for, to give ``k``; more than a server gives are refused."""
     if k > MOST_HITS:
         raise InputError(f"top_k {k}: Elasticsearch gives at most {MOST_HITS} hits; wanted: {MOST_HITS} or fewer.")
     return min(k + SPARE, MOST_HITS)

@@ -82,10 +82,7 @@ class Elasticsearch(Writing):
         texts: int = 20,
         filter: Filter | None = None,
     ) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. Scores are inner products as the server computes them (float32).
-
-        :raises InputError: also for a query that is no vector of the encoder.
-        """
+        """See :class:`convqa.stores.base.Store`. Scores are inner products as the server computes them (float32)."""
         place = f"collection {self.target}"
         refuse_encoder(encoder, self.info(), place)
         rows = checked_vectors(matrix, None, encoder, f"queries of {place}")
@@ -148,10 +145,7 @@ class Elasticsearch(Writing):
 
     @contextmanager
     def _reading_vectors(self) -> Iterator[None]:
-        """Around what reads vectors, which others may have changed in the version that is open.
-
-        :raises RunError: if they have.
-        """
+        """Around what reads vectors: a ``RunError`` if others have changed those of the version that is open."""
         version = self._version()
         with self._passages.reading():
             yield

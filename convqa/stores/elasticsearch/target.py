@@ -99,10 +99,7 @@ class Credentials:
 
     @classmethod
     def of(cls, target: Target, environment: Mapping[str, str] = os.environ) -> Credentials:
-        """What the environment has for a server. An empty variable is as good as none.
-
-        :raises InputError: for both, a file that cannot be read, or a user without password.
-        """
+        """What the environment has for a server. An empty variable is as good as none."""
         api_key, password = _secret(API_KEY, environment), _secret(PASSWORD, environment)
         if api_key and password:
             raise InputError(f"the environment has both {API_KEY} and {PASSWORD}; unset one of them.")

@@ -32,15 +32,13 @@ ROWS = 500
 _KINDS = {"float32": "", "int8": "int8_", "bit": "bbq_"}
 """What the names of Elasticsearch's kinds of vector indexes begin with, by precision."""
 
-Vector = tuple[str, NDArray[np.float32], list[str]]
-"""Id, vector and meta terms of a passage."""
-
 
 class VectorWriter:
     """Gives the passages of an index their vectors. Each is checked when it is added, and sent by ``flush``."""
 
     def __init__(self, passages: Index, meta: VectorMeta | None) -> None:
-        self._passages, self._meta, self._waiting = passages, meta, list[Vector]()
+        self._passages, self._meta = passages, meta
+        self._waiting: list[tuple[str, NDArray[np.float32], list[str]]] = []
         self._index = Index(passages.target, vectors_of(passages.name))
         self._sender = Sender(passages.target, self._index.name)
         self._exists = meta is not None
@@ -64,7 +62,7 @@ class VectorWriter:
         """Send what was added. No search sees it before ``commit``."""
         if self._meta is not None and not self._exists:
             # One that was cut off before its first commit may have left an index.
-            self.drop()
+            self._index.delete()
             self._index.create(self._settings(), _mappings(self._meta))
             self._exists = True
         for piece in slices(self._waiting, ROWS):
@@ -72,10 +70,6 @@ class VectorWriter:
             latest = {id: _item(id, row, terms) for id, row, terms in piece}
             self._sender.send("index", list(latest.values()))
         self._waiting = []
-
-    def drop(self) -> None:
-        """Remove the index of vectors."""
-        self._index.delete()
 
     def move(self, other: VectorWriter) -> None:
         """Leave what was added to a writer of another index."""

@@ -31,7 +31,7 @@ from convqa.stores.elasticsearch.index import Index, look_up, put, sweep
 from convqa.stores.elasticsearch.loading import THREADS, Loading, numbered
 from convqa.stores.elasticsearch.lock import Lock
 from convqa.stores.elasticsearch.reading import Reader
-from convqa.stores.elasticsearch.schema import Entry, Item, Meta, Version, document_id
+from convqa.stores.elasticsearch.schema import Entry, Item, Meta, Version, document_id, vectors_of
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import VectorWriter
 
@@ -42,10 +42,7 @@ _DELETED = 500
 
 
 class Writer:
-    """Adds, deletes and vectors for one index; ``finish`` proves that it holds what was sent.
-
-    :param meta: what the index says of itself now.
-    """
+    """Adds, deletes and vectors for one index; ``finish`` proves that it holds what was sent."""
 
     def __init__(self, index: Index, meta: Meta, threads: int = THREADS) -> None:
         self.index, self._meta = index, meta
@@ -55,10 +52,7 @@ class Writer:
         self._has_deleted = self._has_failed = self._merges = False
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """See :class:`convqa.stores.base.WritableStore`.
-
-        :raises DuplicatePassage: for an id that is there with another content.
-        """
+        """See :class:`convqa.stores.base.WritableStore`."""
         self._refuse_failed()
         try:
             self._load(self._to_send(numbered(passages, self._places)))
@@ -98,10 +92,7 @@ class Writer:
         self.vectors.flush()
 
     def commit(self) -> Meta:
-        """Let those see what has come so far who know the index by its name.
-
-        :raises WorkError: if the server has not what was sent.
-        """
+        """Let those who know the index by its name see what has come; a ``WorkError`` if not all of it has."""
         self._refuse_failed()
         self._end_stream()
         self.index.refresh()
@@ -159,7 +150,7 @@ class Build(Writer):
         self._noted = 0
         self._may_resume = self._merges = True
         # Vectors are quickly sent again, and may be another encoder's.
-        self.vectors.drop()
+        Index(index.target, vectors_of(index.name)).delete()
 
     def delete(self, ids: Sequence[str]) -> None:
         self._end_stream()
@@ -189,10 +180,7 @@ class Build(Writer):
                 yield from self._go_on()
 
     def _go_on(self) -> Iterator[Entry]:
-        """From here on everything is sent.
-
-        :raises WorkError: if what the earlier load noted is not there.
-        """
+        """From here on everything is sent; a ``WorkError`` if what the earlier load noted is not there."""
         held, self._held = self._held or [], None
         if self._noted < len(self._earlier.prefix):
             # Its count is of more batches than are left.
@@ -248,10 +236,6 @@ class Change:
             raise
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Add passages; one that is there already, word for word, is skipped.
-
-        :raises InputError: for an id that is there with another content.
-        """
         self._cloned().add(passages)
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -264,17 +248,13 @@ class Change:
         encoder: Encoder,
         options: VectorOptions | None = None,
     ) -> None:
-        """See :class:`convqa.stores.base.WritableStore`."""
         if self._clone is None:
             self._vectors.add(ids, matrix, encoder, options)
         else:
             self._clone.add_vectors(ids, matrix, encoder, options)
 
     def commit(self) -> Version:
-        """Make all that was added and deleted visible, and end the transaction. Returns what is searched now.
-
-        :raises WorkError: if the server has not what was sent, or the lock was taken over.
-        """
+        """Make all that was added and deleted visible, and end the transaction. Returns what is searched now."""
         if self._clone is None:
             self._lock.check()
             # It has been blocked since it was cloned.

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from convqa.errors import InputError, StoreDamaged
 from convqa.stores.address import Address
-from convqa.stores.checks import check_folder
+from convqa.stores.checks import check_folder, refuse_fields
 from convqa.stores.embedded import index
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import writing
-from convqa.stores.embedded.manifest import FORMAT, NAME, Identity, Manifest
+from convqa.stores.embedded.manifest import FORMAT, NAME, Manifest
 from convqa.stores.embedded.store import Embedded
 from convqa.stores.embedded.writer import LOCK, writer_lock
 from convqa.text.analysis import analyzer
@@ -34,7 +34,7 @@ def key(address: Address) -> str:
     return os.path.join(os.getcwd(), address.url)
 
 
-def identity(address: Address) -> Identity | None:
+def identity(address: Address) -> tuple[int, ...] | None:
     """What changes when the folder is committed to or replaced; None where there is nothing."""
     return manifests.identity(address.url)
 
@@ -49,10 +49,7 @@ def is_collection(folder: Path) -> bool:
 
 def open_collection(address: Address) -> Embedded:
     """:raises InputError, StoreDamaged: see :class:`Embedded`."""
-    if address.fields is not None:
-        raise InputError(
-            f"collection {address.url}: a folder made by convqa index has its own fields; leave fields out."
-        )
+    refuse_fields(address)
     return Embedded(Path(address.url))
 
 

@@ -84,7 +84,10 @@ class _Pool:
             self._shrink()
 
     def _shrink(self) -> None:
-        queries, rows, products, errors = self._sorted()
+        columns = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
+        # By query; the rows of each in rising order.
+        order = np.argsort(columns[0], kind="stable")
+        queries, rows, products, errors = (column[order] for column in columns)
         ends = np.searchsorted(queries, np.arange(self._count + 1))
         kept = np.ones(len(queries), bool)
         for query, (first, last) in enumerate(pairwise(ends)):
@@ -94,12 +97,6 @@ class _Pool:
                 kept[first:last] = products[first:last] + errors[first:last] >= self._floor[query]
         self._parts = [(queries[kept], rows[kept], products[kept], errors[kept])]
         self._size = self._kept = len(self._parts[0][0])
-
-    def _sorted(self) -> list[NDArray[Any]]:
-        """By query; the rows of each in rising order."""
-        columns = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        return [column[order] for column in columns]
 
     def best(self) -> list[NDArray[np.int64]]:
         if not self._parts:

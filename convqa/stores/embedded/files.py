@@ -22,11 +22,7 @@ OFFSET = np.dtype("<i8")
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Say which collection could not be written when the system refuses to write.
-
-    :raises InputError: if this is no place to write to.
-    :raises StorageFull: for no space.
-    """
+    """Say which collection could not be written: a place that cannot be written to, or no space."""
     try:
         yield
     except OSError as error:

@@ -38,10 +38,7 @@ Values = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 
 
 def faiss() -> Any:
-    """The module.
-
-    :raises InputError: if it is not installed.
-    """
+    """The module; an ``InputError`` says how to install it."""
     try:
         with warnings.catch_warnings():
             # Of its wrapper's types, on Python 3.12 and later.

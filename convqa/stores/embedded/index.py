@@ -85,10 +85,7 @@ class CandidateIndex:
             raise
 
     def accepted(self, filter: Filter) -> NDArray[np.int64]:
-        """Numbers of all passages that a filter lets through.
-
-        :raises ValueError: if the index is garbled.
-        """
+        """Numbers of all passages that a filter lets through."""
         limit = max(1, self._searcher.num_docs)
         return self.best(Query.boolean_query(self._accepted(filter)), limit)[0]
 

@@ -35,10 +35,7 @@ class FieldTotals:
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """The vectors of ``count`` passages; ``generation`` is the number of the commit that made them.
-
-    ``files``: as in :class:`Manifest`.
-    """
+    """The vectors of ``count`` passages; ``generation`` is the number of the commit that made them."""
 
     encoder: Encoder
     options: VectorOptions
@@ -111,10 +108,7 @@ def _adapter() -> TypeAdapter[Manifest]:
     return TypeAdapter(Manifest)
 
 
-Identity = tuple[int, ...]
-
-
-def identity(folder: str | Path) -> Identity | None:
+def identity(folder: str | Path) -> tuple[int, ...] | None:
     """What changes when a folder is committed to or replaced; None where there is no manifest. One system call."""
     try:
         status = os.stat(os.path.join(folder, NAME))

@@ -22,10 +22,9 @@ from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import Blob, array
 from convqa.stores.embedded.forward import Forward
 from convqa.stores.embedded.index import CandidateIndex
-from convqa.stores.embedded.lookup import NUMBER, Lookup, hashed
+from convqa.stores.embedded.lookup import FIELDS, NUMBER, Lookup, Vocabulary, hashed
 from convqa.stores.embedded.manifest import Manifest
 from convqa.stores.embedded.vectors import Vectors
-from convqa.stores.embedded.vocabulary import FIELDS, Vocabulary
 from convqa.text.analysis import weigh
 from convqa.text.bm25 import K1, B, bm25
 
@@ -232,10 +231,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Passages that tantivy found: ``numbers`` in rising order, their ``places`` among its hits, its scores by place.
-
-    ``asked``: how many hits it was asked for.
-    """
+    """Passages that tantivy found, by number, and their ``places`` among the ``asked`` hits, whose scores are given."""
 
     numbers: NDArray[np.int64]
     places: NDArray[np.int64]

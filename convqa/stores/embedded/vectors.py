@@ -159,10 +159,7 @@ class VectorWriter:
         self._matrix, self._rows = Appender(self._data, MATRIX, files), Appender(self._data, ROWS, files)
 
     def add(self, numbers: NDArray[Any], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None) -> None:
-        """Append the vectors of passages, by number.
-
-        :raises InputError: for another encoder or other options than the first, or what cannot be stored.
-        """
+        """Append the vectors of passages, by number; what cannot be stored beside the first ones is refused."""
         state = self._state or VectorState(encoder, options or VectorOptions())
         self._check(state.options)
         refuse_other_vectors(state.encoder, state.options, encoder, options, self._name)
@@ -199,10 +196,7 @@ class VectorWriter:
         return values.astype(PRECISIONS[precision]), np.ones(len(values), np.float32)
 
     def write(self, deleted: NDArray[Any]) -> VectorState | None:
-        """Make the files last; return the state that names them. No live row: no vectors.
-
-        :param deleted: the numbers of all deleted passages.
-        """
+        """Make the files last; return the state that names them. No live row: no vectors. ``deleted``: all numbers."""
         files = self._matrix.sync() | self._rows.sync()
         numbers = array(self._data, ROWS, ROW, files)["number"]
         _, last = np.unique(numbers[::-1], return_index=True)

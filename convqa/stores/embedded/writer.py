@@ -27,11 +27,10 @@ from convqa.stores.content import checksum, content, digest, duplicate
 from convqa.stores.embedded.files import Appender, BlobAppender, array, write_array, writing
 from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
-from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, hashed
+from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWriter, hashed
 from convqa.stores.embedded.manifest import NAME, FieldTotals, Manifest
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vectors import VectorWriter, graph_name
-from convqa.stores.embedded.vocabulary import VocabularyWriter
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
@@ -41,10 +40,7 @@ _BATCH = 2000
 
 
 def writer_lock(folder: Path) -> FileLock:
-    """The lock of a folder's one writer, taken.
-
-    :raises WorkError: if another writer is at work on the folder.
-    """
+    """The lock of a folder's one writer, taken; a ``WorkError`` if another writer is at work on the folder."""
     lock = FileLock(folder / LOCK)
     with writing(folder):
         try:
@@ -55,10 +51,7 @@ def writer_lock(folder: Path) -> FileLock:
 
 
 class Writer:
-    """Any number of adds and deletes, then ``commit`` or ``close`` (which drops them).
-
-    :raises WorkError: if another writer is at work on the folder.
-    """
+    """Any number of adds, deletes and vectors, then ``commit`` or ``close`` (which drops them)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -82,10 +75,7 @@ class Writer:
     def add_vectors(
         self, ids: Sequence[str], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None = None
     ) -> None:
-        """See :meth:`VectorWriter.add`.
-
-        :raises InputError: for an id that is not in the collection, too.
-        """
+        """See :meth:`VectorWriter.add`. An id that is not in the collection is refused."""
         find = self._base.number if self._text is None else self._text.number
         numbers = [find(id) for id in ids]
         unknown = [id for id, number in zip(ids, numbers, strict=True) if number is None]
