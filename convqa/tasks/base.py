@@ -166,14 +166,14 @@ def is_or_holds(path: Path, name: str) -> bool:
 
 def id_problems(noun: str, asked: Collection[object], found: Collection[object]) -> Iterator[tuple[str, str]]:
     """What is missing and what is foreign, as problems of the whole file."""
-    yield from some(f"{noun} of the input are missing", [id for id in asked if id not in found], len(asked))
-    yield from some(f"{noun} are not in the input", [id for id in found if id not in asked], len(found))
+    yield from some_ids(f"{noun} of the input are missing", [id for id in asked if id not in found], len(asked))
+    yield from some_ids(f"{noun} are not in the input", [id for id in found if id not in asked], len(found))
 
 
-def some(what: str, ids: Sequence[object], total: int) -> Iterator[tuple[str, str]]:
+def some_ids(what: str, ids: Sequence[object], total: int) -> Iterator[tuple[str, str]]:
     """One problem of the whole file that names the first of some ids; none where there are no ids.
 
-    >>> list(some("turns are missing", [3, 7], 9)), list(some("turns are missing", [], 9))
+    >>> list(some_ids("turns are missing", [3, 7], 9)), list(some_ids("turns are missing", [], 9))
     ([('', '2 of 9 turns are missing: 3, 7')], [])
     """
     if ids:

@@ -161,7 +161,7 @@ def columns(measures: Sequence[Measure], rows: Rows | str, reasons: Mapping[str,
     return found
 
 
-def warn_of_strangers(path: Path, asked: Set[Any], answered: Set[Any], lacking: str, foreign: str) -> None:
+def warn_of_unmatched(path: Path, asked: Set[Any], answered: Set[Any], lacking: str, foreign: str) -> None:
     """Partial runs are punished and what nobody asked is ignored: say so, since it is mostly a mistake."""
     if missing := len(asked - answered):
         log.warning("%s: lacks %d of the %d %s", path, missing, len(asked), lacking)

@@ -1,4 +1,4 @@
-"""The tokens are spaCy's: recorded ones always, and beside a real spaCy where it is installed (pip install spacy)."""
+"""The tokens are spaCy's: recorded ones, and those of a real spaCy, a development package."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ RECORDED = [
 
 @pytest.fixture(scope="module")
 def spacy_tokens():
-    spacy = pytest.importorskip("spacy")
+    import spacy
+
     pipeline = spacy.blank("en")
     return lambda text: [token.text for token in pipeline(text) if not token.text.isspace()]
 

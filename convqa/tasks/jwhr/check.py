@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from convqa.tasks.base import id_problems, some
+from convqa.tasks.base import id_problems, some_ids
 from convqa.tasks.jwhr.input import named, read_entries, values
 from convqa.tasks.jwhr.rules import wrong_in_run
 from convqa.tasks.jwhr.schema import RunEntry
@@ -24,7 +24,7 @@ def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
         yield from ((named(place, value), message) for message in _entry_errors(value, asked))
     ids = Counter(value["id"] for _, value in found if isinstance(value, dict) and type(value.get("id")) is int)
     yield from id_problems("entries", asked, ids)
-    yield from some("ids occur more than once", [id for id, count in ids.items() if count > 1], len(ids))
+    yield from some_ids("ids occur more than once", [id for id, count in ids.items() if count > 1], len(ids))
 
 
 def _entry_errors(value: Any, asked: Mapping[int, str]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from convqa.tasks import scores
 from convqa.tasks.jwhr.run import Run
 from convqa.tasks.jwhr.schema import LANGUAGE, Entry, Page
 from convqa.tasks.jwhr.truth import CitedAnswer, Gold, cited_answer
-from convqa.tasks.scores import Measure, Scores, Supports, alce_measures, columns, supported, warn_of_strangers
+from convqa.tasks.scores import Measure, Scores, Supports, alce_measures, columns, supported, warn_of_unmatched
 
 
 def _with_parts(line: str, name: str) -> tuple[Measure, ...]:
@@ -75,7 +75,7 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
     """
     asked = {int(turn.id.conversation) for turn in gold.turns}
     foreign = "entries that are not in the truth"
-    warn_of_strangers(run.path, asked, run.entries.keys(), "entries of the truth", foreign)
+    warn_of_unmatched(run.path, asked, run.entries.keys(), "entries of the truth", foreign)
     if failed := sum(bool(entry.failed) for id, entry in run.entries.items() if id in asked):
         log.warning("%s: %d entries failed: wrong wherever they count", run.path, failed)
     rows: list[tuple[TurnId, Row]] = []

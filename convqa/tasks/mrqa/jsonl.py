@@ -5,7 +5,6 @@ The form: https://github.com/mrqa/MRQA-Shared-Task-2019#mrqa-format.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -22,6 +21,24 @@ from convqa.validation import read_as, shorten
 
 WANTED = "MRQA's JSON lines: {context, qas: [{qid, question, answers, detected_answers: [{text, char_spans}]}]}"
 _ADVICE = f"Wanted: {WANTED}."
+
+
+Skipped = dict[str, list[str]]
+"""Kind of a mistake -> the message of each."""
+
+
+class Lenient:
+    """Goes on without what is wrong in files; each file's mistakes are one warning, however often it is read."""
+
+    def __init__(self) -> None:
+        self._told: set[Path] = set()
+
+    def tell(self, path: Path, skipped: Skipped) -> None:
+        if path not in self._told:
+            self._told.add(path)
+            counts = ", ".join(f"{len(messages)} {kind}" for kind, messages in skipped.items())
+            firsts = " ".join(messages[0] for messages in skipped.values())
+            log.warning("%s: went on without %s. The first of each: %s", path, counts, firsts)
 
 
 class _Line(BaseModel):
@@ -53,50 +70,50 @@ def read_jsonl(path: Path, lenient: Lenient | None = None, aligned: bool = True)
     What detected answers say must stand at their spans: the same after SQuAD's normalisation (lower case, no
     punctuation, no articles), which is how the task found them, and without regard to blanks.
 
-    :param lenient: go on without what is wrong, and count it here.
+    :param lenient: go on without what is wrong, and tell it here.
     :param aligned: whether that is looked at; predictions and their scores do not rest on it.
     :raises InputError: naming file and line; also for gzip that is damaged, and a file without any context.
     """
-    mistakes = lenient or Strict()
+    skipped: Skipped | None = None if lenient is None else {}
     seen: set[str] = set()
     empty = True
     for number, line in read_lines(path, WANTED):
         where = f"{path}: line {number}"
-        found = _json(line, where, number == 1, mistakes)
+        found = _json(line, where, number == 1, skipped)
         if found is None or (number == 1 and isinstance(found, dict) and "header" in found):
             continue
-        context = _context(found, where, seen, mistakes, aligned)
+        context = _context(found, where, seen, skipped, aligned)
         if context is not None:
             empty = False
             yield context
-    if lenient is not None:
-        lenient.tell(path)
+    if lenient is not None and skipped:
+        lenient.tell(path, skipped)
     if empty:
         raise InputError(f"{path}: there is no context in it; wanted {WANTED}.")
 
 
-def _json(line: bytes, where: str, first: bool, mistakes: Strict) -> Any | None:
+def _json(line: bytes, where: str, first: bool, skipped: Skipped | None) -> Any | None:
     """The JSON value of a line, or None where there is none."""
     if not line.strip():
-        mistakes.found("blank lines", InputError(f"{where}: is blank. {_ADVICE}"))
+        _skip(skipped, "blank lines", InputError(f"{where}: is blank. {_ADVICE}"))
         return None
     try:
         value, mended = parse_line(line, where, _ADVICE, first)
     except InputError as error:
-        mistakes.found("lines that are no JSON", error)
+        _skip(skipped, "lines that are no JSON", error)
         return None
     if mended:
-        mistakes.found("lines with half surrogates", InputError(f"{where}: has {mended} half surrogates. {_ADVICE}"))
+        _skip(skipped, "lines with half surrogates", InputError(f"{where}: has {mended} half surrogates. {_ADVICE}"))
     return value
 
 
-def _context(found: Any, where: str, seen: set[str], mistakes: Strict, aligned: bool) -> Context | None:
+def _context(found: Any, where: str, seen: set[str], skipped: Skipped | None, aligned: bool) -> Context | None:
     try:
         if isinstance(found, dict) and "header" in found:
             raise InputError(f"{where}: a header stands on the first line only. {_ADVICE}")
         line = read_as(_Line, found, where, _ADVICE)
     except InputError as error:
-        mistakes.found("lines that are no contexts", error)
+        _skip(skipped, "lines that are no contexts", error)
         return None
     questions = []
     for index, asked in enumerate(line.qas):
@@ -104,15 +121,15 @@ def _context(found: Any, where: str, seen: set[str], mistakes: Strict, aligned: 
         try:
             record = read_as(_Question, asked, place, _ADVICE)
         except InputError as error:
-            mistakes.found("questions of another form", error)
+            _skip(skipped, "questions of another form", error)
             continue
         if record.qid in seen:
             again = InputError(f"{place}: qid: {record.qid!r} names an earlier question too.")
-            mistakes.found("questions whose qid was there before", again)
+            _skip(skipped, "questions whose qid was there before", again)
             continue
         seen.add(record.qid)
         detected = (
-            _spans(answer, line.context, f"{place}.detected_answers[{number}]", mistakes, aligned)
+            _spans(answer, line.context, f"{place}.detected_answers[{number}]", skipped, aligned)
             for number, answer in enumerate(record.detected_answers)
         )
         spans = tuple(dict.fromkeys(chain.from_iterable(detected)))
@@ -120,11 +137,11 @@ def _context(found: Any, where: str, seen: set[str], mistakes: Strict, aligned: 
     return Context(line.context, tuple(questions))
 
 
-def _spans(answer: Any, context: str, where: str, mistakes: Strict, aligned: bool) -> Iterator[tuple[int, int]]:
+def _spans(answer: Any, context: str, where: str, skipped: Skipped | None, aligned: bool) -> Iterator[tuple[int, int]]:
     try:
         detected = read_as(_Detected, answer, where, _ADVICE)
     except InputError as error:
-        mistakes.found("detected answers of another form", error)
+        _skip(skipped, "detected answers of another form", error)
         return
     for number, (first, last) in enumerate(detected.char_spans):
         place = f"{where}.char_spans[{number}]"
@@ -132,10 +149,10 @@ def _spans(answer: Any, context: str, where: str, mistakes: Strict, aligned: boo
             problem = (
                 f"found [{first}, {last}]; wanted first and last character in the context, which has {len(context)}"
             )
-            mistakes.found("spans outside their context", InputError(f"{place}: {problem}."))
+            _skip(skipped, "spans outside their context", InputError(f"{place}: {problem}."))
         elif aligned and not _same(context[first : last + 1], detected.text):
             problem = f"the context has {shorten(context[first : last + 1])} there; wanted {shorten(detected.text)}"
-            mistakes.found("spans with another text", InputError(f"{place}: {problem}."))
+            _skip(skipped, "spans with another text", InputError(f"{place}: {problem}."))
         else:
             yield first, last + 1
 
@@ -144,33 +161,8 @@ def _same(one: str, other: str) -> bool:
     return one == other or normalise(one).replace(" ", "") == normalise(other).replace(" ", "")
 
 
-class Strict:
-    """The first mistake ends the reading."""
-
-    def found(self, kind: str, error: InputError) -> None:  # noqa: ARG002
-        """Called with a mistake of some kind; whoever calls goes on without the part that is wrong."""
+def _skip(skipped: Skipped | None, kind: str, error: InputError) -> None:
+    """Note a mistake, and let the caller go on without the part that is wrong; strictly, the first ends the reading."""
+    if skipped is None:
         raise error
-
-
-class Lenient(Strict):
-    """Skips what is wrong and counts it by kind (``counts``); each file's mistakes are told in one warning."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self._in_file: Counter[str] = Counter()
-        self._first: dict[str, str] = {}
-        self._told: set[Path] = set()
-
-    def found(self, kind: str, error: InputError) -> None:
-        self.counts[kind] += 1
-        self._in_file[kind] += 1
-        self._first.setdefault(kind, str(error))
-
-    def tell(self, path: Path) -> None:
-        """Warn of what was found in the file that was just read; once, however often it is read."""
-        if self._in_file and path not in self._told:
-            skipped = ", ".join(f"{count} {kind}" for kind, count in self._in_file.items())
-            log.warning("%s: went on without %s. The first of each: %s", path, skipped, " ".join(self._first.values()))
-            self._told.add(path)
-        self._in_file.clear()
-        self._first.clear()
+    skipped.setdefault(kind, []).append(str(error))

@@ -16,7 +16,7 @@ from convqa.tasks import scores
 from convqa.tasks.mrqa.run import Run
 from convqa.tasks.mrqa.sets import averages
 from convqa.tasks.mrqa.truth import Gold, GoldTurn
-from convqa.tasks.scores import Measure, Scores, option, warn_of_strangers
+from convqa.tasks.scores import Measure, Scores, option, warn_of_unmatched
 
 _PERCENT = 100.0
 _NO_ANSWERS = "no question has an answer that the official script could compare"
@@ -51,7 +51,7 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
     """
     asked = {str(turn.id.conversation) for turn in gold.turns}
     foreign = "predictions for questions that are not in the truth"
-    warn_of_strangers(run.path, asked, run.answers.keys(), "questions", foreign)
+    warn_of_unmatched(run.path, asked, run.answers.keys(), "questions", foreign)
     pairs = {name: _pairs(gold, name, run, options) for name in gold.sets}
     rows = {name: _official(found) for name, found in pairs.items()}
     if len(pairs) == 1:

@@ -10,7 +10,7 @@ from typing import Any, NotRequired
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from convqa.tasks.base import id_problems, some
+from convqa.tasks.base import id_problems, some_ids
 from convqa.tasks.qrecc import input, run
 from convqa.tasks.qrecc.schema import (
     AnswerScore,
@@ -105,13 +105,13 @@ def _turn_errors(records: Sequence[Mapping[str, Any]], wanted: Sequence[list[Any
     found = Counter(map(_key, records))
     asked = {f"{conversation}_{number}": conversation for conversation, number in wanted}
     yield from id_problems("turns", asked, found)
-    yield from some("turns occur more than once", [key for key, count in found.items() if count > 1], len(found))
+    yield from some_ids("turns occur more than once", [key for key, count in found.items() if count > 1], len(found))
     retyped = [
         key
         for record in records
         if (key := _key(record)) in asked and type(record["Conversation_no"]) is not type(asked[key])
     ]
-    yield from some("turns have a Conversation_no of another type than the input", retyped, len(records))
+    yield from some_ids("turns have a Conversation_no of another type than the input", retyped, len(records))
 
 
 def _field_errors(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -119,7 +119,7 @@ def _field_errors(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, s
     for name in _FIELDS:
         lacking = [_key(record) for record in records if name not in record]
         if len(lacking) < len(records):
-            yield from some(f"turns lack {name}, which others have", lacking, len(records))
+            yield from some_ids(f"turns lack {name}, which others have", lacking, len(records))
 
 
 def _key(record: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ from convqa.tasks.scores import (
     Supports,
     columns,
     option,
-    warn_of_strangers,
+    warn_of_unmatched,
 )
 
 REWRITING = (
@@ -86,7 +86,7 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
     Then what is ours: citations and refusals, where truth and run have what they need.
     """
     asked, answered = {str(turn.id) for turn in gold.turns}, {str(turn) for turn in run.turns}
-    warn_of_strangers(run.path, asked, answered, "turns of the truth", "turns that are not in the truth")
+    warn_of_unmatched(run.path, asked, answered, "turns of the truth", "turns that are not in the truth")
     scorers = _scorers(options)
     further = tuple(Measure(scorer.name, scorer.official) for scorer in scorers)
     return [

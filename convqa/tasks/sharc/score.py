@@ -15,7 +15,7 @@ from convqa.files import log
 from convqa.metrics.bleu import ORDER
 from convqa.metrics.recall import recall
 from convqa.metrics.reciprocal_rank import reciprocal_rank
-from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_strangers
+from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_unmatched
 from convqa.tasks.sharc.answers import CLASSES, said
 from convqa.tasks.sharc.official import NAMES
 from convqa.tasks.sharc.run import DEPTH, Run
@@ -77,7 +77,7 @@ def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
     """
     asked = {str(turn.id.conversation): turn for turn in gold.turns}
     lacking, foreign = "utterances: each counts as a question", "answers to utterances that are not in the truth"
-    warn_of_strangers(run.path, asked.keys(), run.answers.keys(), lacking, foreign)
+    warn_of_unmatched(run.path, asked.keys(), run.answers.keys(), lacking, foreign)
     answers = {id: said(run.answers.get(id, MISSING), gold.form) for id in asked}
     pairs = [(said(turn.answer, gold.form), answers[id]) for id, turn in asked.items()]
     if gold.form == "open" and (count := sum(answer.text == "irrelevant" for answer in answers.values())):

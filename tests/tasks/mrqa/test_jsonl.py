@@ -123,8 +123,6 @@ def test_a_mistake_is_refused_with_its_line_or_skipped_and_counted(write, caplog
     lenient = Lenient()
     ids = [question.id for context in read_jsonl(path, lenient) for question in context.questions]
     assert (ids[0], ids[-1]) == ("good", "last")
-    ((counted, number),) = lenient.counts.items()
-    assert counted.startswith(kind) and number == 1
     (warning,) = caplog.messages
     assert warning.startswith(f"{path}: went on without 1 {kind}") and f"{path}: line 2" in warning
 
@@ -136,7 +134,7 @@ def test_what_is_right_beside_a_mistake_is_kept(write, caplog):
         lenient = Lenient()
         (only,) = read_jsonl(path, lenient)
     assert [(question.id, question.spans) for question in only.questions] == [("a", ((0, 6), (13, 18))), ("b", ())]
-    assert lenient.counts.total() == 6 and lenient.counts["blank lines"] == 2
+    assert " 1 spans outside their context, " in caplog.messages[0] and "2 blank lines" in caplog.messages[0]
     list(read_jsonl(path, lenient))
     assert len(caplog.messages) == 2
 
