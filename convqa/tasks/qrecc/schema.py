@@ -15,8 +15,9 @@ from typing_extensions import TypedDict
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.files import log, read_json
-from convqa.validation import explain, shorten
+from convqa.files import log
+from convqa.tasks.files import read_values
+from convqa.validation import explain
 
 # From here on a number rounds to infinity as a 32-bit float.
 _FLOAT32_END = 3.4028235677973366e38
@@ -136,14 +137,8 @@ def read_records(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dic
 
 
 def read_array(path: Path, wanted: str) -> list[Any]:
-    """The JSON array in a file.
-
-    :raises InputError: if it holds something else.
-    """
-    records = read_json(path, wanted)
-    if not isinstance(records, list):
-        raise InputError(f"{path}: found {shorten(records)}; wanted {wanted}.")
-    return records
+    """The JSON array in a file, its records unchecked."""
+    return [record for _, record in read_values(path, wanted, "", array=True)]
 
 
 def label(records: Sequence[Any], index: int) -> str:
