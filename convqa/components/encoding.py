@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from convqa.components.history import said_before
 from convqa.domain import Query, Rewrite, Turn
 from convqa.models import Options, TextEncoder, load_encoder
-from convqa.models.kinds.encoder_input import conversational
+from convqa.models.kinds.encoder import conversational
 from convqa.models.types import Device, Engine, Precision
 from convqa.stores.base import Encoder
 

@@ -34,12 +34,10 @@ SUPPORT, CONDITIONS = "support", "conditions"
 
 _EXPORT = "Make the model again with convqa models export."
 _WEIGHTS = (".safetensors", ".bin")
-_TOKENIZERS = {TOKENIZER, "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "special_tokens_map.json",
-               "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "added_tokens.json"}  # fmt: skip
-_SHAPING = {"config.json", "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json",
-            "generation_config.json", "chat_template.jinja", "chat_template.json", "1_Pooling/config.json"}  # fmt: skip
-
-
+_SHAPING = {TOKENIZER, "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "special_tokens_map.json",
+            "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "added_tokens.json", "config.json",
+            "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json",
+            "generation_config.json", "chat_template.jinja", "chat_template.json"}  # fmt: skip
 _SPDX = {name.lower(): name for name in ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "CC-BY-4.0",
          "CC-BY-SA-4.0", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "GPL-3.0", "AGPL-3.0", "MPL-2.0")}  # fmt: skip
 
@@ -94,12 +92,12 @@ class ModelFolder:
     def checksum(self) -> str:
         """32 hex digits that name what shapes the model's results: its weights, its tokenizer and their settings."""
         if self.manifest is not None:
-            about = self.manifest.model_dump(
-                include={"kind", "dimension", "max_tokens", "pooling", "settings", "files"}
-            )
+            shaping = {"kind", "dimension", "max_tokens", "pooling", "settings", "files"}
+            about = self.manifest.model_dump(include=shaping)
             return hashlib.sha256(orjson.dumps(about, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
-        names = sorted(path.relative_to(self.path).as_posix() for path in self.path.glob("*") if _shapes(path.name))
-        names += [name for name in ("1_Pooling/config.json",) if (self.path / name).is_file()]
+        files = (path.name for path in self.path.iterdir())
+        names = sorted(name for name in files if name.endswith(_WEIGHTS) or name in _SHAPING)
+        names += ["1_Pooling/config.json"] if (self.path / "1_Pooling" / "config.json").is_file() else []
         parts = [f"{name} {file_hash(self.path / name)}\n" for name in names]
         return hashlib.sha256("".join(parts).encode()).hexdigest()[:32]
 
@@ -219,7 +217,3 @@ def _verified(path: Path) -> Manifest:
                 "Copy or make the model again."
             )
     return manifest
-
-
-def _shapes(name: str) -> bool:
-    return name.endswith(_WEIGHTS) or name in _TOKENIZERS or name in _SHAPING

@@ -124,19 +124,17 @@ class Generator(Model):
         import torch
 
         longest = max(1, *map(len, rows))
-        pad = config.pad_token_id
-        gaps = [[pad] * (longest - len(row)) for row in rows]
-        ones = [[1] * len(row) for row in rows]
-        zeros = [[0] * len(gap) for gap in gaps]
+        ids = torch.full((len(rows), longest), config.pad_token_id)
+        mask = torch.zeros_like(ids)
         # A causal model goes on where the prompt ends, so padding comes first.
         left = self.kind == "causal"
-        inputs = [gap + row if left else row + gap for row, gap in zip(rows, gaps, strict=True)]
-        mask = [zero + one if left else one + zero for one, zero in zip(ones, zeros, strict=True)]
+        for place, row in enumerate(rows):
+            there = slice(longest - len(row), longest) if left else slice(len(row))
+            ids[place, there] = torch.tensor(row, dtype=ids.dtype)
+            mask[place, there] = 1
         device = self._model.device
         made = self._model.generate(
-            input_ids=torch.tensor(inputs, device=device),
-            attention_mask=torch.tensor(mask, device=device),
-            generation_config=config,
+            input_ids=ids.to(device), attention_mask=mask.to(device), generation_config=config
         ).tolist()
         ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
         return [self._read(row[longest:] if left else row[1:], ends) for row in made]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+import numpy as np
 
 from convqa.errors import InputError, WorkError
 from convqa.models.engines import load_once
@@ -13,9 +14,8 @@ from convqa.models.kinds.resolver_input import Layout, Said, lay_out
 from convqa.models.kinds.resolver_output import Scores, edited, term_probabilities
 from convqa.models.source import find_model
 from convqa.models.tokens import Tokens
-from convqa.models.types import Array, Choice, Model, Network, Options
+from convqa.models.types import Choice, Model, Network, Options
 
-KIND = "resolver"
 PATTERNS = "patterns"
 """The name in the manifest's settings of what may come before a word, with a slot for words of the history."""
 
@@ -59,24 +59,33 @@ class Resolver(Model):
     def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
         super().__init__(folder.name, folder.checksum(), choice)
         self.max_tokens = network.tokenizer.max_tokens
-        self._patterns = _patterns(folder, network.settings, self.max_tokens)
-        self._network = network
-        network.tokenizer.inner.no_truncation()
+        self._tokenizer = network.tokenizer.inner
+        self._tokenizer.no_truncation()
+        self._run = network.run
+        patterns = network.settings.get(PATTERNS)
+        if not (isinstance(patterns, list) and patterns and all(isinstance(pattern, str) for pattern in patterns)):
+            raise InputError(
+                f"{folder.path / MANIFEST}: settings: wanted {PATTERNS}, a list of texts; found {patterns!r}. Copy or "
+                "make the model again."
+            )
+        if self.max_tokens < LEAST_TOKENS:
+            raise InputError(
+                f"{folder.path / MANIFEST}: max_tokens: found {self.max_tokens}; a resolver wants {LEAST_TOKENS} or "
+                "more."
+            )
+        self._patterns = tuple(patterns)
 
     def resolve(self, turns: Sequence[tuple[str, Sequence[Said]]]) -> list[Resolution]:
         """What each question needs of its history (oldest first), in order.
 
         :raises WorkError: if the model makes something that is no number.
         """
-        layouts = [lay_out(question, said, self._network.tokenizer.inner, self.max_tokens) for question, said in turns]
-        made = self._network.run([Tokens(layout.ids, layout.types) for layout in layouts])
-        return [self._resolution(layout, outputs) for layout, outputs in zip(layouts, made, strict=True)]
-
-    def _resolution(self, layout: Layout, outputs: Sequence[Array]) -> Resolution:
-        scores = Scores(*outputs)
-        if not all(bool((part == part).all()) for part in scores):
+        layouts = [lay_out(question, said, self._tokenizer, self.max_tokens) for question, said in turns]
+        made = self._run([Tokens(layout.ids, layout.types) for layout in layouts])
+        if any(np.isnan(output).any() for outputs in made for output in outputs):
             raise WorkError(f"the resolver {self.name} made no numbers; try: convqa models check {self.name}")
-        return Resolution(layout, scores, self._patterns)
+        return [Resolution(layout, Scores(*outputs), self._patterns)
+                for layout, outputs in zip(layouts, made, strict=True)]  # fmt: skip
 
 
 def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa: B008 - frozen
@@ -86,24 +95,10 @@ def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa:
     """
     folder = find_model(name)
     manifest = folder.manifest
-    if manifest is None or manifest.kind != KIND:
+    if manifest is None or manifest.kind != "resolver":
         kind = "of transformers" if manifest is None else f"of kind {manifest.kind!r}"
         raise InputError(
             f"{folder.path} holds a model {kind}; wanted a resolver: the shipped one, or one that "
             "convqa train resolver made."
         )
-    return load_once(KIND, folder, options, Resolver)
-
-
-def _patterns(folder: ModelFolder, settings: Mapping[str, Any], max_tokens: int) -> tuple[str, ...]:
-    found = settings.get(PATTERNS)
-    if not (isinstance(found, list) and found and all(isinstance(pattern, str) for pattern in found)):
-        raise InputError(
-            f"{folder.path / MANIFEST}: settings: wanted {PATTERNS}, a list of texts; found {found!r}. Copy or make "
-            "the model again."
-        )
-    if max_tokens < LEAST_TOKENS:
-        raise InputError(
-            f"{folder.path / MANIFEST}: max_tokens: found {max_tokens}; a resolver wants {LEAST_TOKENS} or more."
-        )
-    return tuple(found)
+    return load_once("resolver", folder, options, Resolver)

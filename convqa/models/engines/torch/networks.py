@@ -68,39 +68,26 @@ class Pooled(Module):
 
 
 class Classifier(Module):
-    """A model that classifies sequences."""
+    """A classifier's answer as one number.
 
-    def __init__(self, classifier: Any) -> None:
-        super().__init__(classifier.config)
-        self.classifier = classifier
-
-    def logits(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
-        """(n, tokens) each -> (n, classes) in float32."""
-        made = self.classifier(input_ids=input_ids, attention_mask=attention_mask, **self.types(token_type_ids))
-        return made.logits.float()
-
-
-class Scored(Classifier):
-    """A classifier's answer as one number: its only one, or how much its second class exceeds its first."""
+    That is the probability of the class ``label``; or without a label its only logit, or by how much that of the
+    second class exceeds that of the first.
+    """
 
     outputs = OUTPUTS["pairs"]
 
-    def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
-        """(n, tokens) each -> (n,) in float32."""
-        logits = self.logits(input_ids, attention_mask, token_type_ids)
-        return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
-
-
-class Entailing(Classifier):
-    """A classifier's probability of one class: that the first text entails the second."""
-
-    def __init__(self, classifier: Any, label: int) -> None:
-        super().__init__(classifier)
+    def __init__(self, classifier: Any, label: int | None = None) -> None:
+        super().__init__(classifier.config)
+        self.classifier = classifier
         self._label = label
 
     def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
         """(n, tokens) each -> (n,) in float32."""
-        return torch.softmax(self.logits(input_ids, attention_mask, token_type_ids), -1)[:, self._label]
+        made = self.classifier(input_ids=input_ids, attention_mask=attention_mask, **self.types(token_type_ids))
+        logits = made.logits.float()
+        if self._label is not None:
+            return torch.softmax(logits, -1)[:, self._label]
+        return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
 
 
 class Spanned(Module):
@@ -122,17 +109,15 @@ Loaded = tuple[Any, Tokenizer, dict[str, Any]]
 """A network, its tokenizer, and the fields that its manifest would have beside those of every kind."""
 
 
-def load_pooled(folder: ModelFolder, choice: Choice) -> tuple[Pooled, Tokenizer, dict[str, Any]]:
+def load_pooled(folder: ModelFolder, choice: Choice) -> Loaded:
     """The encoder in a folder of transformers or sentence-transformers."""
     config = load_config(folder)
     if config.is_encoder_decoder or _has_head(config, _WRITES):
         raise InputError(f"{folder.path}: {_called(config)} writes texts; wanted an encoder.")
     pooling, prefixes = pooling_of(folder.path), prefixes_of(folder.path)
     module = Pooled(load_module(folder, "AutoModel", choice.device, choice.precision), pooling)
-    tokenizer = tokenizer_of(folder, config)
-    return module, tokenizer, {
-        "dimension": config.hidden_size, "pooling": pooling, "settings": {"prefixes": prefixes},
-    }  # fmt: skip
+    about = {"dimension": config.hidden_size, "pooling": pooling, "settings": {"prefixes": prefixes}}
+    return module, tokenizer_of(folder, config), about
 
 
 def load_scored(folder: ModelFolder, choice: Choice) -> Loaded:
@@ -143,7 +128,7 @@ def load_scored(folder: ModelFolder, choice: Choice) -> Loaded:
             f"{folder.path}: {_called(config)} with {config.num_labels} labels scores no pairs; wanted a model for "
             "sequence classification with one label or two."
         )
-    return Scored(_classifier(folder, choice)), tokenizer_of(folder, config), {}
+    return _classifier(folder, choice, config)
 
 
 def load_entailing(folder: ModelFolder, choice: Choice) -> Loaded:
@@ -156,8 +141,7 @@ def load_entailing(folder: ModelFolder, choice: Choice) -> Loaded:
             f"{folder.path}: {_called(config)} with the labels {labels} is no model of entailment; wanted one for "
             "sequence classification whose id2label in config.json names one label entailment."
         )
-    module = Entailing(_classifier(folder, choice), label)
-    return module, tokenizer_of(folder, config), {}
+    return _classifier(folder, choice, config, label)
 
 
 def load_spanned(folder: ModelFolder, choice: Choice) -> Loaded:
@@ -172,6 +156,11 @@ def load_spanned(folder: ModelFolder, choice: Choice) -> Loaded:
         )
     module = Spanned(load_module(folder, "AutoModelForQuestionAnswering", choice.device, choice.precision))
     return module, tokenizer_of(folder, config, min(max_tokens(folder.path, config), READER_TOKENS)), {}
+
+
+def _classifier(folder: ModelFolder, choice: Choice, config: Any, label: int | None = None) -> Loaded:
+    model = load_module(folder, "AutoModelForSequenceClassification", choice.device, choice.precision)
+    return Classifier(model, label), tokenizer_of(folder, config), {}
 
 
 LOADERS: Mapping[str, Callable[[ModelFolder, Choice], Loaded]] = {
@@ -213,10 +202,6 @@ def kind_of(folder: ModelFolder) -> str:
     if not _has_head(config, _CLASSIFIES):
         return "encoder"
     return "pairs" if _entailment(config) is None else "support"
-
-
-def _classifier(folder: ModelFolder, choice: Choice) -> Any:
-    return load_module(folder, "AutoModelForSequenceClassification", choice.device, choice.precision)
 
 
 def _has_head(config: Any, endings: tuple[str, ...]) -> bool:

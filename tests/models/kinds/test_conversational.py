@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.models.kinds.encoder_input import MOST_PIECES, SEPARATOR, _pieces, conversational
+from convqa.models.kinds.encoder import MOST_PIECES, SEPARATOR, _pieces, conversational
 
 
 def test_the_latest_comes_first_and_the_first_question_last_but_for_its_answer():
