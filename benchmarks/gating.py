@@ -44,7 +44,7 @@ def main() -> None:
     made = split(parser.parse_args().data)
     print("| set | turns | need it | of these rewritten | need it not | of these kept | signs | µs a turn |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, examples in {"validation": made.validation, **made.reported}.items():
+    for name, examples in made.measured.items():
         print(line(name, [example for example in examples if example.history]))
 
 

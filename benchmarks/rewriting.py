@@ -54,8 +54,7 @@ class Quality:
 
 def sets(options: argparse.Namespace) -> dict[str, Pairs]:
     """Name -> pairs, the first ``--limit`` of each."""
-    divided = split(options.data)
-    examples = {**divided.reported, "validation": divided.validation}
+    examples = split(options.data).measured
     found: dict[str, Pairs] = {}
     for name in options.sets:
         if name in examples:

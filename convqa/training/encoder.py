@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
 from convqa.models import load_encoder
@@ -25,12 +24,12 @@ from convqa.models.engines.torch import runtime
 from convqa.models.engines.torch.networks import load_pooled
 from convqa.models.export import export, quantize
 from convqa.models.folder import CARD, ONNX, TOKENIZER, licence_of, open_folder, write_folder
-from convqa.models.kinds.encoder_input import conversational
+from convqa.models.kinds.encoder import conversational
 from convqa.models.tokens import Tokenizer
 from convqa.models.types import Array, Choice
 from convqa.training.card import card, name_of
 from convqa.training.config import EncoderSettings
-from convqa.training.data.records import read_lines, read_titled
+from convqa.training.data.records import Record, read_lines, read_titled
 from convqa.training.data.rewrites import Example
 from convqa.training.data.split import gather
 from convqa.training.loop import fit, mask_of, padded
@@ -43,7 +42,7 @@ _BESIDE = (
 """Files that a model of sentence-transformers has beside its weights."""
 
 _USE = """It encodes passages and questions as the model that it was trained from does, and a question with its history
-(`convqa.models.kinds.encoder_input.conversational`) near the vector of the self-contained question."""
+(`convqa.models.kinds.encoder.conversational`) near the vector of the self-contained question."""
 
 _HELD_OUT = 300
 """Passages that do not train; with them it is seen how far the vectors of passages move."""
@@ -164,15 +163,11 @@ class Training(Recipe):
         return runtime.padding(self.model.config)
 
 
-class _Summary(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Summary(Record):
     extract: str
 
 
-class _Passage(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Passage(Record):
     text: str
 
 

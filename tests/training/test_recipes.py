@@ -79,7 +79,7 @@ def work_left(folder):
 
 def test_the_student_is_an_encoder_and_nearer_to_the_rewrite_than_the_question(settings, own, tmp_path):
     from convqa.models import load_encoder
-    from convqa.models.kinds.encoder_input import conversational
+    from convqa.models.kinds.encoder import conversational
 
     wanted = settings("encoder", epochs=30, rate=3e-3)
     model, scores = train(wanted, Bench(tmp_path / "made", own))
@@ -185,7 +185,7 @@ def test_passages_that_are_none_are_refused(settings, own, tmp_path):
             train(settings("encoder", passages=name), Bench(tmp_path / "made", own))
 
     refused("passages.jsonl", '{"text": "x"}\n{"title": "x"}\n', "line 2: text: is missing")
-    refused("passages.jsonl", '{"text": "x"}\n{"te', "line 2: this is no JSON")
+    refused("passages.jsonl", '{"text": "x"}\n{"te', "line 2, column")
     refused("none.jsonl", None, "no such file; wanted passages")
     refused("none.json", None, "no such file; wanted passages")
     refused("wiki.json", '{"Faust": {"extract": "A play."}, "Goethe": {}}', "Goethe: extract: is missing")

@@ -21,14 +21,13 @@ import numpy as np
 from pydantic import BaseModel
 
 from convqa.domain import Passage
-from convqa.errors import InputError
 from convqa.text.analysis import analyzer
 from convqa.text.bm25 import bm25
 from convqa.text.sentences import sentences
 from convqa.text.support import content
 from convqa.training.config import INSCIT
 from convqa.training.data.changed import CHANGES
-from convqa.training.data.records import read_lines, read_list, read_titled
+from convqa.training.data.records import need_files, read_lines, read_list, read_titled
 
 SUPPORTED = "supported"
 BM25, CONVERSATION, OTHER = "top passage of BM25", "passage of the conversation", "sentence of another answer"
@@ -80,9 +79,7 @@ def split(root: Path) -> tuple[list[Claim], dict[str, list[Claim]]]:
     :param root: the data folder, with :data:`FILES`.
     :raises InputError: naming what is missing or damaged.
     """
-    missing = [name for names in FILES.values() for name in names if not (root / name).is_file()]
-    if missing:
-        raise InputError(f"{root}: the data folder lacks {', '.join(missing)}. docs/training.md says what these are.")
+    need_files(root, (name for names in FILES.values() for name in names))
     answers, texts = _inscit(root)
     odd = [one for one in answers if one.conversation % 2]
     reported = {name for one in odd for name in one.known}
@@ -126,9 +123,8 @@ def _inscit(root: Path) -> tuple[list[_Answer], dict[str, str]]:
     answers, passages = (root / name for name in FILES[INSCIT])
     texts = _texts(passages)
     found = []
-    for number, conversation in enumerate(
-        read_titled(answers, _Conversation, "INSCIT's dev part as published").values(), 1
-    ):
+    conversations = read_titled(answers, _Conversation, "INSCIT's dev part as published")
+    for number, conversation in enumerate(conversations.values(), 1):
         for turn in conversation.turns:
             known = frozenset(one.passage_id for label in turn.labels for one in label.evidence) & texts.keys()
             for label in turn.labels:
@@ -140,10 +136,8 @@ def _inscit(root: Path) -> tuple[list[_Answer], dict[str, str]]:
 
 def _clapnq(root: Path) -> tuple[list[_Answer], dict[str, str]]:
     answers, passages = (root / name for name in FILES[CLAPNQ])
-    truths, texts = (
-        read_list(answers, _Truth, "ClapNQ's dev part, an answer and its passage a record"),
-        _texts(passages),
-    )
+    truths = read_list(answers, _Truth, "ClapNQ's dev part, an answer and its passage a record")
+    texts = _texts(passages)
     return [
         _Answer(one.Conversation_no, one.Truth_answer, tuple(one.Truth_passages), frozenset(one.Truth_passages))
         for one in truths
@@ -192,20 +186,15 @@ class _Search:
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._ids = list(texts)
-        counts = [Counter(analyzer("en").tokens(text)) for text in texts.values()]
-        self._lengths = np.array([sum(one.values()) for one in counts])
-        self._postings: dict[str, dict[int, int]] = {}
-        for place, one in enumerate(counts):
-            for token, count in one.items():
-                self._postings.setdefault(token, {})[place] = count
+        self._counts = [Counter(analyzer("en").tokens(text)) for text in texts.values()]
+        self._lengths = np.array([sum(one.values()) for one in self._counts])
 
     def ranked(self, query: str) -> list[str]:
         """The ids of all texts that have a word of the query and then the others, best first."""
-        tokens = [token for token in dict.fromkeys(analyzer("en").tokens(query)) if token in self._postings]
-        frequencies = np.zeros((len(tokens), len(self._ids)))
-        for row, token in enumerate(tokens):
-            places = self._postings[token]
-            frequencies[row, list(places)] = list(places.values())
-        df = np.array([len(self._postings[token]) for token in tokens])
-        scores = bm25(frequencies, np.ones(len(tokens)), df, self._lengths, len(self._ids), self._lengths.mean())
+        tokens = list(dict.fromkeys(analyzer("en").tokens(query)))
+        counts = np.array([[one[token] for one in self._counts] for token in tokens], dtype=float)
+        counts = counts.reshape(-1, len(self._ids))
+        counts = counts[counts.any(axis=1)]
+        df = (counts > 0).sum(axis=1)
+        scores = bm25(counts, np.ones(len(counts)), df, self._lengths, len(self._ids), self._lengths.mean())
         return [self._ids[place] for place in np.argsort(-scores, kind="stable")]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-import orjson
+from pydantic import BaseModel, ConfigDict
 
 from convqa.errors import InputError
-from convqa.files import read_bytes, read_json
+from convqa.files import parse_line, read_bytes, read_json
 from convqa.validation import Shape, read_as
 
 
@@ -24,6 +25,22 @@ def named_folder(data: Path | None) -> Path:
     if not data.is_dir():
         raise InputError(f"{data}: no such folder; wanted the data folder that docs/training.md describes.")
     return data
+
+
+def need_files(folder: Path, names: Iterable[str]) -> None:
+    """Refuse a data folder that lacks files.
+
+    :raises InputError: naming them.
+    """
+    missing = [name for name in names if not (folder / name).is_file()]
+    if missing:
+        raise InputError(f"{folder}: the data folder lacks {', '.join(missing)}. docs/training.md says what these are.")
+
+
+class Record(BaseModel):
+    """A record of a data file, which may have more fields than are read."""
+
+    model_config = ConfigDict(strict=True)
 
 
 def read_list(path: Path, kind: type[Shape], wanted: str) -> list[Shape]:
@@ -47,13 +64,9 @@ def read_titled(path: Path, kind: type[Shape], wanted: str) -> dict[str, Shape]:
 
 def read_lines(path: Path, kind: type[Shape], wanted: str) -> list[Shape]:
     """The records of a file with one JSON object a line; blank lines say nothing."""
-    lines = enumerate(read_bytes(path, wanted).splitlines(), 1)
-    return [_from_line(line, kind, f"{path}: line {number}", wanted) for number, line in lines if line.strip()]
-
-
-def _from_line(line: bytes, kind: type[Shape], where: str, wanted: str) -> Shape:
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{where}: this is no JSON ({error.msg}); wanted {wanted}.") from None
-    return read_as(kind, value, where, f"Wanted: {wanted}.")
+    found = []
+    for number, line in enumerate(read_bytes(path, wanted).splitlines(), 1):
+        if line.strip():
+            where, advice = f"{path}: line {number}", f"Wanted: {wanted}."
+            found.append(read_as(kind, parse_line(line, where, advice)[0], where, advice))
+    return found

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, Field
 
 from convqa.errors import InputError
 from convqa.files import read_bytes
 from convqa.models.kinds.resolver_input import Said
-from convqa.training.data.records import read_lines, read_list
+from convqa.training.data.records import Record, read_lines, read_list
 from convqa.validation import shorten
 
 _LONG, _SHORT = 7, 5
@@ -47,10 +47,8 @@ class Example:
             yield said.answer, True
 
 
-class _Turn(BaseModel):
+class _Turn(Record):
     """A record of QReCC in the shared task's form."""
-
-    model_config = ConfigDict(strict=True)
 
     conversation: int = Field(alias="Conversation_no")
     question: str = Field(alias="Question")
@@ -58,20 +56,16 @@ class _Turn(BaseModel):
     context: list[str] = Field([], validation_alias=AliasChoices("NewContext", "Context"))
 
 
-class _Line(BaseModel):
+class _Line(Record):
     """A line of QReCC's training part."""
-
-    model_config = ConfigDict(strict=True)
 
     conversation: str
     question: str
     label: str
 
 
-class _Published(BaseModel):
+class _Published(Record):
     """A record of CANARD as published."""
-
-    model_config = ConfigDict(strict=True)
 
     dialog: str = Field(alias="QuAC_dialog_id")
     question: str = Field(alias="Question")

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from convqa.errors import InputError
 from convqa.tasks.sharc.answers import said
 from convqa.tasks.sharc.input import read_records, rule_texts, source
 from convqa.tasks.sharc.schema import Official, Open
 from convqa.tasks.sharc.truth import evidence_of
+from convqa.training.data.records import need_files
 
 DEV = "sharc/sharc1_dev.json"
 OPEN = "sharc/open-retrieval/open_retrieval_sharc_dev.json"
@@ -65,9 +65,7 @@ def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Exam
     :raises InputError: naming what is missing or damaged.
     """
     beside = Path(OPEN).with_name("id2snippet.json").as_posix()
-    missing = [name for name in (DEV, OPEN, beside, *own) if not (root / name).is_file()]
-    if missing:
-        raise InputError(f"{root}: the data folder lacks {', '.join(missing)}. docs/training.md says what these are.")
+    need_files(root, (DEV, OPEN, beside, *own))
     dev = utterances(root / DEV)
     seen = [one for one in utterances(root / OPEN) if isinstance(one.record, Open) and one.record.snippet_seen]
     further = [one for name in own for one in utterances(root / name)]

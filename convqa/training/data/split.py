@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Said
 from convqa.training.config import OWN, RewriteSettings
-from convqa.training.data.records import named_folder, read_lines
+from convqa.training.data.records import Record, named_folder, need_files, read_lines
 from convqa.training.data.rewrites import (
     Example,
     alternate,
@@ -32,14 +33,10 @@ from convqa.training.data.rewrites import (
 QRECC_DEV, QRECC_4K, CANARD = "qrecc-dev", "qrecc-4k", "canard"
 """Names of what may train, beside files of one's own."""
 
-FILES = {
-    "qrecc/dev-turns.json": "turns of QReCC's dev part with Truth_rewrite and NewContext (a JSON list)",
-    "qrecc/train-rewrites-4k.jsonl": "lines of {conversation, question, label} of QReCC's training part",
-    "canard/dev.json": "CANARD's dev part as published",
-    "canard/train.question.tsv": "id and question of CANARD's training part",
-    "canard/train.rewrite.tsv": "id and human rewrite",
-    "canard/train.answer.tokens.tsv": "id and content words of the answer",
-}
+FILES = (
+    "qrecc/dev-turns.json", "qrecc/train-rewrites-4k.jsonl", "canard/dev.json", "canard/train.question.tsv",
+    "canard/train.rewrite.tsv", "canard/train.answer.tokens.tsv",
+)  # fmt: skip
 """What the data folder must hold for the written split."""
 
 VALIDATED = 200
@@ -47,29 +44,26 @@ VALIDATED = 200
 _CHOICE = 7
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Examples by the name of their set; all are disjoint by conversation and by text."""
+class Split(NamedTuple):
+    """Set -> examples, disjoint by conversation and by text. ``measured``: "validation", and what is reported on."""
 
     training: Mapping[str, list[Example]]
-    validation: list[Example]
-    reported: Mapping[str, list[Example]]
+    measured: Mapping[str, list[Example]]
 
 
-def gather(settings: RewriteSettings, data: Path | None) -> tuple[list[Example], dict[str, list[Example]]]:
+def gather(settings: RewriteSettings, data: Path | None) -> tuple[list[Example], Mapping[str, list[Example]]]:
     """What trains, as often and in the order in which the settings name their sets; and set -> what is measured.
 
     :raises InputError: if no folder was named, if it lacks files, or if too few examples train.
     """
     data = named_folder(data)
-    found = split(data) if settings.sets() - {OWN} else None
+    found = split(data) if settings.sets() - {OWN} else Split({}, {})
     if settings.own:
         found = with_own(found, read_own(data / name for name in settings.own))
-    assert found is not None  # mix is never empty
     names = [name for part in settings.mix for _ in range(part.times) for name in part.sets]
     examples = [example for name in names for example in found.training[name]]
     settings.steps(len(examples))  # before the recipe's long work
-    return silenced(examples, settings.silent, settings.seed), {"validation": found.validation, **found.reported}
+    return silenced(examples, settings.silent, settings.seed), found.measured
 
 
 def split(root: Path) -> Split:
@@ -78,18 +72,16 @@ def split(root: Path) -> Split:
     :param root: the data folder, with :data:`FILES`.
     :raises InputError: naming what is missing or damaged.
     """
-    missing = [f"{name} ({what})" for name, what in FILES.items() if not (root / name).is_file()]
-    if missing:
-        raise InputError(f"{root}: the data folder lacks {'; '.join(missing)}. docs/training.md says where these are.")
+    need_files(root, FILES)
     even, odd = alternate(qrecc_turns(root / "qrecc" / "dev-turns.json"))
     canard = canard_dev(root / "canard" / "dev.json")
-    reported = even + canard
     may_train = [odd, qrecc_4k(root / "qrecc" / "train-rewrites-4k.jsonl"), canard_tables(root / "canard")]
-    odd, first_4k, tables = (without_overlap(examples, reported) for examples in may_train)
+    odd, first_4k, tables = (without_overlap(examples, even + canard) for examples in may_train)
     rest, validation = held_out(first_4k, VALIDATED)
     odd, rest, tables = (without_overlap(examples, validation) for examples in (odd, rest, tables))
     return Split(
-        {QRECC_DEV: odd, QRECC_4K: rest, CANARD: tables}, validation, {"qrecc-report": even, "canard-report": canard}
+        {QRECC_DEV: odd, QRECC_4K: rest, CANARD: tables},
+        {"validation": validation, "qrecc-report": even, "canard-report": canard},
     )
 
 
@@ -104,33 +96,30 @@ def held_out(examples: Sequence[Example], conversations: int) -> tuple[list[Exam
     )
 
 
-def with_own(given: Split | None, own: Sequence[Example]) -> Split:
-    """Examples of one's own beside the written split, or alone: then a tenth of their conversations validates.
+def with_own(given: Split, own: Sequence[Example]) -> Split:
+    """Examples of one's own beside the written split; or alone, and then a tenth of their conversations validates.
 
     :raises InputError: if there are fewer than two conversations to train and validate on, or if the guard against
         overlap leaves none to train on.
     """
-    if given is not None:
-        measured = [*given.validation, *(one for some in given.reported.values() for one in some)]
-        return replace(given, training={**given.training, OWN: _guarded(own, measured)})
-    number = len({example.conversation for example in own})
-    if number < 2:
-        raise InputError(
-            f"the own examples have {number} conversations; wanted at least 2, as some validate and the rest trains."
-        )
-    rest, validation = held_out(own, min(VALIDATED, max(1, number // 10)))
-    return Split({OWN: _guarded(rest, validation)}, validation, {})
-
-
-def _guarded(own: Sequence[Example], measured: Sequence[Example]) -> list[Example]:
-    kept = without_overlap(own, measured)
+    measured, rest = given.measured, list(own)
+    if not measured:
+        number = len({example.conversation for example in own})
+        if number < 2:
+            raise InputError(
+                f"the own examples have {number} conversations; wanted at least 2, as some validate and the rest "
+                "trains."
+            )
+        rest, validation = held_out(own, min(VALIDATED, max(1, number // 10)))
+        measured = {"validation": validation}
+    kept = without_overlap(rest, [one for some in measured.values() for one in some])
     if not kept:
         raise InputError(
-            f"none of the {len(own)} own examples is left to train on: each of their conversations shares a telling "
+            f"none of the {len(rest)} own examples is left to train on: each of their conversations shares a telling "
             "text with one that validates or reports, such as a history question of 7 words or more that all have in "
             "common. docs/training.md names the guard; leave such texts out, or add conversations without them."
         )
-    return kept
+    return Split({**given.training, OWN: kept}, measured)
 
 
 def silenced(examples: Iterable[Example], share: float, seed: int) -> list[Example]:
@@ -142,17 +131,13 @@ def silenced(examples: Iterable[Example], share: float, seed: int) -> list[Examp
     ]
 
 
-class _Exchange(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
+class _Exchange(Record, extra="forbid"):
     question: str
     answer: str = ""
 
 
-class _Record(BaseModel):
+class _Own(Record, extra="forbid"):
     """A line of a file of one's own."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
 
     conversation: str | int
     question: str = Field(min_length=1)
@@ -166,9 +151,13 @@ def read_own(paths: Iterable[Path]) -> list[Example]:
     :raises InputError: naming file and line of the first mistake.
     """
     wanted = "JSON lines of {conversation, question, history, rewrite}"
-    return [_example(record) for path in paths for record in read_lines(path, _Record, wanted)]
-
-
-def _example(record: _Record) -> Example:
-    history = tuple(Said(said.question, said.answer) for said in record.history)
-    return Example(f"own-{record.conversation}", record.question, history, record.rewrite)
+    return [
+        Example(
+            f"own-{one.conversation}",
+            one.question,
+            tuple(Said(said.question, said.answer) for said in one.history),
+            one.rewrite,
+        )
+        for path in paths
+        for one in read_lines(path, _Own, wanted)
+    ]

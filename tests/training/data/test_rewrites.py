@@ -145,7 +145,7 @@ def without(record, field):
         (canard_dev, json.dumps([PUBLISHED])[:-9], "line 1, column "),
         (canard_dev, json.dumps([PUBLISHED, without(PUBLISHED, "History")]), "record 1: History: is missing"),
         (canard_dev, json.dumps([7]), "record 0: the record: found 7"),
-        (qrecc_4k, '{"conversation": "", "question": "q", "label": "l"}\n{"conv', "line 2: this is no JSON"),
+        (qrecc_4k, '{"conversation": "", "question": "q", "label": "l"}\n{"conv', "line 2, column "),
         (qrecc_4k, '{"conversation": "", "question": "q"}', "line 1: label: is missing"),
     ],
 )

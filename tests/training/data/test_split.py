@@ -10,7 +10,9 @@ import pytest
 from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Said
 from convqa.training.data.rewrites import Example, without_overlap
-from convqa.training.data.split import FILES, held_out, read_own, silenced, split, with_own
+from convqa.training.data.split import FILES, Split, held_out, read_own, silenced, split, with_own
+
+NOTHING = Split({}, {})
 
 
 @pytest.fixture(scope="session")
@@ -34,19 +36,18 @@ def test_the_written_split(written):
         "qrecc-4k": (3069, 2466),
         "canard": (11795, 1423),
     }
-    assert counts(written.validation) == (253, 200)
-    assert {name: counts(examples) for name, examples in written.reported.items()} == {
+    assert {name: counts(examples) for name, examples in written.measured.items()} == {
+        "validation": (253, 200),
         "qrecc-report": (413, 283),
         "canard-report": (2940, 475),
     }
 
 
 def test_what_trains_is_disjoint_from_all_that_is_measured_on(written):
-    measured = [written.validation, *written.reported.values()]
-    for training, other in itertools.product(written.training.values(), measured):
+    for training, other in itertools.product(written.training.values(), written.measured.values()):
         assert without_overlap(training, other) == training
-    reported = [example for examples in written.reported.values() for example in examples]
-    assert without_overlap(written.validation, reported) == written.validation
+    validation, *reported = written.measured.values()
+    assert without_overlap(validation, [example for examples in reported for example in examples]) == validation
 
 
 def test_a_data_folder_without_the_files_is_refused_by_name(tmp_path):
@@ -55,7 +56,7 @@ def test_a_data_folder_without_the_files_is_refused_by_name(tmp_path):
     with pytest.raises(InputError) as caught:
         split(tmp_path)
     missing = set(FILES) - {"canard/dev.json"}
-    assert all(name in str(caught.value) for name in missing) and "canard/dev.json (" not in str(caught.value)
+    assert all(name in str(caught.value) for name in missing) and "canard/dev.json" not in str(caught.value)
 
 
 def test_what_is_held_out_is_whole_conversations_and_always_the_same():
@@ -68,14 +69,14 @@ def test_what_is_held_out_is_whole_conversations_and_always_the_same():
 
 
 def test_own_examples_alone_give_a_tenth_to_validation_and_report_nothing(own):
-    found = with_own(None, read_own([own / "own.jsonl"]))
-    assert counts(found.validation) == (2, 1)
+    found = with_own(NOTHING, read_own([own / "own.jsonl"]))
+    assert counts(found.measured["validation"]) == (2, 1)
     assert counts(found.training["own"])[1] == 9
-    assert found.reported == {}
+    assert list(found.measured) == ["validation"]
 
 
 def test_own_examples_beside_the_split_are_guarded(written):
-    reported = written.reported["qrecc-report"]
+    reported = written.measured["qrecc-report"]
     mine = [Example("own-1", "What?", (Said("A question of nobody else's about xyzzy?", ""),), "What is xyzzy?")]
     found = with_own(written, [*mine, *reported])
     assert found.training["own"] == mine
@@ -86,23 +87,23 @@ def test_own_examples_of_which_the_guard_leaves_none_are_refused():
     shared = Said("Tell me something about this very long shared first question please", "No.")
     same = [Example(f"own-{number}", "q?", (shared,), f"q {number}?") for number in range(12)]
     with pytest.raises(InputError, match="none of the 11 own examples is left to train on"):
-        with_own(None, same)
+        with_own(NOTHING, same)
 
 
 def test_own_examples_that_all_are_reported_on_are_refused(written):
     with pytest.raises(InputError, match="none of the 413 own examples is left"):
-        with_own(written, written.reported["qrecc-report"])
+        with_own(written, written.measured["qrecc-report"])
 
 
 def test_one_conversation_of_ones_own_is_too_few():
     with pytest.raises(InputError, match="at least 2"):
-        with_own(None, [Example("own-1", "q", (Said("h", ""),), "r")])
+        with_own(NOTHING, [Example("own-1", "q", (Said("h", ""),), "r")])
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "line 2: this is no JSON"),
+        ("{", "line 2, column"),
         ('{"conversation": 1, "question": "q", "history": [], "rewrite": "r"}', "line 2: history: "),
         ('{"conversation": 1, "question": "q", "history": [{"q": "x"}], "rewrite": "r"}', "history[0].question"),
         ("[]", "line 2: the record"),
