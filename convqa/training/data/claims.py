@@ -186,15 +186,20 @@ class _Search:
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._ids = list(texts)
-        self._counts = [Counter(analyzer("en").tokens(text)) for text in texts.values()]
-        self._lengths = np.array([sum(one.values()) for one in self._counts])
+        counts = [Counter(analyzer("en").tokens(text)) for text in texts.values()]
+        self._lengths = np.array([sum(one.values()) for one in counts])
+        self._postings: dict[str, dict[int, int]] = {}
+        for place, one in enumerate(counts):
+            for token, count in one.items():
+                self._postings.setdefault(token, {})[place] = count
 
     def ranked(self, query: str) -> list[str]:
         """The ids of all texts that have a word of the query and then the others, best first."""
-        tokens = list(dict.fromkeys(analyzer("en").tokens(query)))
-        counts = np.array([[one[token] for one in self._counts] for token in tokens], dtype=float)
-        counts = counts.reshape(-1, len(self._ids))
-        counts = counts[counts.any(axis=1)]
-        df = (counts > 0).sum(axis=1)
-        scores = bm25(counts, np.ones(len(counts)), df, self._lengths, len(self._ids), self._lengths.mean())
+        tokens = [token for token in dict.fromkeys(analyzer("en").tokens(query)) if token in self._postings]
+        frequencies = np.zeros((len(tokens), len(self._ids)))
+        for row, token in enumerate(tokens):
+            places = self._postings[token]
+            frequencies[row, list(places)] = list(places.values())
+        df = np.array([len(self._postings[token]) for token in tokens])
+        scores = bm25(frequencies, np.ones(len(tokens)), df, self._lengths, len(self._ids), self._lengths.mean())
         return [self._ids[place] for place in np.argsort(-scores, kind="stable")]
