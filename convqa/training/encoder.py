@@ -12,8 +12,8 @@ import random
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -48,8 +48,7 @@ _HELD_OUT = 300
 """Passages that do not train; with them it is seen how far the vectors of passages move."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """Texts of a set, and the vectors that the student should give them; ``before``: what the teacher gave them."""
 
     texts: list[str]

@@ -25,9 +25,8 @@ def frequencies(texts: Iterable[str], language: str) -> tuple[int, dict[str, int
     """The number of texts, and word -> number of texts that have it."""
     counted: Counter[str] = Counter()
     number = 0
-    for text in texts:
+    for number, text in enumerate(texts, 1):
         counted.update(set(analyzer(language).words(text)))
-        number += 1
     return number, counted
 
 
@@ -50,8 +49,7 @@ def main() -> None:
     articles = orjson.loads(options.summaries.read_bytes()).values()
     texts = (f"{article['title']}\n{article['extract']}" for article in articles)
     path = options.output or Path(convqa.text.idf.__file__).parent / f"idf-{options.language}.tsv.gz"
-    kept = write(*frequencies(texts, options.language), path)
-    print(f"{path}: {kept} words, {path.stat().st_size} bytes")
+    print(f"{path}: {write(*frequencies(texts, options.language), path)} words, {path.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

@@ -52,9 +52,13 @@ def fit(
         slope = _slope(step / len(batches), settings.warmup)
         for group in optimizer.param_groups:
             group["lr"] = settings.rate * group["factor"] * slope
-        value = _learn(model, optimizer, loss(batches[step]), settings.clip)
+        value = loss(batches[step])
+        value.backward()  # type: ignore[no-untyped-call,unused-ignore]
+        nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
         seen += len(batches[step])
-        mean = value if not mean else 0.98 * mean + 0.02 * value
+        mean = 0.98 * mean + 0.02 * value.item() if mean else value.item()
         now, last = time.monotonic(), step + 1 == len(batches)
         if now - logged > 15 or last:
             log.info("step %d of %d, loss %.3f, %.1f examples/s", step + 1, len(batches), mean, seen / (now - logged))
@@ -97,15 +101,6 @@ def _groups(model: nn.Module, settings: LoopSettings, is_head: Callable[[str], b
     trunk, head = ([value for of_head, value in learning if of_head == wanted] for wanted in (False, True))
     groups: list[dict[str, object]] = [{"params": trunk, "factor": 1.0}]
     return [*groups, {"params": head, "factor": getattr(settings, "head", 1.0)}] if head else groups
-
-
-def _learn(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor, clip: float) -> float:
-    """One step against the loss; returns the loss."""
-    loss.backward()  # type: ignore[no-untyped-call,unused-ignore]
-    nn.utils.clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-    return float(loss.item())
 
 
 def _slope(part: float, warmup: float) -> float:

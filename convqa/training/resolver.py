@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from convqa.errors import InputError
-from convqa.metrics.rouge1 import rouge1
 from convqa.models.engines.torch.networks import load_pooled
 from convqa.models.export import write_model
 from convqa.models.folder import ModelFolder, licence_of
@@ -28,7 +27,7 @@ from convqa.models.types import OUTPUTS, Choice
 from convqa.training.card import card, name_of
 from convqa.training.config import ResolverSettings
 from convqa.training.data.edits import Edits, find_edits, known_pattern
-from convqa.training.data.rewrites import Example
+from convqa.training.data.rewrites import Example, mean_rouge
 from convqa.training.data.split import gather
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
@@ -92,15 +91,9 @@ class Training(Recipe):
 def score(resolver: Resolver, examples: Sequence[Example], sure: float = 0.4) -> dict[str, float]:
     """Mean ROUGE-1 recall and F1 of the edited questions, and of the questions as they were."""
     made = resolver.resolve([(example.question, example.history) for example in examples])
-    edits = [rouge1(one.rewrite, found.text(sure)) for one, found in zip(examples, made, strict=True)]
-    copies = [rouge1(one.rewrite, one.question) for one in examples]
-    return {
-        "turns": len(examples),
-        "recall": sum(one.recall for one in edits) / len(edits),
-        "F1": sum(one.f1 for one in edits) / len(edits),
-        "copy recall": sum(one.recall for one in copies) / len(copies),
-        "copy F1": sum(one.f1 for one in copies) / len(copies),
-    }
+    recall, f1 = mean_rouge(examples, [found.text(sure) for found in made])
+    copy_recall, copy_f1 = mean_rouge(examples, [example.question for example in examples])
+    return {"turns": len(examples), "recall": recall, "F1": f1, "copy recall": copy_recall, "copy F1": copy_f1}
 
 
 def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:

@@ -22,15 +22,14 @@ from convqa.components.rewriters._prompts import plain
 from convqa.components.rewriters._rewrites import first_line
 from convqa.domain import Exchange, Turn, TurnId
 from convqa.errors import InputError, reason_of
-from convqa.metrics.citations import PrecisionRecallF1
-from convqa.metrics.rouge1 import rouge1, tokens
+from convqa.metrics.rouge1 import tokens
 from convqa.models import Generator
 from convqa.models.engines.torch.transformers import load_writer
 from convqa.models.folder import CARD
 from convqa.models.types import Choice
 from convqa.training.card import card
 from convqa.training.config import RewriterSettings
-from convqa.training.data.rewrites import Example
+from convqa.training.data.rewrites import Example, mean_rouge
 from convqa.training.data.split import gather
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
@@ -95,13 +94,15 @@ class Training(Recipe):
             prompts = [prompt_of(example, self.generator, self.settings.longest) for example in some]
             texts = self.generator.generate(prompts, self.settings.most_tokens)
             made = [first_line(text) or one.question for text, one in zip(texts, some, strict=True)]
-            rewritten = [rouge1(one.rewrite, text) for one, text in zip(some, made, strict=True)]
-            copied = [rouge1(one.rewrite, one.question) for one in some]
+            recall, f1 = mean_rouge(some, made)
+            copy_recall, copy_f1 = mean_rouge(some, [one.question for one in some])
             scores[name] = {
                 "turns": len(some),
-                **_means("rewrite", rewritten),
+                "rewrite ROUGE-1 R": recall,
+                "rewrite ROUGE-1 F1": f1,
                 "rewrite tokens": sum(len(tokens(text)) for text in made) / len(made),
-                **_means("question", copied),
+                "question ROUGE-1 R": copy_recall,
+                "question ROUGE-1 F1": copy_f1,
             }
         return scores
 
@@ -184,10 +185,3 @@ def _end(model: Any, tokenizer: Any) -> int:
     ends = model.generation_config.eos_token_id
     ends = tokenizer.eos_token_id if ends is None else ends
     return int(ends[0] if isinstance(ends, list) else ends)
-
-
-def _means(what: str, found: Sequence[PrecisionRecallF1]) -> dict[str, float]:
-    return {
-        f"{what} ROUGE-1 R": sum(one.recall for one in found) / len(found),
-        f"{what} ROUGE-1 F1": sum(one.f1 for one in found) / len(found),
-    }

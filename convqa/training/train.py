@@ -43,25 +43,15 @@ class Bench:
 
 
 class Recipe:
-    """The class ``Training`` of a module ``convqa.training.NAME``.
+    """What every recipe is: a class ``Training`` in its module ``convqa.training.NAME``.
 
-    Made of its settings, it holds the examples, their targets and the model before training.
+    Made of its settings, it holds the examples, their targets and the model. ``fit()`` trains, and does nothing where
+    that is done already; ``validate()`` gives the scores on examples that it was not trained on; ``export(scores,
+    target)`` writes the model, as it is used, to a folder that is not there yet.
     """
 
     def __init__(self, settings: Any, bench: Bench) -> None:
         self.settings, self.bench = settings, bench
-
-    def fit(self) -> None:
-        """Train; a training that is done already does nothing."""
-        raise NotImplementedError
-
-    def validate(self) -> Scores:
-        """How good the trained model is, on examples that it was not trained on."""
-        raise NotImplementedError
-
-    def export(self, scores: Scores, target: Path) -> None:
-        """Write the model, as it is used, to a folder that is not there yet."""
-        raise NotImplementedError
 
 
 def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
@@ -72,7 +62,7 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
 
     :raises InputError: if the folder holds another training, or one that another process is at.
     """
-    recipe: type[Recipe] = importlib.import_module(f"convqa.training.{settings.recipe}").Training
+    recipe: Any = importlib.import_module(f"convqa.training.{settings.recipe}").Training
     bench.folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(bench.folder / ".lock", timeout=0):

@@ -15,6 +15,7 @@ from pydantic import AliasChoices, Field
 
 from convqa.errors import InputError
 from convqa.files import read_bytes
+from convqa.metrics.rouge1 import rouge1
 from convqa.models.kinds.resolver_input import Said
 from convqa.training.data.records import Record, read_lines, read_list
 from convqa.validation import shorten
@@ -192,3 +193,9 @@ def _normal(text: str) -> str:
 
 def _words(text: str) -> int:
     return text.count(" ") + 1
+
+
+def mean_rouge(examples: Sequence[Example], texts: Sequence[str]) -> tuple[float, float]:
+    """Mean ROUGE-1 recall and F1 of texts against the human rewrites."""
+    made = [rouge1(one.rewrite, text) for one, text in zip(examples, texts, strict=True)]
+    return sum(one.recall for one in made) / len(made), sum(one.f1 for one in made) / len(made)
