@@ -16,8 +16,7 @@ from pathlib import Path
 
 from convqa.text.dialogue import follows_up
 from convqa.text.words import words
-from convqa.training.data.rewrites import Example
-from convqa.training.data.split import split
+from convqa.training.data.rewrites import Example, split
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -2,9 +2,9 @@
 
     python benchmarks/rewriting.py [--data ../shared/data] [--resolver FOLDER] [--generator FOLDER] [--json FILE]
 
-Sets: the report half of QReCC's dev sample and CANARD's dev part, by the written split (convqa/training/data/split.py:
-nothing of these trains), and cast2020; of all, turns with a history. In QReCC's sample earlier questions are rewritten
-ones and answers gold; cast2020 has no answers. ``validation`` is what the split keeps for choosing settings.
+Sets: the report half of QReCC's dev sample and CANARD's dev part, by the written split, so that nothing of these trains
+(convqa/training/data/rewrites.py), and cast2020; of all, turns with a history. In QReCC's sample earlier questions are
+rewritten ones and answers gold; cast2020 has no answers. ``validation`` is what the split keeps for choosing settings.
 
 Speed: the same ``--timed`` turns of the first set, one at a time and all at once (timing.py).
 """
@@ -27,8 +27,7 @@ from timing import rates
 from convqa.components.base import Rewriter
 from convqa.domain import Exchange, Turn, TurnId
 from convqa.metrics.rouge1 import rouge1, tokens
-from convqa.training.data.rewrites import Example
-from convqa.training.data.split import split
+from convqa.training.data.rewrites import Example, split
 
 REPORTED = ("qrecc-report", "canard-report", "cast2020")
 MORE = {

@@ -27,7 +27,7 @@ def mrqa_server(
     from convqa.pipeline.compose import parse_settings
     from convqa.pipeline.load import load
     from convqa.qa import QA, ready
-    from convqa.server.predict import PredictServer
+    from convqa.server.mrqa import PredictServer
 
     made = load(pipeline, parse_settings(settings or []))
     if made.needs_collection or "answers" not in made.stages:

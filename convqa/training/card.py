@@ -10,7 +10,7 @@ import yaml
 import convqa
 from convqa.training.config import INSCIT, OWN, SHARC_SEEN, Settings
 from convqa.training.data.reading import NEW_WIKI, REDDIT, SQUAD2
-from convqa.training.data.split import CANARD, QRECC_4K, QRECC_DEV
+from convqa.training.data.rewrites import CANARD, QRECC_4K, QRECC_DEV
 
 _DATA = {
     QRECC_DEV: "QReCC (Anantha et al. 2021; CC BY-SA 3.0), turns of the dev part, every other conversation",

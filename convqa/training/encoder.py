@@ -30,8 +30,7 @@ from convqa.models.types import Array, Choice
 from convqa.training.card import card, name_of
 from convqa.training.config import EncoderSettings
 from convqa.training.data.records import Record, read_lines, read_titled
-from convqa.training.data.rewrites import Example
-from convqa.training.data.split import gather
+from convqa.training.data.rewrites import Example, gather
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 

@@ -25,8 +25,9 @@ def frequencies(texts: Iterable[str], language: str) -> tuple[int, dict[str, int
     """The number of texts, and word -> number of texts that have it."""
     counted: Counter[str] = Counter()
     number = 0
-    for number, text in enumerate(texts, 1):
+    for text in texts:
         counted.update(set(analyzer(language).words(text)))
+        number += 1
     return number, counted
 
 

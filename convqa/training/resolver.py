@@ -27,8 +27,7 @@ from convqa.models.types import OUTPUTS, Choice
 from convqa.training.card import card, name_of
 from convqa.training.config import ResolverSettings
 from convqa.training.data.edits import Edits, find_edits, known_pattern
-from convqa.training.data.rewrites import Example, mean_rouge
-from convqa.training.data.split import gather
+from convqa.training.data.rewrites import Example, gather, mean_rouge
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 

@@ -29,8 +29,7 @@ from convqa.models.folder import CARD
 from convqa.models.types import Choice
 from convqa.training.card import card
 from convqa.training.config import RewriterSettings
-from convqa.training.data.rewrites import Example, mean_rouge
-from convqa.training.data.split import gather
+from convqa.training.data.rewrites import Example, gather, mean_rouge
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from convqa.server.predict import PredictServer
+from convqa.server.mrqa import PredictServer
 
 HEADER = {"header": {"dataset": "NewsQA", "split": "dev"}}
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from convqa.training.data.split import FILES
+from convqa.training.data.rewrites import FILES
 from convqa.training.train import need_extra
 
 

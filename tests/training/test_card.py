@@ -38,7 +38,7 @@ def test_the_turns_of_a_card_are_those_of_the_documented_split(name):
 SPLITS = {
     "conditions": "`convqa.training.data.scenarios.split`",
     "reader": "`convqa.training.data.reading.split`",
-    "resolver": "`convqa.training.data.split.split`",
+    "resolver": "`convqa.training.data.rewrites.split`",
     "support": "`convqa.training.data.claims.split`",
 }
 

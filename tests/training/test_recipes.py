@@ -11,7 +11,7 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.training.config import load
-from convqa.training.data.split import gather
+from convqa.training.data.rewrites import gather
 from convqa.training.train import Bench, train
 
 pytestmark = pytest.mark.models

@@ -9,8 +9,17 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Said
-from convqa.training.data.rewrites import Example, without_overlap
-from convqa.training.data.split import FILES, Split, held_out, read_own, silenced, split, with_own
+from convqa.training.data.rewrites import (
+    FILES,
+    Example,
+    Split,
+    held_out,
+    read_own,
+    silenced,
+    split,
+    with_own,
+    without_overlap,
+)
 
 NOTHING = Split({}, {})
 

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from convqa.errors import InputError
-from convqa.server import predict
-from convqa.server.predict import PredictServer
+from convqa.server import mrqa
+from convqa.server.mrqa import PredictServer
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_what_cannot_be_read_is_said_in_json(server, line, body, said):
 
 def test_lone_surrogates_as_requests_sends_them(server, monkeypatch):
     seen = []
-    monkeypatch.setattr(predict, "answer_context", lambda _, line: seen.append(line) or {"q": "\ud800"})
+    monkeypatch.setattr(mrqa, "answer_context", lambda _, line: seen.append(line) or {"q": "\ud800"})
     body = json.dumps({"context": "Goethe \ud800 wrote Faust."})
     assert r"\ud800" in body
     assert ask(server, body) == (200, {"q": "\ufffd"})
@@ -100,7 +100,7 @@ def test_a_body_without_or_with_a_wrong_length(server, line):
 
 
 def test_a_body_that_is_too_long(server, line, monkeypatch):
-    monkeypatch.setattr(predict, "MOST_BYTES", 1000)
+    monkeypatch.setattr(mrqa, "MOST_BYTES", 1000)
     status, reply = ask(server, b" " * 5_000_000)
     assert status == 413 and "at most 1000" in reply["error"]
     assert ask(server, json.dumps(line))[0] == 200
@@ -134,15 +134,15 @@ def test_contexts_are_answered_one_at_a_time(server, monkeypatch):
         time.sleep(0.05)
         return {"most": str(len(inside)), "line": inside.pop()["n"]}
 
-    monkeypatch.setattr(predict, "answer_context", slow)
+    monkeypatch.setattr(mrqa, "answer_context", slow)
     with ThreadPoolExecutor(4) as pool:
         replies = list(pool.map(lambda n: ask(server, json.dumps({"n": str(n)})), range(4)))
     assert replies == [(200, {"most": "1", "line": str(n)}) for n in range(4)]
 
 
 def test_work_that_fails_is_said_in_json(server, line, monkeypatch, caplog):
-    monkeypatch.setattr("convqa.server.predict.log.propagate", True)
-    monkeypatch.setattr(predict, "answer_context", lambda *_: 1 / 0)
+    monkeypatch.setattr("convqa.server.mrqa.log.propagate", True)
+    monkeypatch.setattr(mrqa, "answer_context", lambda *_: 1 / 0)
     status, reply = ask(server, json.dumps(line))
     assert status == 500 and "ZeroDivisionError" in reply["error"] and "ZeroDivisionError" in caplog.text
 
