@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from convqa.errors import InputError, nearest
 from convqa.files import read_yaml
 from convqa.models.types import READER_TOKENS
 from convqa.places import shipped
-from convqa.validation import explain
+from convqa.validation import Record, explain
 
 OWN, INSCIT, SHARC_SEEN = "own", "inscit", "sharc-seen"
 """Names of sets."""
@@ -30,23 +30,19 @@ Precision = Literal["auto", "float32", "bfloat16"]
 Name = TypeVar("Name")
 
 
-class Part(BaseModel, Generic[Name]):
+class Part(Record, Generic[Name], extra="forbid"):
     """Sets of examples, one after the other, so many times."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     sets: list[Name] = Field(min_length=1)
     times: int = Field(1, ge=1)
 
 
-class Settings(BaseModel):
+class Settings(Record, extra="forbid"):
     """The settings of all recipes.
 
     ``base``: the model to start from, a folder or a Hugging Face name. ``own``: files of one's own, relative to the
     data folder.
     """
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     recipe: str
     base: str = Field(min_length=1)

@@ -29,10 +29,11 @@ from convqa.models.tokens import Tokenizer
 from convqa.models.types import Array, Choice
 from convqa.training.card import card, name_of
 from convqa.training.config import EncoderSettings
-from convqa.training.data.records import Record, read_lines, read_titled
+from convqa.training.data.records import read_lines, read_titled
 from convqa.training.data.rewrites import Example, gather
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
+from convqa.validation import Record
 
 _BESIDE = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "modules.json",

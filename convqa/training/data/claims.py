@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel
 
 from convqa.domain import Passage
 from convqa.text.analysis import analyzer
@@ -28,6 +27,7 @@ from convqa.text.support import content
 from convqa.training.config import INSCIT
 from convqa.training.data.changed import CHANGES
 from convqa.training.data.records import need_files, read_lines, read_list, read_titled
+from convqa.validation import Record
 
 SUPPORTED = "supported"
 BM25, CONVERSATION, OTHER = "top passage of BM25", "passage of the conversation", "sentence of another answer"
@@ -88,32 +88,32 @@ def split(root: Path) -> tuple[list[Claim], dict[str, list[Claim]]]:
     return list(_claims(even, rest)), {INSCIT: list(_claims(odd, texts)), CLAPNQ: list(_claims(*_clapnq(root)))}
 
 
-class _Evidence(BaseModel):
+class _Evidence(Record):
     passage_id: str
 
 
-class _Label(BaseModel):
+class _Label(Record):
     responseType: str
     response: str
     evidence: list[_Evidence]
 
 
-class _Turn(BaseModel):
+class _Turn(Record):
     labels: list[_Label]
 
 
-class _Conversation(BaseModel):
+class _Conversation(Record):
     turns: list[_Turn]
 
 
-class _Truth(BaseModel):
+class _Truth(Record):
     Conversation_no: int
     Truth_answer: str
     Answerable: bool
     Truth_passages: list[str]
 
 
-class _Passage(BaseModel):
+class _Passage(Record):
     id: str
     title: str = ""
     text: str

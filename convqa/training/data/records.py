@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from convqa.errors import InputError
 from convqa.files import parse_line, read_bytes, read_json
 from convqa.validation import Shape, read_as
@@ -35,12 +33,6 @@ def need_files(folder: Path, names: Iterable[str]) -> None:
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise InputError(f"{folder}: the data folder lacks {', '.join(missing)}. docs/training.md says what these are.")
-
-
-class Record(BaseModel):
-    """A record of a data file, which may have more fields than are read."""
-
-    model_config = ConfigDict(strict=True)
 
 
 def read_list(path: Path, kind: type[Shape], wanted: str) -> list[Shape]:

@@ -24,8 +24,8 @@ from convqa.files import read_bytes
 from convqa.metrics.rouge1 import rouge1
 from convqa.models.kinds.resolver_input import Said
 from convqa.training.config import OWN, RewriteSettings
-from convqa.training.data.records import Record, named_folder, need_files, read_lines, read_list
-from convqa.validation import shorten
+from convqa.training.data.records import named_folder, need_files, read_lines, read_list
+from convqa.validation import Record, shorten
 
 QRECC_DEV, QRECC_4K, CANARD = "qrecc-dev", "qrecc-4k", "canard"
 """Names of what may train, beside files of one's own."""

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from convqa.errors import InputError, reason_of
 from convqa.files import read_json
@@ -17,7 +17,7 @@ from convqa.models.engines.torch.runtime import import_torch
 from convqa.models.folder import TOKENIZER, ModelFolder
 from convqa.models.tokens import Tokenizer, load_tokenizer
 from convqa.models.types import Role
-from convqa.validation import read_as
+from convqa.validation import Record, read_as
 
 Pooling = Literal["mean", "cls"]
 
@@ -32,20 +32,18 @@ _OFFSET = {"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl"}
 _ROLES: dict[Role, tuple[str, ...]] = {"query": ("query",), "passage": ("passage", "document", "corpus")}
 
 
-class _Module(BaseModel):
+class _Module(Record):
     """A step of sentence-transformers' modules.json."""
-
-    model_config = ConfigDict(strict=True)
 
     type: str = ""
     path: str = ""
 
 
-class _Settings(BaseModel):
-    """What is read of sentence-transformers' files and of tokenizer_config.json; a file has some of the fields."""
+class _Settings(Record, extra="allow"):
+    """What is read of sentence-transformers' files and of tokenizer_config.json; a file has some of the fields.
 
-    # Older versions have a flag for each mode of pooling, newer ones name it.
-    model_config = ConfigDict(strict=True, extra="allow")
+    Older versions have a flag for each mode of pooling, newer ones name it.
+    """
 
     max_seq_length: Annotated[int, Field(ge=1)] | None = None
     # Tokenizers without a limit say so with a very large number, larger than JSON's readers have integers for.
