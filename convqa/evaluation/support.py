@@ -25,33 +25,22 @@ def measuring(name: str, run_path: Path, allow_same: bool = False) -> Supports:
     from convqa.models import load_support
 
     support = load_support(name)
-    if not allow_same:
-        _refuse_builder(support, run_path)
-    return support
-
-
-def _refuse_builder(support: Supports, run_path: Path) -> None:
+    if allow_same:
+        return support
     file = (run_path if run_path.is_dir() else run_path.parent) / META
-    models = _models(file) if file.exists() else None
-    if models is None:
+    try:
+        found: Any = read_json(file, "what convqa writes beside a run") if file.exists() else {}
+        models = [(node, *part) for node, parts in found["fingerprint"]["models"].items() for part in parts.items()]
+    except (AttributeError, KeyError, TypeError):
         log.warning("%s: does not say, so nobody knows whether %s built this run too", file, support.name)
-        return
+        return support
     for node, part, identity in models:
-        if _weights(identity) == _weights(support.identity):
+        if _weights(str(identity)) == _weights(support.identity):
             raise InputError(
                 f"--support {support.name}: this run was built with it ({node}: {part}, says {file}), and would be "
                 "measured by its own yardstick. Give another scorer, or --allow-same."
             )
-
-
-def _models(file: Path) -> list[tuple[str, str, str]] | None:
-    """(node, part, identity) of each model of a run; None where the file does not say."""
-    found: Any = read_json(file, "what convqa writes beside a run")
-    try:
-        models = found["fingerprint"]["models"].items()
-        return [(node, part, str(identity)) for node, parts in models for part, identity in parts.items()]
-    except (AttributeError, KeyError, TypeError):
-        return None
+    return support
 
 
 def _weights(identity: str) -> str:

@@ -53,7 +53,9 @@ def _lines(cited: CitedAnswer) -> Iterator[str]:
     elif answer.kind == "question":
         yield _field("Asks back", answer.text)
     sentences = answer.sentences if answer.kind == "question" else cited.said()
-    yield from (_sentence(marked(sentence, numbers)) for sentence in sentences)
+    for sentence in sentences:
+        line = marked(sentence, numbers)
+        yield rf"\&{line}" if _NO_SENTENCE.match(line) else line
     if answer.label:
         yield _field("Label", answer.label)
     if answer.score is not None:
@@ -63,10 +65,6 @@ def _lines(cited: CitedAnswer) -> Iterator[str]:
     for citation, number in numbers.items():
         yield from heading(number, citation, cited)
         yield "    " + _place(citation, cited.quotes.get(citation, ""))
-
-
-def _sentence(line: str) -> str:
-    return rf"\&{line}" if _NO_SENTENCE.match(line) else line
 
 
 def _field(name: str, value: str) -> str:

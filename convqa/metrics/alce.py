@@ -34,7 +34,7 @@ class CitedSentence(NamedTuple):
     cited: Sequence[str] | None
 
 
-def of_sentences(sentences: Sequence[CitedSentence], entails: Entails, at_most: int = AT_MOST) -> CitationScores | None:
+def of_sentences(sentences: Sequence[CitedSentence], entails: Entails) -> CitationScores | None:
     """Scores of an answer's sentences. None without sentences: such an answer is left out of means.
 
     A sentence that cites nothing, or something that is not there, is not recalled; its citations are not counted.
@@ -47,7 +47,7 @@ def of_sentences(sentences: Sequence[CitedSentence], entails: Entails, at_most: 
     """
     if not sentences:
         return None
-    counted = [(claim, cited[:at_most]) for claim, cited in sentences if cited]
+    counted = [(claim, cited[:AT_MOST]) for claim, cited in sentences if cited]
     recalled = [(claim, cited) for claim, cited in counted if entails("\n".join(cited), claim)]
     precise = sum(_needed(claim, cited, entails) for claim, cited in recalled)
     citations = sum(len(cited) for _, cited in counted)

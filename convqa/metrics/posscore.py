@@ -31,18 +31,12 @@ def posscore(truth: Tagged, model: Tagged, vectors: Mapping[str, Vector]) -> flo
     """
     if not truth or not model:
         return 0.0
-    truth_content, truth_other = _split(truth)
-    model_content, model_other = _split(model)
+    truth_content, model_content = ([word for word, tag in text if tag in CONTENT] for text in (truth, model))
+    truth_other, model_other = ([word for word, tag in text if tag not in CONTENT] for text in (truth, model))
     weight = 1.0
     if truth_content and model_content:
         weight = exp(1 - (len(truth_content) / len(truth)) / (len(model_content) / len(model)))
     return weight * _cosine(truth_content, model_content, vectors) + _cosine(truth_other, model_other, vectors)
-
-
-def _split(text: Tagged) -> tuple[list[str], list[str]]:
-    content = [word for word, tag in text if tag in CONTENT]
-    other = [word for word, tag in text if tag not in CONTENT]
-    return content, other
 
 
 def _cosine(truth: Sequence[str], model: Sequence[str], vectors: Mapping[str, Vector]) -> float:

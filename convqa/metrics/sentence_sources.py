@@ -34,24 +34,17 @@ def sentence_sources(predicted: Sequence[Sourced], gold: Sequence[Sourced]) -> P
     if not any(sentence.sources for sentence in gold):
         raise ValueError("sources by sentence need at least one gold sentence that has some")
     alike = [[rouge_l(said.text, wanted.text).f1 for wanted in gold] for said in predicted]
+    scores = [[set_scores(said.sources, wanted.sources) for wanted in gold] for said in predicted]
     right = [
-        _with_partner(row, [_precision(said, wanted) for wanted in gold])
-        for said, row in zip(predicted, alike, strict=True)
+        _with_partner(row, [one.precision if wanted.sources else None for one, wanted in zip(of, gold, strict=True)])
+        for of, row in zip(scores, alike, strict=True)
     ]
     found = [
-        _with_partner([row[place] for row in alike], [_recall(said, wanted) for said in predicted])
+        _with_partner([row[place] for row in alike], [row[place].recall for row in scores])
         for place, wanted in enumerate(gold)
         if wanted.sources
     ]
     return PrecisionRecallF1.of(_mean(right), _mean(found))
-
-
-def _precision(said: Sourced, wanted: Sourced) -> float | None:
-    return set_scores(said.sources, wanted.sources).precision if wanted.sources else None
-
-
-def _recall(said: Sourced, wanted: Sourced) -> float:
-    return set_scores(said.sources, wanted.sources).recall
 
 
 def _with_partner(alike: Sequence[float], scores: Sequence[float | None]) -> float | None:

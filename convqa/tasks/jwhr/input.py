@@ -24,6 +24,8 @@ OTHERS = frozenset({"run.jsonl", "passages.jsonl", "passages.jsonl.gz"})
 _LOOKED_AT = 2**20
 
 Kind = TypeVar("Kind", bound=Entry)
+Notes = dict[str, list[str]]
+"""Kind of an oddity -> what is odd."""
 
 
 def recognise(path: Path) -> bool:
@@ -47,7 +49,7 @@ def read_entries(path: Path, quiet: bool = False) -> list[tuple[Path, Entry]]:
     found: list[tuple[Path, Entry]] = []
     owners: dict[int, Path] = {}
     for file in _files_of(path):
-        notes = Notes(file)
+        notes: Notes = {}
         for place, entry in shaped(file, Entry):
             for fault in faults(entry):
                 raise InputError(f"{file}: {place}: {fault.field}: {fault.message}. {ADVICE}")
@@ -58,10 +60,10 @@ def read_entries(path: Path, quiet: bool = False) -> list[tuple[Path, Entry]]:
                     "one by one."
                 )
             for oddity in oddities(entry):
-                notes.add(place, oddity)
+                note(notes, place, oddity)
             found.append((file, entry))
         if not quiet:
-            notes.tell()
+            tell(file, notes)
     return found
 
 
@@ -85,19 +87,14 @@ def shaped(file: Path, kind: type[Kind]) -> list[tuple[str, Kind]]:
     return found
 
 
-class Notes:
-    """Oddities of a file, counted by kind; each kind is one warning, which shows the first."""
+def note(notes: Notes, place: str, finding: Finding) -> None:
+    notes.setdefault(finding.kind, []).append(f"{place}: {finding.field}: {finding.message}")
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._kinds: dict[str, list[str]] = {}
 
-    def add(self, place: str, finding: Finding) -> None:
-        self._kinds.setdefault(finding.kind, []).append(f"{place}: {finding.field}: {finding.message}")
-
-    def tell(self) -> None:
-        for kind, found in self._kinds.items():
-            log.warning("%s: %s: %d. The first: %s", self._file, kind, len(found), found[0])
+def tell(file: Path, notes: Notes) -> None:
+    """Each kind is one warning, which shows the first."""
+    for kind, found in notes.items():
+        log.warning("%s: %s: %d. The first: %s", file, kind, len(found), found[0])
 
 
 def values(file: Path) -> Iterator[tuple[str, Any]]:

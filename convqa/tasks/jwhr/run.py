@@ -11,7 +11,7 @@ from typing import Any
 from convqa.domain import Answer, Citation, Passage, Response, quotes
 from convqa.files import to_json_bytes, whole_file
 from convqa.tasks.files import file_at
-from convqa.tasks.jwhr.input import Notes, shaped
+from convqa.tasks.jwhr.input import Notes, note, shaped, tell
 from convqa.tasks.jwhr.rules import wrong_in_run
 from convqa.tasks.jwhr.schema import RunEntry
 
@@ -37,12 +37,12 @@ def read(path: Path) -> Run:
     :raises InputError: for what is no entry, and for an id that is there twice.
     """
     file = file_at(path, FILE)
-    notes, entries = Notes(file), {}
+    notes, entries = Notes(), {}
     for place, entry in shaped(file, RunEntry):
         entries[entry.id] = entry
         for finding in wrong_in_run(entry):
-            notes.add(place, finding)
-    notes.tell()
+            note(notes, place, finding)
+    tell(file, notes)
     return Run(file, entries)
 
 

@@ -102,7 +102,11 @@ def _row(truth: CitedAnswer | None, said: CitedAnswer | None, lacking: bool) -> 
         row["Refusal recall"] = float(refused)
     else:
         row |= _against(truth, said or CitedAnswer("", (), (), ()))
-    return row if said is None else row | _citing(said)
+    if said is not None and said.valid:  # citations that lead nowhere have no page
+        row["Valid citations"] = sum(said.valid) / len(said.valid)
+    if said is not None and said.sentences:
+        row["Cited sentences"] = sum(bool(sentence.sources) for sentence in said.sentences) / len(said.sentences)
+    return row
 
 
 def _against(truth: CitedAnswer, said: CitedAnswer) -> Row:
@@ -116,16 +120,6 @@ def _against(truth: CitedAnswer, said: CitedAnswer) -> Row:
         row |= {"Sentence page precision": by_sentence.precision, "Sentence page recall": by_sentence.recall}
     if truth.quotes:
         row["Quote recall"] = quote_recall(said.quotes, truth.quotes)
-    return row
-
-
-def _citing(said: CitedAnswer) -> Row:
-    """Of what the run said, whatever the truth; citations that lead nowhere have no page."""
-    row: Row = {}
-    if said.valid:
-        row["Valid citations"] = sum(said.valid) / len(said.valid)
-    if said.sentences:
-        row["Cited sentences"] = sum(bool(sentence.sources) for sentence in said.sentences) / len(said.sentences)
     return row
 
 

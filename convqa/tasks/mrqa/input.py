@@ -63,7 +63,11 @@ def data_sets(path: Path) -> list[DataSet]:
         raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; wanted files with {WANTED}.")
     named: dict[str, Path] = {}
     for one in found:
-        _check_beginning(one.path)
+        if form_of(one.path)[0] is None:  # refused with the words of the reader that it would have
+            try:
+                next(read_contexts(one.path, aligned=False), None)
+            except InputError as error:
+                raise InputError(f"{error} Take the file out of {path}, or give the others one by one.") from None
         other = named.setdefault(one.name, one.path)
         if other != one.path:
             raise InputError(
@@ -129,16 +133,6 @@ def _is_data_set(path: Path) -> bool:
         return form_of(path)[0] is not None
     except InputError:
         return path.is_fifo()
-
-
-def _check_beginning(file: Path) -> None:
-    """Refuse a folder for a file that is something else, with the words of the reader that it would have."""
-    if form_of(file)[0] is not None:
-        return
-    try:
-        next(read_contexts(file, aligned=False), None)
-    except InputError as error:
-        raise InputError(f"{error} Take the file out of {file.parent}, or give the others one by one.") from None
 
 
 def _data_set(file: Path) -> DataSet:

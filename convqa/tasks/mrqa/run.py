@@ -48,9 +48,6 @@ def problems(found: object) -> Iterable[str]:
 
 def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
     """One answer a line. A question that failed or was not answered has "", so that it counts, as 0."""
-    return write_members(directory / FILE, map(_member, responses), b"{}")
-
-
-def _member(response: Response) -> bytes:
-    text = response.answer.text if response.answer else ""
-    return to_json_bytes(str(response.id.conversation)) + b": " + to_json_bytes(text)
+    answers = ((str(response.id.conversation), response.answer) for response in responses)
+    members = (to_json_bytes(id) + b": " + to_json_bytes(answer.text if answer else "") for id, answer in answers)
+    return write_members(directory / FILE, members, b"{}")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from convqa.files import log
-
-Domain = Literal["in-domain", "out-of-domain", ""]
 
 IN_DOMAIN = ("SQuAD", "NewsQA", "TriviaQA", "SearchQA", "HotpotQA", "NaturalQuestions")
 """The six sets that there is training data of."""
@@ -23,7 +20,7 @@ AVERAGES = ("in-domain", "out-of-domain", "all")
 """What macro averages are called; a set of that name has its file's name instead."""
 
 
-def domain_of(name: str) -> Domain:
+def domain_of(name: str) -> str:
     """Where the shared task has a set of that name; "" for sets that are none of its own."""
     if name in IN_DOMAIN:
         return "in-domain"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -54,27 +53,23 @@ def read_squad(path: Path) -> Iterator[Context]:
     :raises InputError: naming file and record of the first mistake: also where an answer does not stand where the file
         says, or an id names two questions.
     """
-    found = read_json(path, WANTED)
-    articles = found.get("data") if isinstance(found, dict) else None
+    data = read_json(path, WANTED)
+    articles = data.get("data") if isinstance(data, dict) else None
     if not isinstance(articles, list):
         raise InputError(f"{path}: wanted {WANTED}.")
     seen: set[str] = set()
-    for number, article in enumerate(articles):
-        yield from _contexts(path, number, article, seen)
-
-
-def _contexts(path: Path, number: int, article: Any, seen: set[str]) -> Iterator[Context]:
-    record = read_as(_Article, article, f"{path}: data[{number}]", f"Wanted: {WANTED}.")
-    for place, paragraph in enumerate(record.paragraphs):
-        where = f"{path}: data[{number}].paragraphs[{place}]"
-        questions = []
-        for index, asked in enumerate(paragraph.qas):
-            question = _question(asked, paragraph.context, f"{number}-{place}-{index}", f"{where}.qas[{index}]")
-            if question.id in seen:
-                raise InputError(f"{where}.qas[{index}]: id: {question.id!r} names an earlier question too.")
-            seen.add(question.id)
-            questions.append(question)
-        yield Context(paragraph.context, tuple(questions), record.title)
+    for number, found in enumerate(articles):
+        article = read_as(_Article, found, f"{path}: data[{number}]", f"Wanted: {WANTED}.")
+        for place, paragraph in enumerate(article.paragraphs):
+            questions = []
+            for index, asked in enumerate(paragraph.qas):
+                where = f"{path}: data[{number}].paragraphs[{place}].qas[{index}]"
+                question = _question(asked, paragraph.context, f"{number}-{place}-{index}", where)
+                if question.id in seen:
+                    raise InputError(f"{where}: id: {question.id!r} names an earlier question too.")
+                seen.add(question.id)
+                questions.append(question)
+            yield Context(paragraph.context, tuple(questions), article.title)
 
 
 def _question(asked: _Question, context: str, name: str, where: str) -> Question:

@@ -17,6 +17,8 @@ FILE = "out.tsv"
 WANTED = "a line for each question, with passage ids separated by TAB"
 DEPTH = 10
 """Passages that a line should have, and that count."""
+HEADER = "Result1"
+"""The first field of out-header.tsv, by which GEval knows a header of rankings."""
 
 _WITHOUT_SETS = (
     ". Of several sets each question searches its own: the collection must say the set of a passage in its field set, "
@@ -77,10 +79,6 @@ def _ids(response: Response) -> list[str]:
                 "TABs and line ends. Rename the passage in the collection."
             )
     return ids
-
-
-HEADER = "Result1"
-"""The first field of out-header.tsv, by which GEval knows a header of rankings."""
 
 
 def numbered_rankings(path: Path, wanted: str) -> list[tuple[int, tuple[str, ...]]]:

@@ -50,16 +50,6 @@ def read(path: Path) -> Iterator[Conversation]:
     if not records:
         raise InputError(f"{file}: the array is empty; wanted {_WANTED}.")
     warn_of_unknown(file, records, frozenset(QuestionRecord.__annotations__))
-    _refuse_duplicates(file, records)
-    check_spellings(file, [turn_id(record) for record in records])
-    conversations = _grouped(file, records)
-    blank = [str(turn_id(record)) for record in records if not record["Question"].strip()]
-    if blank:
-        log.warning("%s: %d empty questions, kept as turns; the first is turn %s", file, len(blank), blank[0])
-    return (Conversation(number, tuple(map(_turn, turns))) for number, turns in conversations.items())
-
-
-def _refuse_duplicates(file: Path, records: Records) -> None:
     seen: dict[TurnId, int] = {}
     for index, record in enumerate(records):
         first = seen.setdefault(turn_id(record), index)
@@ -68,6 +58,12 @@ def _refuse_duplicates(file: Path, records: Records) -> None:
                 f"{file}: {label(records, index)}: the same turn as record {first}; "
                 f"wanted each pair of Conversation_no and Turn_no once. Are two data sets put together here?"
             )
+    check_spellings(file, list(seen))
+    conversations = _grouped(file, records)
+    blank = [str(turn_id(record)) for record in records if not record["Question"].strip()]
+    if blank:
+        log.warning("%s: %d empty questions, kept as turns; the first is turn %s", file, len(blank), blank[0])
+    return (Conversation(number, tuple(map(_turn, turns))) for number, turns in conversations.items())
 
 
 def _grouped(file: Path, records: Records) -> dict[int | str, Records]:

@@ -6,7 +6,7 @@ means: the third decimal may differ by one), and malformed files are an ``InputE
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -139,28 +139,19 @@ def _retrieval(gold: Gold, run: Run, options: Options) -> Rows | str:
     used = collapsed(turn for turn in gold.turns if options.eval_missing_truth or turn.passages)
     if not used:
         return "the truth has no passages"
-    rows = [
-        (turn.id, _ranking_scores(frozenset(turn.passages), run.passages[str(turn.id)]))
-        for turn in used
-        if str(turn.id) in run.passages
-    ]
+    rows = []
+    for turn in used:
+        if str(turn.id) in run.passages:
+            relevant, ranking = frozenset(turn.passages), ranked(run.passages[str(turn.id)])
+            row = {"MRR": reciprocal_rank(relevant, ranking), "MRR@10": reciprocal_rank(relevant, ranking, 10)}
+            row |= {f"nDCG@{k}": ndcg(relevant, ranking, k) for k in (3, 10)}
+            row |= {f"R@{k}": recall(relevant, ranking, k) for k in (10, 100)}
+            rows.append((turn.id, row))
     if not rows:
         return "no turn with true passages has Model_passages"
     if len(rows) < len(used):
         log.warning("%s: MRR leaves out %d turns that lack Model_passages", run.path, len(used) - len(rows))
     return rows
-
-
-def _ranking_scores(relevant: frozenset[str], passages: Mapping[str, float]) -> dict[str, float]:
-    ranking = ranked(passages)
-    return {
-        "MRR": reciprocal_rank(relevant, ranking),
-        "MRR@10": reciprocal_rank(relevant, ranking, 10),
-        "nDCG@3": ndcg(relevant, ranking, 3),
-        "nDCG@10": ndcg(relevant, ranking, 10),
-        "R@10": recall(relevant, ranking, 10),
-        "R@100": recall(relevant, ranking, 100),
-    }
 
 
 def _answering(gold: Gold, run: Run, options: Options, scorers: Sequence[AnswerScorer]) -> Rows | str:
