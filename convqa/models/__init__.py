@@ -1,4 +1,7 @@
-"""Loading and running neural models, once per process: on ONNX Runtime, or on torch (the extra ``models``)."""
+"""Loading and running neural models, once per process: on ONNX Runtime, or on torch (the extra ``models``).
+
+What cannot be found, loaded, run or made as asked raises InputError, which says what to do.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from convqa.models.kinds.encoder import load_encoder
 from convqa.models.kinds.generator import load_generator
 from convqa.models.kinds.pairs import load_pair_scorer
 from convqa.models.kinds.reader import load_reader
-from convqa.models.kinds.resolver import load_resolver
+from convqa.models.kinds.resolver import Resolver, load_resolver
 from convqa.models.kinds.resolver_input import Said
 from convqa.models.kinds.support import load_support
 from convqa.models.source import find_model
@@ -36,32 +36,32 @@ _WRITTEN = 16
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How a kind of model is tried: ``items`` are made of the sample's texts, and ``run`` on the loaded model."""
+    """How a kind of model is tried: ``run`` takes the loaded model and texts; ``about`` are fields worth printing."""
 
     load: Callable[[str], Model]
-    run: Callable[[Any, Sequence[Any]], object]
-    item: Callable[[str], object] = str
-    about: tuple[str, ...] = ("max_tokens",)
+    run: Callable[[Any, Sequence[str]], object]
+    about: tuple[str, ...] = ()
     most: int | None = None
 
 
 _KINDS: Mapping[str, _Kind] = {
-    "encoder": _Kind(load_encoder, lambda model, texts: model.encode(texts), about=("dimension", "max_tokens")),
-    "pairs": _Kind(load_pair_scorer, lambda model, pairs: model.score(pairs), lambda text: (text[:60], text)),
-    "reader": _Kind(load_reader, lambda model, pairs: model.read(pairs, 1), lambda text: ("What is said of it?", text)),
+    "encoder": _Kind(load_encoder, lambda model, texts: model.encode(texts), ("dimension", "max_tokens")),
+    "pairs": _Kind(
+        load_pair_scorer, lambda model, texts: model.score([(text[:60], text) for text in texts]), ("max_tokens",)
+    ),
+    "reader": _Kind(
+        load_reader, lambda model, texts: model.read([("What is said of it?", text) for text in texts], 1),
+        ("max_tokens",),
+    ),
     "generator": _Kind(
-        load_generator, lambda model, texts: model.generate(texts, _WRITTEN), lambda text: text[:200], (), most=2
+        load_generator, lambda model, texts: model.generate([text[:200] for text in texts], _WRITTEN), most=2
     ),
-    "resolver": _Kind(
-        load_resolver,
-        lambda model, turns: [resolution.text() for resolution in model.resolve(turns)],
-        lambda text: ("What else is said of it?", [Said(text[:60], text)]),
-    ),
-    "support": _Kind(load_support, lambda model, pairs: model.score(pairs), lambda text: (text, text[:60]), ()),
+    "resolver": _Kind(load_resolver, lambda model, texts: _resolved(model, texts), ("max_tokens",)),
+    "support": _Kind(load_support, lambda model, texts: model.score([(text, text[:60]) for text in texts])),
     "conditions": _Kind(
-        load_conditions, lambda model, pairs: model.judge(pairs), lambda text: (text, f"Is it {text[:60]}?"), ()
+        load_conditions, lambda model, texts: model.judge([(text, f"Is it {text[:60]}?") for text in texts])
     ),
-}
+}  # fmt: skip
 """The kinds of models that convqa runs."""
 
 
@@ -69,7 +69,6 @@ def check(name: str) -> dict[str, Any]:
     """Load a model, which verifies its checksums, and run it on a small sample.
 
     :return: what to print: name, kind, how it runs, its sizes and its speed.
-    :raises InputError: if the model is missing, damaged or foreign.
     """
     folder = find_model(name)
     kind = kind_of(folder)
@@ -77,15 +76,15 @@ def check(name: str) -> dict[str, Any]:
     if tried is None:
         raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
     model = tried.load(name)
-    items = [tried.item(text) for text in sample_passages()[: tried.most]]
-    tried.run(model, items[:1])
+    texts = sample_passages()[: tried.most]
+    tried.run(model, texts[:1])
     start = time.perf_counter()
-    tried.run(model, items)
-    speed = len(items) / (time.perf_counter() - start)
+    tried.run(model, texts)
+    speed = len(texts) / (time.perf_counter() - start)
     about = {field: getattr(model, field) for field in tried.about}
     return {
         "name": name, "kind": kind, "folder": str(folder.path), **about,
-        "checksum": model.checksum, "runs": str(model.runs), "speed": f"{speed:.1f} texts/s ({len(items)} texts)",
+        "checksum": model.checksum, "runs": str(model.runs), "speed": f"{speed:.1f} texts/s ({len(texts)} texts)",
     }  # fmt: skip
 
 
@@ -109,10 +108,7 @@ def compare(name: str, other: str) -> str:
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """The kind of the model in a folder: what its manifest names, or what transformers' configuration says.
-
-    :raises InputError: if the folder's configuration cannot be read.
-    """
+    """The kind of the model in a folder: what its manifest names, or what transformers' configuration says."""
     if folder.manifest is not None:
         return folder.manifest.kind
     from convqa.models.engines.torch import networks
@@ -124,6 +120,11 @@ def sample_passages() -> list[str]:
     """The first passages of the bundled example."""
     with gzip.open(shipped("examples", "qrecc-trec", "passages.jsonl.gz"), "rt", encoding="utf-8") as lines:
         return [json.loads(line)["text"] for line in itertools.islice(lines, _PASSAGES)]
+
+
+def _resolved(resolver: Resolver, texts: Sequence[str]) -> list[str]:
+    turns = [("What else is said of it?", [Said(text[:60], text)]) for text in texts]
+    return [resolution.text() for resolution in resolver.resolve(turns)]
 
 
 def _outputs(folder: ModelFolder, texts: Sequence[str]) -> dict[str, list[NDArray[Any]]]:

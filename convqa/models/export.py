@@ -23,10 +23,7 @@ _PER_TOKEN = {"reader", "resolver"}
 
 
 def export(name: str, target: Path) -> None:
-    """Write the encoder, the scorer of pairs or the reader of that name as a float32 graph into a new folder.
-
-    :raises InputError: if there is no such model, if it cannot be exported, or if the target is there already.
-    """
+    """Write the encoder, the scorer of pairs or the reader of that name as a float32 graph into a new folder."""
     check_target(target)
     needs_onnx()
     folder = find_model(name)
@@ -54,10 +51,7 @@ def export(name: str, target: Path) -> None:
 
 
 def quantize(name: str, target: Path) -> None:
-    """Write the float32 model in a folder as an int8 model into a new folder.
-
-    :raises InputError: if the folder holds no float32 graph, or if the target is there already.
-    """
+    """Write the float32 model in a folder as an int8 model into a new folder."""
     check_target(target)
     needs_onnx()
     folder = find_model(name)
@@ -93,10 +87,7 @@ def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[
 
 
 def needs_onnx() -> None:
-    """Say early what exporting and quantizing need.
-
-    :raises InputError: if it is not installed.
-    """
+    """Say early what exporting and quantizing need."""
     try:
         import onnx  # noqa: F401
     except ImportError:

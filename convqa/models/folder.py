@@ -83,10 +83,7 @@ class ModelFolder:
         return self.manifest is not None and ONNX in self.manifest.files
 
     def settings(self, shape: type[Shape], found: Mapping[str, Any], advice: str = _EXPORT) -> Shape:
-        """The settings that only models of this kind have, checked.
-
-        :raises InputError: naming the manifest and the field.
-        """
+        """The settings that only models of this kind have, checked."""
         return read_as(shape, found, f"{self.path / MANIFEST}: settings", advice)
 
     def checksum(self) -> str:
@@ -103,10 +100,7 @@ class ModelFolder:
 
 
 def open_folder(name: str, path: Path) -> ModelFolder:
-    """The model in a folder, with every file that its manifest names verified.
-
-    :raises InputError: if there is none, if it is damaged, or if it is of another version of convqa.
-    """
+    """The model in a folder, with every file that its manifest names verified."""
     if not path.is_dir():
         raise InputError(f"{path}: no such folder; wanted a folder that holds a model.")
     if (path / MANIFEST).is_file():
@@ -122,10 +116,7 @@ def open_folder(name: str, path: Path) -> ModelFolder:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """What a folder's ``convqa.json`` says, its files unread.
-
-    :raises InputError: naming what is wrong with it.
-    """
+    """What a folder's ``convqa.json`` says, its files unread."""
     file = path / MANIFEST
     found = read_json(file, "the manifest of a model")
     version = found.get("format") if isinstance(found, dict) else None
@@ -139,7 +130,6 @@ def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Pat
 
     :param about: the manifest's fields, without ``format`` and ``files``.
     :param files: name in the folder -> a file to copy, or its content.
-    :raises InputError: if something lies there already, or if it cannot be written.
     """
     check_target(target)
     try:
@@ -164,10 +154,7 @@ def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Pat
 
 
 def check_target(target: Path) -> None:
-    """Refuse to write over anything, before any work is done.
-
-    :raises InputError: if the target is a file, or a folder that holds something.
-    """
+    """Refuse to write over anything, before any work is done."""
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise InputError(f"{target}: is there already; name a folder that is not there yet.")
 
@@ -183,10 +170,7 @@ def licence_of(folder: Path) -> str:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file in hex, kept for the process as long as the file's time and size stay.
-
-    :raises InputError: if it cannot be read.
-    """
+    """SHA-256 of a file in hex, kept for the process as long as the file's time and size stay."""
     try:
         state = path.stat()
         return _hash(path.resolve(), state.st_mtime_ns, state.st_size)

@@ -31,8 +31,6 @@ class Tokenizer:
     """A tokenizer that cuts at ``max_tokens`` (special tokens counted) and never pads.
 
     Of a pair, the longer text is cut.
-
-    :raises InputError: if special tokens alone would take so many.
     """
 
     def __init__(self, inner: Tokenizer_, max_tokens: int) -> None:
@@ -56,10 +54,7 @@ class Tokenizer:
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
-    """The tokenizer of a model's folder.
-
-    :raises InputError: if it is damaged or missing, or if ``max_tokens`` is next to none.
-    """
+    """The tokenizer of a model's folder."""
     from tokenizers import Tokenizer as Tokenizer_
 
     file = folder / TOKENIZER

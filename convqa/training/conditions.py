@@ -23,10 +23,7 @@ _USE = "Says whether what somebody tells answers a yes/no question, and how (`co
 
 
 class Training(Recipe):
-    """Scenarios with their questions, as numbers; ``lines`` are there once they are fitted.
-
-    :raises InputError: if the data folder lacks what is needed, or if there is too little to learn from.
-    """
+    """Scenarios with their questions, as numbers; ``lines`` are there once they are fitted."""
 
     settings: ConditionsSettings
 

@@ -78,10 +78,7 @@ class LoopSettings(Settings):
     checkpoint: Positive = 120.0
 
     def steps(self, examples: int) -> int:
-        """How many batches so many examples make in all epochs; the last epoch may be a part of one.
-
-        :raises InputError: if they are too few to learn from.
-        """
+        """How many batches so many examples make in all epochs; the last epoch may be a part of one."""
         steps = round(math.ceil(examples / self.batch) * self.epochs)
         # The rate of the first step is 0 where there is a warm-up.
         if steps < 2:
@@ -189,7 +186,6 @@ def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | Non
 
     :param path: a YAML file; None = the shipped ``configs/training/RECIPE.yaml``.
     :param changes: settings that take the place of the file's.
-    :raises InputError: naming the recipe, the file or the field.
     """
     if recipe not in RECIPES:
         raise InputError(f"recipe: found {recipe!r}; wanted: {', '.join(RECIPES)}.{nearest(recipe, RECIPES)}")

@@ -37,7 +37,6 @@ def fit(
 
     :param lengths: tokens of each example. :param loss: of the examples with these numbers, to be lowered.
     :param is_head: whether a parameter, by its name, learns ``settings.head`` times faster.
-    :raises InputError: if the checkpoint is of another training, or if there are too few steps.
     """
     batches = [one for epoch in range(math.ceil(settings.epochs)) for one in batches_of(lengths, settings, epoch)]
     batches = batches[: settings.steps(len(lengths))]

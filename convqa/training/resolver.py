@@ -96,10 +96,7 @@ def score(resolver: Resolver, examples: Sequence[Example], sure: float = 0.4) ->
 
 
 def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
-    """How long a sequence may be.
-
-    :raises InputError: if the base cannot read question and history as the resolver lays them out.
-    """
+    """How long a sequence may be."""
     lacks = [f"the token {token}" for token in ("[CLS]", "[SEP]") if tokenizer.inner.token_to_id(token) is None]
     if getattr(config, "type_vocab_size", 0) < 2:
         lacks.append("token types that tell the question from its history")

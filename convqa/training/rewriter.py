@@ -124,7 +124,6 @@ def _base(base: str, gguf: str | None, device: str) -> tuple[Any, Any]:
     """A causal or sequence-to-sequence model in float32, and its tokenizer.
 
     :param base: a folder or a Hugging Face name. :param gguf: the file in the folder that holds model and tokenizer.
-    :raises InputError: if there is none, or if it cannot be loaded.
     """
     if gguf is None:
         return load_writer(trainable(base), device, "float32")

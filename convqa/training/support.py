@@ -23,10 +23,7 @@ _USE = "Says whether a text supports a sentence (`convqa.models.load_support`). 
 
 
 class Training(Recipe):
-    """Sentences with their evidence, as numbers; ``weights`` and ``offset`` are there once it is fitted.
-
-    :raises InputError: if the data folder lacks files, or if there is too little to learn from.
-    """
+    """Sentences with their evidence, as numbers; ``weights`` and ``offset`` are there once it is fitted."""
 
     settings: SupportSettings
 

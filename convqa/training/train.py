@@ -59,8 +59,6 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
 
     Goes on where an interrupted training of the same settings stopped in the same folder; one that is done is only
     validated and exported.
-
-    :raises InputError: if the folder holds another training, or one that another process is at.
     """
     recipe: Any = importlib.import_module(f"convqa.training.{settings.recipe}").Training
     bench.folder.mkdir(parents=True, exist_ok=True)
@@ -83,10 +81,7 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
 
 
 def trainable(base: str) -> ModelFolder:
-    """The folder of a model of transformers.
-
-    :raises InputError: if there is none of that name, or if it is a graph, which cannot be trained.
-    """
+    """The folder of a model of transformers."""
     folder = find_model(base)
     if folder.has_onnx:
         raise InputError(
@@ -97,10 +92,7 @@ def trainable(base: str) -> ModelFolder:
 
 
 def need_extra() -> None:
-    """Refuse where the packages for training are not installed.
-
-    :raises InputError: naming what to install.
-    """
+    """Refuse where the packages for training are not installed."""
     missing = [name for name in ("torch", "transformers", "onnx") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(f"training needs {', '.join(missing)}. Run: pip install 'convqa[train]'")

@@ -24,20 +24,14 @@ T = TypeVar("T")
 
 
 def load_once(kind: str, folder: ModelFolder, options: Options, make: Callable[[ModelFolder, Choice, Network], T]) -> T:
-    """What ``make`` makes of the network in a folder, loaded once per process.
-
-    :raises InputError: if the folder holds no model of this kind, or one that cannot run as the options ask.
-    """
+    """What ``make`` makes of the network in a folder, loaded once per process."""
     choice = choose(folder, options)
     key = (kind, folder.path, folder.checksum(), choice)
     return once(key, lambda: make(folder, choice, import_module(ENGINES[choice.engine]).load(folder, choice, kind)))
 
 
 def choose(folder: ModelFolder, options: Options) -> Choice:
-    """Engine, device and precision for a model.
-
-    :raises InputError: if what the options name cannot be done with this model on this machine.
-    """
+    """Engine, device and precision for a model."""
     if options.engine == "onnx" or (options.engine == "auto" and folder.has_onnx):
         return _onnx(folder, options)
     return _torch(folder, options)

@@ -21,10 +21,7 @@ _WANTED = {"encoder": "an encoder", "pairs": "a scorer of pairs"}
 
 
 class OnnxModel:
-    """The graph in a folder's ``model.onnx``. Safe to call from several threads.
-
-    :raises InputError: if the file is no graph that ONNX Runtime can run.
-    """
+    """The graph in a folder's ``model.onnx``. Safe to call from several threads."""
 
     def __init__(self, folder: Path) -> None:
         import onnxruntime as ort
@@ -60,10 +57,7 @@ class OnnxModel:
 
 
 def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: ARG001 - as the engine torch has it
-    """The network of a folder with ``model.onnx``.
-
-    :raises InputError: if its model is of another kind, or damaged.
-    """
+    """The network of a folder with ``model.onnx``."""
     manifest = folder.manifest
     assert manifest is not None
     if manifest.kind != kind or (kind == "encoder" and manifest.dimension is None):

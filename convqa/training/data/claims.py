@@ -77,7 +77,6 @@ def split(root: Path) -> tuple[list[Claim], dict[str, list[Claim]]]:
     """What trains, and set -> what is reported on.
 
     :param root: the data folder, with :data:`FILES`.
-    :raises InputError: naming what is missing or damaged.
     """
     need_files(root, (name for names in FILES.values() for name in names))
     answers, texts = _inscit(root)

@@ -57,10 +57,7 @@ class Split:
 
 
 def split(settings: ReaderSettings, root: Path | None) -> Split:
-    """The sets that the settings name, from the data folder.
-
-    :raises InputError: if no folder was named, or if it lacks files.
-    """
+    """The sets that the settings name, from the data folder."""
     named = sorted(settings.sets() - {OWN})
     files = {name: _there(root, FILES[name]) for name in named}
     own = [_there(root, name) for name in settings.own]

@@ -11,10 +11,7 @@ from convqa.validation import Shape, read_as
 
 
 def named_folder(data: Path | None) -> Path:
-    """The data folder.
-
-    :raises InputError: if none was named, or there is none of that name.
-    """
+    """The data folder."""
     if data is None:
         raise InputError(
             "no data folder is named: the examples are not part of convqa. Name it with --data FOLDER, with "
@@ -26,20 +23,14 @@ def named_folder(data: Path | None) -> Path:
 
 
 def need_files(folder: Path, names: Iterable[str]) -> None:
-    """Refuse a data folder that lacks files.
-
-    :raises InputError: naming them.
-    """
+    """Refuse a data folder that lacks files."""
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise InputError(f"{folder}: the data folder lacks {', '.join(missing)}. docs/training.md says what these are.")
 
 
 def read_list(path: Path, kind: type[Shape], wanted: str) -> list[Shape]:
-    """The records of a JSON list.
-
-    :raises InputError: naming the first mistake, as the others here do.
-    """
+    """The records of a JSON list."""
     found = read_json(path, wanted)
     if not isinstance(found, list):
         raise InputError(f"{path}: found no list; wanted {wanted}.")

@@ -77,10 +77,7 @@ class Split(NamedTuple):
 
 
 def gather(settings: RewriteSettings, data: Path | None) -> tuple[list[Example], Mapping[str, list[Example]]]:
-    """What trains, as often and in the order in which the settings name their sets; and set -> what is measured.
-
-    :raises InputError: if no folder was named, if it lacks files, or if too few examples train.
-    """
+    """What trains, as often and in the order in which the settings name their sets; and set -> what is measured."""
     data = named_folder(data)
     found = split(data) if settings.sets() - {OWN} else Split({}, {})
     if settings.own:
@@ -95,7 +92,6 @@ def split(root: Path) -> Split:
     """The written split of QReCC and CANARD.
 
     :param root: the data folder, with :data:`FILES`.
-    :raises InputError: naming what is missing or damaged.
     """
     need_files(root, FILES)
     even, odd = alternate(qrecc_turns(root / "qrecc" / "dev-turns.json"))
@@ -122,11 +118,7 @@ def held_out(examples: Sequence[Example], conversations: int) -> tuple[list[Exam
 
 
 def with_own(given: Split, own: Sequence[Example]) -> Split:
-    """Examples of one's own beside the written split; or alone, and then a tenth of their conversations validates.
-
-    :raises InputError: if there are fewer than two conversations to train and validate on, or if the guard against
-        overlap leaves none to train on.
-    """
+    """Examples of one's own beside the written split; or alone, and then a tenth of their conversations validates."""
     measured, rest = given.measured, list(own)
     if not measured:
         number = len({example.conversation for example in own})
@@ -324,10 +316,7 @@ class _Own(Record, extra="forbid"):
 
 
 def read_own(paths: Iterable[Path]) -> list[Example]:
-    """Examples of one's own: JSON lines {conversation, question, history: [{question, answer}], rewrite}.
-
-    :raises InputError: naming file and line of the first mistake.
-    """
+    """Examples of one's own: JSON lines {conversation, question, history: [{question, answer}], rewrite}."""
     wanted = "JSON lines of {conversation, question, history, rewrite}"
     return [
         Example(

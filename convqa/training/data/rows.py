@@ -30,21 +30,20 @@ class Rows:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = path.open("wb")
-        self._at, self._lengths, self._typed, self._spans = array("q"), array("i"), array("i"), array("i")
+        self._at, self._lengths = array("q"), array("i")
         self._end = 0
         self._all: NDArray[np.int32] | None = None
 
     def add(self, row: Row) -> None:
-        """:raises StorageFull: if the disk takes no more."""
-        flat = np.array([*row.ids, *(place for span in row.spans for place in span)], dtype=np.int32)
+        """Append a row: raises StorageFull if the disk takes no more."""
+        places = [place for span in row.spans for place in span]
+        flat = np.array([row.typed, len(places), *places, *row.ids], dtype=np.int32)
         try:
             self._file.write(flat.tobytes())
         except OSError as error:
             raise StorageFull(f"{self._path}: cannot be written ({error.strerror or error}).") from error
         self._at.append(self._end)
         self._lengths.append(len(row.ids))
-        self._typed.append(row.typed)
-        self._spans.append(len(row.spans))
         self._end += len(flat)
 
     @property
@@ -59,7 +58,7 @@ class Rows:
         if self._all is None:
             self._file.close()
             self._all = np.memmap(self._path, dtype=np.int32, mode="r")
-        start, length, number = self._at[place], self._lengths[place], self._spans[place]
-        flat = self._all[start : start + length + 2 * number].tolist()
-        spans = flat[length:]
-        return Row(flat[:length], self._typed[place], list(zip(spans[::2], spans[1::2], strict=True)))
+        start = self._at[place]
+        typed, spans = self._all[start : start + 2].tolist()
+        flat = self._all[start + 2 : start + 2 + spans + self._lengths[place]].tolist()
+        return Row(flat[spans:], typed, list(zip(flat[:spans:2], flat[1:spans:2], strict=True)))

@@ -62,7 +62,6 @@ def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Exam
 
     :param root: the data folder, with :data:`DEV` and :data:`OPEN`. :param own: further files of ShARC's form there,
         such as its training part.
-    :raises InputError: naming what is missing or damaged.
     """
     beside = Path(OPEN).with_name("id2snippet.json").as_posix()
     need_files(root, (DEV, OPEN, beside, *own))
@@ -73,10 +72,7 @@ def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Exam
 
 
 def utterances(path: Path) -> list[Utterance]:
-    """The utterances of a file in either form, each with its rule text.
-
-    :raises InputError: naming file, place, utterance and field of the first fault.
-    """
+    """The utterances of a file in either form, each with its rule text."""
     found = source(path)
     rules = rule_texts(found) if found.form == "open" else {}
     made = []

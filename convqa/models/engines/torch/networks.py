@@ -6,16 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from convqa.errors import InputError
-from convqa.models.engines.torch import runtime
-from convqa.models.engines.torch.transformers import (
-    Pooling,
-    load_config,
-    load_module,
-    max_tokens,
-    pooling_of,
-    prefixes_of,
-    tokenizer_of,
-)
+from convqa.models.engines.torch import runtime, transformers
 from convqa.models.folder import ModelFolder
 from convqa.models.tokens import Tokenizer, Tokens
 from convqa.models.types import OUTPUTS, READER_TOKENS, Array, Choice, Network
@@ -49,7 +40,7 @@ class Pooled(Module):
 
     outputs = OUTPUTS["encoder"]
 
-    def __init__(self, trunk: Any, pooling: Pooling) -> None:
+    def __init__(self, trunk: Any, pooling: transformers.Pooling) -> None:
         super().__init__(trunk.config)
         self.trunk = trunk
         self.inputs = self.inputs[:2]  # a single text is of type 0, which the model assumes
@@ -111,18 +102,18 @@ Loaded = tuple[Any, Tokenizer, dict[str, Any]]
 
 def load_pooled(folder: ModelFolder, choice: Choice) -> Loaded:
     """The encoder in a folder of transformers or sentence-transformers."""
-    config = load_config(folder)
+    config = transformers.load_config(folder)
     if config.is_encoder_decoder or _has_head(config, _WRITES):
         raise InputError(f"{folder.path}: {_called(config)} writes texts; wanted an encoder.")
-    pooling, prefixes = pooling_of(folder.path), prefixes_of(folder.path)
-    module = Pooled(load_module(folder, "AutoModel", choice.device, choice.precision), pooling)
+    pooling, prefixes = transformers.pooling_of(folder.path), transformers.prefixes_of(folder.path)
+    module = Pooled(transformers.load_module(folder, "AutoModel", choice.device, choice.precision), pooling)
     about = {"dimension": config.hidden_size, "pooling": pooling, "settings": {"prefixes": prefixes}}
-    return module, tokenizer_of(folder, config), about
+    return module, transformers.tokenizer_of(folder, config), about
 
 
 def load_scored(folder: ModelFolder, choice: Choice) -> Loaded:
     """The scorer of pairs in a folder of transformers."""
-    config = load_config(folder)
+    config = transformers.load_config(folder)
     if not _has_head(config, _CLASSIFIES) or config.num_labels not in {1, 2}:
         raise InputError(
             f"{folder.path}: {_called(config)} with {config.num_labels} labels scores no pairs; wanted a model for "
@@ -133,7 +124,7 @@ def load_scored(folder: ModelFolder, choice: Choice) -> Loaded:
 
 def load_entailing(folder: ModelFolder, choice: Choice) -> Loaded:
     """The model of entailment in a folder of transformers."""
-    config = load_config(folder)
+    config = transformers.load_config(folder)
     label = _entailment(config)
     if label is None or not _has_head(config, _CLASSIFIES):
         labels = ", ".join(map(str, (config.id2label or {}).values()))
@@ -146,7 +137,7 @@ def load_entailing(folder: ModelFolder, choice: Choice) -> Loaded:
 
 def load_spanned(folder: ModelFolder, choice: Choice) -> Loaded:
     """The reader in a folder of transformers."""
-    config = load_config(folder)
+    config = transformers.load_config(folder)
     # Heads of BART's family have two outputs, whatever their configuration says.
     labels = 2 if config.model_type in _ALWAYS_TWO else config.num_labels
     if not _has_head(config, _READS) or labels != 2:
@@ -154,13 +145,14 @@ def load_spanned(folder: ModelFolder, choice: Choice) -> Loaded:
             f"{folder.path}: {_called(config)} with {labels} labels finds no spans; wanted a model for extractive "
             "question answering, whose two are start and end."
         )
-    module = Spanned(load_module(folder, "AutoModelForQuestionAnswering", choice.device, choice.precision))
-    return module, tokenizer_of(folder, config, min(max_tokens(folder.path, config), READER_TOKENS)), {}
+    module = Spanned(transformers.load_module(folder, "AutoModelForQuestionAnswering", choice.device, choice.precision))
+    most = min(transformers.max_tokens(folder.path, config), READER_TOKENS)
+    return module, transformers.tokenizer_of(folder, config, most), {}
 
 
 def _classifier(folder: ModelFolder, choice: Choice, config: Any, label: int | None = None) -> Loaded:
-    model = load_module(folder, "AutoModelForSequenceClassification", choice.device, choice.precision)
-    return Classifier(model, label), tokenizer_of(folder, config), {}
+    model = transformers.load_module(folder, "AutoModelForSequenceClassification", choice.device, choice.precision)
+    return Classifier(model, label), transformers.tokenizer_of(folder, config), {}
 
 
 LOADERS: Mapping[str, Callable[[ModelFolder, Choice], Loaded]] = {
@@ -173,10 +165,7 @@ LOADERS: Mapping[str, Callable[[ModelFolder, Choice], Loaded]] = {
 
 
 def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
-    """The network of a folder of transformers.
-
-    :raises InputError: if it holds a model of another kind, or one that cannot run.
-    """
+    """The network of a folder of transformers."""
     module, tokenizer, about = LOADERS[kind](folder, choice)
     pad = runtime.padding(module.config)
 
@@ -190,11 +179,8 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """encoder, pairs, reader, generator or support: by the head that a folder of transformers names.
-
-    :raises InputError: if its configuration cannot be read.
-    """
-    config = load_config(folder)
+    """encoder, pairs, reader, generator or support: by the head that a folder of transformers names."""
+    config = transformers.load_config(folder)
     if _has_head(config, _READS):
         return "reader"
     if config.is_encoder_decoder or _has_head(config, _WRITES):

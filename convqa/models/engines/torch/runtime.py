@@ -26,8 +26,6 @@ def import_torch() -> Any:
 
     GNU OpenMP's threads spin by default: beside a busy neighbour all of them wait, spinning, for the one that has no
     core. The variables are read when the library is loaded; whoever sets them or loads torch before decides.
-
-    :raises InputError: if torch or transformers is not installed.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
@@ -51,10 +49,7 @@ def import_torch() -> Any:
 
 
 def device(wanted: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "cuda", "mps"]:
-    """The device to run on: for ``auto`` a GPU where torch sees one, else the CPU.
-
-    :raises InputError: if the device that was asked for is not there.
-    """
+    """The device to run on: for ``auto`` a GPU where torch sees one, else the CPU."""
     torch = import_torch()
     there: dict[Literal["cuda", "mps", "cpu"], bool] = {
         "cuda": torch.cuda.is_available(),

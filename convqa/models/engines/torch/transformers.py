@@ -55,10 +55,7 @@ class _Settings(Record, extra="allow"):
 
 
 def load_config(folder: ModelFolder) -> Any:
-    """transformers' configuration of the model in a folder.
-
-    :raises InputError: if it cannot be read, or is of a kind of model that transformers does not know.
-    """
+    """transformers' configuration of the model in a folder."""
     import_torch()
     import transformers
 
@@ -72,7 +69,6 @@ def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> 
     """A model of transformers, ready to run.
 
     :param auto: the class of transformers that loads it, such as ``AutoModel``.
-    :raises InputError: if the folder's weights do not fill the model, or cannot be read.
     """
     torch = import_torch()
     import transformers
@@ -97,10 +93,7 @@ def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> 
 
 
 def load_writer(folder: ModelFolder, device: str, precision: str) -> tuple[Any, Any]:
-    """A causal or sequence-to-sequence language model with its tokenizer, both of transformers.
-
-    :raises InputError: if the folder holds none, or one that is damaged.
-    """
+    """A causal or sequence-to-sequence language model with its tokenizer, both of transformers."""
     config = load_config(folder)
     import transformers
 
@@ -140,7 +133,6 @@ def tokenizer_of(folder: ModelFolder, config: Any, most: int | None = None) -> T
     """The tokenizer in a folder of transformers; old ones without ``tokenizer.json`` are converted.
 
     :param most: tokens of a sequence; None = as many as the model takes.
-    :raises InputError: if it is missing, damaged, or made for another model.
     """
     most = most or max_tokens(folder.path, config)
     found = load_tokenizer(folder.path, most) if (folder.path / TOKENIZER).is_file() else _old_tokenizer(folder, most)
@@ -180,10 +172,7 @@ def positions(config: Any) -> int | None:
 
 
 def pooling_of(path: Path) -> Pooling:
-    """How an encoder makes one vector of many; a plain model takes the mean.
-
-    :raises InputError: if its files ask for a step that convqa does not know.
-    """
+    """How an encoder makes one vector of many; a plain model takes the mean."""
     file = path / "modules.json"
     if not file.is_file():
         return "mean"
