@@ -44,7 +44,7 @@ class _Kind:
     most: int | None = None
 
 
-_KINDS: Mapping[str, _Kind] = {
+KINDS: Mapping[str, _Kind] = {
     "encoder": _Kind(load_encoder, lambda model, texts: model.encode(texts), ("dimension", "max_tokens")),
     "pairs": _Kind(
         load_pair_scorer, lambda model, texts: model.score([(text[:60], text) for text in texts]), ("max_tokens",)
@@ -72,7 +72,7 @@ def check(name: str) -> dict[str, Any]:
     """
     folder = find_model(name)
     kind = kind_of(folder)
-    tried = _KINDS.get(kind)
+    tried = KINDS.get(kind)
     if tried is None:
         raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
     model = tried.load(name)

@@ -11,7 +11,7 @@ from typing import Any
 
 from convqa.errors import InputError, reason_of
 from convqa.models.check import kind_of
-from convqa.models.folder import CARD, ONNX, TOKENIZER, ModelFolder, check_target, licence_of, write_folder
+from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, licence_of, write_folder
 from convqa.models.source import find_model
 from convqa.models.tokens import Tokenizer
 from convqa.models.types import Choice
@@ -35,13 +35,19 @@ def export(name: str, target: Path) -> None:
     # A model of entailment may score pairs; a generator is refused as what it is.
     kind = {"support": "pairs", "generator": "encoder"}.get(found, found)
     module, tokenizer, about = LOADERS[kind](folder, Choice("torch", "cpu", "float32"))
+    licence = licence_of(folder.path)
     about |= {
         "kind": kind, "name": target.resolve().name, "precision": "float32", "max_tokens": tokenizer.max_tokens,
         "base": folder.path.name if Path(folder.name).expanduser().is_dir() else folder.name,
-        "licence": licence_of(folder.path),
+        "licence": licence,
     }  # fmt: skip
+    card = (
+        f"# {folder.name} for ONNX Runtime\n\nThe {kind} {folder.name}, exported in float32 by `convqa models export`. "
+        f"Licence: {licence or 'see the original'}. What it was trained on and what it is for: see the original's "
+        "card.\n"
+    )
     try:
-        write_model(target, module, tokenizer, about, _card(folder, kind))
+        write_model(target, module, tokenizer, about, card)
     except InputError:
         raise
     except Exception as error:  # whatever models and exporter raise
@@ -140,11 +146,3 @@ def _quantize_graph(source: Path, target: Path) -> None:
             quantize_dynamic(prepared, target, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
     finally:
         root.setLevel(level)
-
-
-def _card(folder: ModelFolder, kind: str) -> str:
-    licence = licence_of(folder.path) or "see the original"
-    return (
-        f"# {folder.name} for ONNX Runtime\n\nThe {kind} {folder.name}, exported in float32 by `convqa models export`. "
-        f"Licence: {licence}. What it was trained on and what it is for: see the original's card.\n"
-    )

@@ -125,7 +125,7 @@ def read_manifest(path: Path) -> Manifest:
     return read_as(Manifest, found, str(file), _EXPORT)
 
 
-def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes]) -> Manifest:
+def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes]) -> None:
     """Write a model's folder, whole or not at all.
 
     :param about: the manifest's fields, without ``format`` and ``files``.
@@ -150,7 +150,6 @@ def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Pat
             made.rename(target)
     except OSError as error:
         raise unwritable(str(target), error) from error
-    return manifest
 
 
 def check_target(target: Path) -> None:

@@ -113,14 +113,13 @@ def summary(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 def _same_training(settings: Settings, folder: Path) -> None:
     """Refuse if the folder holds a training with other settings."""
-    path = folder / _NOTE
-    now = settings.model_dump(mode="json")
-    if path.exists():
-        before = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        names = [name for name in now.keys() | before.keys() if name not in _FREE and now.get(name) != before.get(name)]
-        if names:
-            other = "; ".join(f"{name} {before.get(name)!r}, now {now.get(name)!r}" for name in sorted(names))
-            raise InputError(f"{folder} holds a training with other settings ({other}). Choose another --output.")
+    if not (folder / _NOTE).exists():
+        return
+    now, before = settings.model_dump(mode="json"), yaml.safe_load((folder / _NOTE).read_text(encoding="utf-8")) or {}
+    names = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
+    other = "; ".join(f"{name} {before.get(name)!r}, now {now.get(name)!r}" for name in names if name not in _FREE)
+    if other:
+        raise InputError(f"{folder} holds a training with other settings ({other}). Choose another --output.")
 
 
 def _free(folder: Path) -> Path:

@@ -137,9 +137,9 @@ class Generator(Model):
             input_ids=ids.to(device), attention_mask=mask.to(device), generation_config=config
         ).tolist()
         ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
-        return [self._read(row[longest:] if left else row[1:], ends) for row in made]
+        return [self._written(row[longest:] if left else row[1:], ends) for row in made]
 
-    def _read(self, ids: Sequence[int], ends: Sequence[int]) -> Written:
+    def _written(self, ids: Sequence[int], ends: Sequence[int]) -> Written:
         stop = next((place for place, id in enumerate(ids) if id in ends), None)
         text = self._tokenizer.decode(ids[:stop], skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return Written(text, stop is not None)

@@ -13,6 +13,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from convqa.errors import InputError
@@ -83,7 +84,7 @@ def split(settings: ReaderSettings, root: Path | None) -> Split:
             share = settings.each / _questions(file, lenient) if settings.each else 1.0
             yield from drawn((one for one in some if telling.isdisjoint(_telling(one.text))), share, settings.seed)
 
-    training: dict[str, Callable[[], Iterator[Context]]] = {name: (lambda name=name: known(name)) for name in named}  # type: ignore[misc]
+    training: dict[str, Callable[[], Iterator[Context]]] = {name: partial(known, name) for name in named}
     if own:
         training[OWN] = owned
     return Split(training, held[VALIDATE], held[REPORT])

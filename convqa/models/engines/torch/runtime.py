@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.models.once import once, threads
@@ -115,7 +114,7 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     return made
 
 
-def _padded(sequences: Sequence[Tokens], pad: int, device: str) -> tuple[Any, Any, Any]:
+def _padded(sequences: Sequence[Tokens], pad: int, device: str) -> tuple[Any, ...]:
     torch = import_torch()
     shape = (len(sequences), max(len(sequence) for sequence in sequences))
     ids, mask, types = np.full(shape, pad), np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
@@ -123,8 +122,4 @@ def _padded(sequences: Sequence[Tokens], pad: int, device: str) -> tuple[Any, An
         ids[row, : len(sequence)] = sequence.ids
         mask[row, : len(sequence)] = 1
         types[row, : len(sequence)] = sequence.types
-
-    def there(array: NDArray[np.int64]) -> Any:
-        return torch.from_numpy(array).to(device)
-
-    return there(ids), there(mask), there(types)
+    return tuple(torch.from_numpy(array).to(device) for array in (ids, mask, types))
