@@ -28,7 +28,8 @@ BLOCKED = "cluster_block_exception"
 
 SEARCH_FAILED = "search_phase_execution_exception"
 
-_NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards_exception"})
+NO_SHARD = "unavailable_shards_exception"
+_NO_SHARD = frozenset({NO_SHARD, "no_shard_available_action_exception"})
 _BROKE = ("Connection aborted", "RemoteDisconnected", "reset by peer", "IncompleteRead")
 
 _TLS_ADVICE = {
@@ -101,7 +102,10 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
     if kind == BLOCKED:
         return blocked(name, reason, target)
     if kind in _NO_SHARD or (status == 503 and "shard" in reason):
-        return red(name, target)
+        return StoreUnavailable(
+            f"index {name!r} at {target.http} is red: a shard has no copy that answers. Bring its node back; "
+            f"{target.http}/_cat/shards/{name}?v and {target.http}/_cluster/allocation/explain say which and why."
+        )
     # What the server says of a login might show it.
     words = Credentials.of(target).told if status == 401 else reason or kind or "in words that are not Elasticsearch's"
     message = f"Elasticsearch at {target.http} refused a request to {name or 'the server'} (status {status}: {words})."
@@ -130,14 +134,6 @@ def blocked(index: str, reason: str, target: Target) -> StoreUnavailable:
     return StoreUnavailable(
         f"index {index!r} at {target.http} is blocked: {reason.partition(';')[0]}. Make room on the server's disk if "
         f"that is full, or lift the block in {target.http}/{index}/_settings."
-    )
-
-
-def red(index: str, target: Target) -> StoreUnavailable:
-    """The error for an index some of whose shards have no copy that answers."""
-    return StoreUnavailable(
-        f"index {index!r} at {target.http} is red: a shard has no copy that answers. Bring its node back; "
-        f"{target.http}/_cat/shards/{index}?v and {target.http}/_cluster/allocation/explain say which and why."
     )
 
 

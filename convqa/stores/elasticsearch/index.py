@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from elasticsearch import Elasticsearch
 
@@ -19,8 +19,6 @@ from convqa.stores.elasticsearch.errors import IndexMissing, refused
 from convqa.stores.elasticsearch.lock import Lock
 from convqa.stores.elasticsearch.schema import FORMAT, PARTS, Meta, meta_of, total, vectors_of
 from convqa.stores.elasticsearch.target import Target
-
-T = TypeVar("T")
 
 _GRACE = 1.0
 """Seconds in which searches that have found an old version may end."""
@@ -106,7 +104,7 @@ class Index:
         self._ask(lambda known: known.indices.forcemerge(index=self.name, max_num_segments=1), True)
         self.refresh()
 
-    def _ask(self, call: Callable[[Elasticsearch], T], is_long: bool = False) -> T:
+    def _ask(self, call: Callable[[Elasticsearch], Any], is_long: bool = False) -> Any:
         if is_long:
             return ask(self.target, lambda known: call(known.options(request_timeout=_LONGEST)), PATIENCE, waits=True)
         return ask(self.target, call)

@@ -11,7 +11,7 @@ from elasticsearch import Elasticsearch
 
 from convqa.errors import ConvqaError, RunError, StoreUnavailable
 from convqa.stores.elasticsearch.client import TIMEOUT, Again, ask, client
-from convqa.stores.elasticsearch.errors import SEARCH_FAILED, IndexMissing, red, refused
+from convqa.stores.elasticsearch.errors import NO_SHARD, SEARCH_FAILED, IndexMissing, refused
 from convqa.stores.elasticsearch.target import Target
 
 Answer = Mapping[str, Any]
@@ -146,9 +146,9 @@ class Reader:
                 f"a search of index {self.name!r} at {self.target.http} ran out of time; try again later."
             )
         if shards.get("failed") or shards.get("successful", 1) < shards.get("total", 1):
-            if not shards.get("failures"):
-                return red(self.name, self.target)
-            return refused(503, {"error": {"type": SEARCH_FAILED, "failed_shards": shards["failures"]}}, self.target)
+            failures = shards.get("failures") or [{"reason": {"type": NO_SHARD}}]
+            error = {"type": SEARCH_FAILED, "index": self.name, "failed_shards": failures}
+            return refused(503, {"error": error}, self.target)
         return None
 
 

@@ -30,10 +30,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def array(folder: Path, name: str, dtype: np.dtype[Any], sizes: Mapping[str, int]) -> NDArray[Any]:
-    """A file as a read-only array that the system pages in as it is used; empty where the manifest names no such file.
-
-    :raises OSError, ValueError: if the file is missing, or shorter than the manifest says.
-    """
+    """A file as a read-only array that the system pages in; empty where the manifest names no such file."""
     return np.frombuffer(_mapped(folder, name, sizes), dtype)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -98,10 +98,7 @@ class GrowingLookup:
 
     def whole(self) -> Lookup:
         """Everything as one lookup."""
-        merged = self._runs[0]
-        for run in self._runs[1:]:
-            merged = merged.merged(run)
-        return merged
+        return reduce(Lookup.merged, self._runs)
 
 
 class Vocabulary:

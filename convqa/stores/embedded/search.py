@@ -60,10 +60,7 @@ class Snapshot:
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
-        """The state that the manifest names; when a commit or a replacement comes between, the next one.
-
-        :raises InputError, StoreDamaged: see :meth:`Manifest.read`.
-        """
+        """The state that the manifest names; when a commit or a replacement comes between, the next one."""
         while True:
             before = manifests.identity(folder)
             try:
