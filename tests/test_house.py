@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,27 @@ def test_imports_go_downwards_only():
     ]
     assert len(seen) > 50
     assert wrong == []
+
+
+def module_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def test_no_imports_go_in_a_circle():
+    """Neither at the top of modules nor inside functions, where a circle hides."""
+    trees = {module_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "convqa").rglob("*.py")}
+    graph = {name: set() for name in trees}
+    for name, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                named = [f"{node.module}.{alias.name}" for alias in node.names]
+                graph[name] |= {module if module in trees else node.module for module in named}
+            elif isinstance(node, ast.Import):
+                graph[name] |= {alias.name for alias in node.names}
+        graph[name] &= trees.keys() - {name}
+    assert len(graph) > 200
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 
 def test_importing_convqa_is_light():
