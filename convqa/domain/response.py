@@ -46,24 +46,16 @@ class Response:
         return replace(self, ranking=Ranking(hits))
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "id": self.id.to_json(),
-            "rewrite": None if self.rewrite is None else self.rewrite.to_json(),
-            "ranking": None if self.ranking is None else self.ranking.to_json(),
-            "reading": None if self.reading is None else self.reading.to_json(),
-            "answer": None if self.answer is None else self.answer.to_json(),
-            "timings": dict(self.timings),
-            "error": None if self.error is None else self.error.to_json(),
-        }
+        made = {name: None if (part := getattr(self, name)) is None else part.to_json() for name in _PARTS}
+        error = made.pop("error")
+        return {"id": self.id.to_json(), **made, "timings": dict(self.timings), "error": error}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Response:
-        return cls(
-            TurnId.from_json(data["id"]),
-            None if data["rewrite"] is None else Rewrite.from_json(data["rewrite"]),
-            None if data["ranking"] is None else Ranking.from_json(data["ranking"]),
-            None if data["reading"] is None else Reading.from_json(data["reading"]),
-            None if data["answer"] is None else Answer.from_json(data["answer"]),
-            data["timings"],
-            None if data["error"] is None else Failure.from_json(data["error"]),
-        )
+        read = {name: None if data[name] is None else kind.from_json(data[name]) for name, kind in _PARTS.items()}
+        return cls(TurnId.from_json(data["id"]), timings=data["timings"], **read)
+
+
+_PARTS: Mapping[str, Any] = {
+    "rewrite": Rewrite, "ranking": Ranking, "reading": Reading, "answer": Answer, "error": Failure
+}  # fmt: skip

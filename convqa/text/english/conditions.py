@@ -72,24 +72,17 @@ def series(text: str, start: int, end: int) -> Group | None:
 
 
 def _items(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    place = start
-    for joint in re.finditer(r",? (?:and|or) |, ", text[start:end]):
-        yield place, start + joint.start()
-        place = start + joint.end()
-    yield place, start + len(text[start:end].rstrip(" ."))
+    return _split(re.compile(r",? (?:and|or) |, "), text, start, start + len(text[start:end].rstrip(" .")))
 
 
 def parts(text: str, start: int, end: int, every: bool, subject: str = "") -> Iterator[Condition | Group]:
     """The conditions between two places, with the subject that the first has or that is given."""
     groups = list(_split(OR, text, start, end))
-    if (len(groups) > 1 and len(list(_split(AND, text, start, end))) > 1) or (len(groups) > 1 and every):
-        made = []
-        for one, two in groups:
-            inner = tuple(_coordinated(text, one, two, subject or _subject(text[start:end])))
-            made.append(inner[0] if len(inner) == 1 else Group(inner, True))
-        yield Group(tuple(made), False) if len(made) > 1 else made[0]
+    if len(groups) == 1 or not (every or len(list(_split(AND, text, start, end))) > 1):
+        yield from _coordinated(text, start, end, subject)
         return
-    yield from _coordinated(text, start, end, subject)
+    inner = [tuple(_coordinated(text, *place, subject or _subject(text[start:end]))) for place in groups]
+    yield Group(tuple(one[0] if len(one) == 1 else Group(one, True) for one in inner), False)
 
 
 def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Condition | Group]:
