@@ -82,12 +82,13 @@ def parse(reply: str, passages: int, language: str) -> Parsed:
     for line in _lines(text):
         said, outside = _marked(line, passages, language)
         strange += outside
-        if said and not _WORD.search(said[0].text):
-            # A line of markers alone belongs to what was said before it.
-            if found:
-                found[-1] = _joined(found[-1], said[0])
-            said = said[1:]
-        found += said
+        for one in said:
+            if _WORD.search(one.text):
+                found.append(one)
+            elif found:
+                # Markers or signs alone belong to what was said before them.
+                numbers = dict.fromkeys([*found[-1].numbers, *one.numbers])
+                found[-1] = found[-1]._replace(numbers=tuple(numbers))
     return Parsed(tuple(found[:_MOST]), strange=strange)
 
 
@@ -147,43 +148,31 @@ def _bare_label(line: str) -> str:
 def _marked(line: str, passages: int, language: str) -> tuple[list[Said], int]:
     """The sentences of a line with their numbers, and how many numbers are those of no passage."""
     plain, marks, strange = _without_markers(line, passages)
-    bounds = sentences(plain, language)
+    bounds = sentences(plain, language) or ([(0, 0)] if marks else [])
     named: list[list[int]] = [[] for _ in bounds]
-    if not bounds:
-        alone = dict.fromkeys(number for _, some in marks for number in some)
-        return ([Said("", tuple(alone))] if marks else []), strange
     for place, numbers in marks:
         before = [index for index, (start, _) in enumerate(bounds) if start < place]
         named[before[-1] if before else 0] += numbers
     texts = (" ".join(plain[start:end].split()) for start, end in bounds)
-    said: list[Said] = []
-    for text, numbers in zip(texts, named, strict=True):
-        one = Said(text, tuple(dict.fromkeys(numbers)))
-        # Signs alone (a full stop after a full stop) are no sentence.
-        if said and not _WORD.search(text):
-            said[-1] = _joined(said[-1], one)
-        else:
-            said.append(one)
-    return said, strange
+    return [Said(text, tuple(dict.fromkeys(some))) for text, some in zip(texts, named, strict=True)], strange
 
 
 def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, list[int]]], int]:
     """The line without its markers; where each stood in what is left, with its numbers; how many are of no passage."""
-    pieces: list[str] = []
+    plain = ""
     marks: list[tuple[int, list[int]]] = []
-    strange = length = last = 0
+    strange = last = 0
     for found in _MARKER.finditer(line):
         numbers = _numbers(found["numbers"]) if found["numbers"] else None
         if numbers is None:
             continue
-        pieces.append(_behind(line[last : found.start()], length) if marks else line[: found.start()])
-        length += len(pieces[-1])
+        piece = line[last : found.start()]
+        plain += _behind(piece, len(plain)) if marks else piece
         kept = [number for number in numbers if number <= passages]
         strange += len(numbers) - len(kept)
-        marks.append((length, kept))
+        marks.append((len(plain), kept))
         last = found.end()
-    rest = _behind(line[last:], length) if marks else line
-    return "".join([*pieces, rest]), marks, strange
+    return plain + (_behind(line[last:], len(plain)) if marks else line), marks, strange
 
 
 def _behind(text: str, length: int) -> str:
@@ -205,7 +194,3 @@ def _numbers(text: str) -> list[int] | None:
             return None
         numbers += range(first, min(last, first + 20) + 1)
     return numbers
-
-
-def _joined(said: Said, more: Said) -> Said:
-    return Said(said.text, tuple(dict.fromkeys([*said.numbers, *more.numbers])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
@@ -97,13 +98,8 @@ class Rules(Builder):
         ]
         left = [place for place, answer in enumerate(answers) if answer is None]
         if left and self._builder is not None:
-            made = self._builder.build_batch(
-                [turns[place] for place in left],
-                [rewrites[place] for place in left],
-                [rankings[place] for place in left],
-                [readings[place] for place in left],
-            )
-            for place, answer in zip(left, made, strict=True):
+            columns = ([column[place] for place in left] for column in (turns, rewrites, rankings, readings))
+            for place, answer in zip(left, self._builder.build_batch(*columns), strict=True):  # type: ignore[arg-type]
                 answers[place] = answer
         return [
             nothing(ranking, _why(turn)) if answer is None else answer
@@ -118,8 +114,8 @@ class Rules(Builder):
         texts = (hit.passage for hit in ranking.hits[: self.passages])
         found = [one for one in texts if one is not None and one.text.strip()]
         if self._builder is not None:
-            found = [one for one in found if self._tells(one, question)]
-        if not found or (self._builder is not None and not is_yes_no_question(question)):
+            found = [one for one in found if self._tells(one, question)] if is_yes_no_question(question) else []
+        if not found:
             return None
         said = user_statements(turn)
         passage = _asked_about(found, said) or next((one for one in found if telling(one.text, question)), found[0])
@@ -129,13 +125,10 @@ class Rules(Builder):
         """Whether a rule of the passage is about the question."""
         return any(fit(passage.text, rule, question) >= self.relevant for rule in rules(passage.text))
 
-    def _facts(self, pairs: Sequence[tuple[str, str]]) -> list[Fact]:
+    def _facts(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Fact]:
         least = self._judge.threshold if self.known is None else self.known
-        made = self._judge.judge(pairs)
-        return [
-            Fact(question, one.yes >= 0.5 if one.known >= least else None)
-            for (_, question), one in zip(pairs, made, strict=True)
-        ]
+        for (_, question), one in zip(pairs, self._judge.judge(pairs), strict=True):
+            yield Fact(question, one.yes >= 0.5 if one.known >= least else None)
 
     def _answer(self, case: _Case, facts: Mapping[tuple[str, str], Fact], ranking: Ranking) -> Answer | None:
         replied = [_replied(asked, reply, facts) for asked, reply in case.said.replies]
@@ -222,5 +215,4 @@ def _said(label: str, case: _Case, found: Verdict) -> Answer:
         Sentence(f"{label}.", tuple(Citation(id, *place) for place in places)),
         *(Sentence(" ".join(text[start:end].split()), (Citation(id, start, end),)) for start, end in quoted),
     )
-    answer = Answer.of(said, _LANGUAGE)
-    return Answer("answer", answer.text, said, label=label)
+    return replace(Answer.of(said, _LANGUAGE), label=label)
