@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
 
 from convqa.domain import Exchange, Turn
-from convqa.models.kinds.resolver_input import Said
+from convqa.models.kinds.resolver_input import Said as Said
 from convqa.text.dialogue import replies as replied
-
-__all__ = ["Said", "blank", "first_and_latest", "fitted", "said_before"]
 
 REACH = 50
 """Exchanges that are looked at, beside the first one."""
@@ -27,7 +24,7 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Said]:
 
     Where the system asked back, what it asked and what the user replied come last, and the open question, which is the
     one to be rewritten, is not among them. A question that the user asked instead of a reply is open itself
-    (:func:`convqa.domain.open_question`), and what went before it is told as it was.
+    (:func:`convqa.text.dialogue.open_question`), and what went before it is told as it was.
 
     :param rewrites: earlier questions as they were rewritten, where they were.
 
@@ -40,12 +37,11 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Said]:
     """
     history = first_and_latest(turn.history, REACH)
     closed = max(0, len(history) - len(replied(turn)))
-    pairs = [Said(_question(exchange, rewrites), exchange.answer) for exchange in history[:closed]]
+    pairs = [Said((rewrites and one.rewrite) or one.question, one.answer) for one in history[:closed]]
     asked = history[closed:]
     if asked:
-        replies = ["", *(exchange.question for exchange in asked[1:]), turn.question]
-        answers = [exchange.answer for exchange in asked]
-        pairs += [Said(*pair) for pair in zip_longest(replies, answers, fillvalue="")]
+        said = ["", *(exchange.question for exchange in asked[1:]), turn.question]
+        pairs += [Said(*pair) for pair in zip(said, [*(exchange.answer for exchange in asked), ""], strict=True)]
     shown = [Said(_short(question), _short(answer)) for question, answer in pairs]
     return [exchange for exchange in shown if any(exchange)]
 
@@ -91,10 +87,6 @@ def fitted(
     if len(kept) == len(later) and whole - alone <= left:
         return list(said)
     return [*([Said(first.question, "")] if first.question else []), *reversed(kept)]
-
-
-def _question(exchange: Exchange, rewrites: bool) -> str:
-    return (rewrites and exchange.rewrite) or exchange.question
 
 
 def _short(text: str) -> str:

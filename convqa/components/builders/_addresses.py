@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 # What a label of a host is made of: everything but blanks and punctuation, as there are hosts in every script.
@@ -68,13 +68,13 @@ def foreign(text: str, passages: Iterable[str]) -> bool:
     >>> [foreign(text, passages) for text in ("See goethe.example.", "He, e.g. in Node.js 3.5m.", "A play.Goethe.")]
     [False, False, False]
     """
-    said = list(_addresses(_plain(text)))
+    said = _addresses(_plain(text))
     if not said:
         return False
     plain = [_plain(passage) for passage in passages]
     known = [address for passage in plain for address in _addresses(passage)]
     wholes, hosts = {address.whole for address in known}, {address.host for address in known}
-    prose = _FOUND.sub(_without_addresses, " ".join(plain)).lower()
+    prose = _FOUND.sub(lambda found: " " if _address(found) else found[0], " ".join(plain)).lower()
     words = {part for word in _WORD.findall(prose) for part in (word, *word.split("-"))}
 
     def is_prose(label: str) -> bool:
@@ -99,14 +99,8 @@ def _plain(text: str) -> str:
     return _BEHIND_HOST.sub(r"\1 ", _IDEOGRAPHIC_STOP.sub(".", "".join(shown)))
 
 
-def _addresses(text: str) -> Iterator[Address]:
-    for found in _FOUND.finditer(text):
-        if address := _address(found):
-            yield address
-
-
-def _without_addresses(found: re.Match[str]) -> str:
-    return " " if _address(found) else found[0]
+def _addresses(text: str) -> list[Address]:
+    return [address for found in _FOUND.finditer(text) if (address := _address(found))]
 
 
 def _address(found: re.Match[str]) -> Address | None:
@@ -149,8 +143,8 @@ def _top_level(label: str) -> str:
     start = re.split("[-_]", label)[0]
     if _UNSPACED_RUN.match(start) and len(start) > _LONGEST_UNSPACED:
         return ""
-    letters = all(unicodedata.category(letter)[0] in "LM" for letter in start)
-    return start if len(start) > 1 and letters else ""
+    letters = len(start) > 1 and all(unicodedata.category(letter)[0] in "LM" for letter in start)
+    return start if letters else ""
 
 
 def _joint(name: str) -> Sequence[str]:
@@ -158,6 +152,5 @@ def _joint(name: str) -> Sequence[str]:
     *before, last = name.split(".")
     capitalised = last[:1].isupper() and not last.isupper()
     initials = all(len(label) == 1 and label.isupper() for label in before)
-    return (
-        name.lower().split(".") if capitalised or initials or (last.isalpha() and last.lower() == last.upper()) else ()
-    )
+    without_capitals = last.isalpha() and last.lower() == last.upper()
+    return name.lower().split(".") if capitalised or initials or without_capitals else ()

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from convqa.components.base import Rewriter, member
 from convqa.components.history import blank, first_and_latest
-from convqa.domain import Exchange, Query, Rewrite, Turn
+from convqa.domain import Query, Rewrite, Turn
 from convqa.text import german
 from convqa.text.analysis import analyzer, placed
 from convqa.text.dialogue import open_question
@@ -26,11 +26,13 @@ _CONVERSATIONAL = lexicon.CONVERSATIONAL | german.CONVERSATIONAL
 
 
 class Word(NamedTuple):
-    """A content word: its stem, how it was written, and how much it says before its place in the history counts."""
+    """A content word: its stem, how it was written, how much it says before its place in the history counts, and
+    whether it looks like a name: capitalised, but not to begin a sentence."""
 
     stem: str
     written: str
     score: float
+    name: bool
 
 
 @member
@@ -75,45 +77,31 @@ def _history_words(turn: Turn) -> Iterator[tuple[Word, float]]:
     history = [exchange for exchange in first_and_latest(turn.history, _REACH) if not blank(exchange)]
     for index, exchange in enumerate(history):
         last = _LAST if index == len(history) - 1 else 1.0
-        said, replied = _words_of(exchange, turn.language)
-        for word in said:
+        asked = exchange.status == "asked"
+        for word in _content_words(exchange.question, turn.language):
             yield word, last * (_FIRST if index == 0 else 1.0)
-        for word in replied:
-            yield word, last
+        for word in _content_words(exchange.answer, turn.language):
+            if asked or word.name:
+                yield word, last if asked else last * _ANSWER
     if turn.history and turn.history[-1].status == "asked":
         for word in _content_words(turn.question, turn.language):
             yield word, _LAST
 
 
-def _words_of(exchange: Exchange, language: str) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
-    said = _content_words(exchange.question, language)
-    if exchange.status == "asked":
-        return said, _content_words(exchange.answer, language)
-    return said, _names(exchange.answer, language)
-
-
 @lru_cache(maxsize=8192)
 def _content_words(text: str, language: str) -> tuple[Word, ...]:
-    """The words of a question but for stop words."""
-    return tuple(word for word, _ in _scored(text, language))
-
-
-@lru_cache(maxsize=8192)
-def _names(text: str, language: str) -> tuple[Word, ...]:
-    """The capitalised words of an answer."""
-    return tuple(Word(word.stem, word.written, word.score * _ANSWER) for word, name in _scored(text, language) if name)
-
-
-def _scored(text: str, language: str) -> Iterator[tuple[Word, bool]]:
-    """The content words of a text, and whether each looks like a name: capitalised, but not to begin a sentence."""
+    """The words of a text but for stop words."""
     analysis = analyzer(language)
     starts = {start for start, _ in sentences(text, language)}
+    words = []
     for word, start in placed(text, language):
         # A word of one letter or sign says nothing by itself.
         if len(word) > 1 and not _says_nothing(word, analysis.long_stopwords):
             written = text[start : start + len(word)]
             name = written[0].isupper() and start not in starts
-            yield Word(analysis.stem(word), written, idf(word, language) * (_CAPITALISED if name else 1.0)), name
+            score = idf(word, language) * (_CAPITALISED if name else 1.0)
+            words.append(Word(analysis.stem(word), written, score, name))
+    return tuple(words)
 
 
 def _says_nothing(word: str, stopwords: frozenset[str]) -> bool:
