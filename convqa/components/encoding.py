@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Annotated, Any, Literal
 
@@ -64,13 +64,10 @@ class QueryEncoder:
         self.name = name
         self.texts = tuple(texts)
         self.options = Options(**(options or {}))
-        self._model: TextEncoder | None = None
 
-    @property
+    @cached_property
     def model(self) -> TextEncoder:
-        if self._model is None:
-            self._model = load_encoder(self.name, self.options)
-        return self._model
+        return load_encoder(self.name, self.options)
 
     @property
     def encoder(self) -> Encoder:
@@ -89,7 +86,9 @@ class QueryEncoder:
 
         Each different text of a batch is encoded once.
         """
-        texts = [self._texts_of(*row) for row in zip(turns, rewrites, queries, strict=True)]
+        rows = zip(turns, rewrites, queries, strict=True)
+        made = [[self._text_of(name, *row) for name in self.texts] for row in rows]
+        texts = [list(dict.fromkeys(filter(None, some))) for some in made]
         places = np.flatnonzero([bool(found) for found in texts])
         numbers = {text: number for number, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
         vectors = _vectors(self.model, tuple(numbers))
@@ -107,10 +106,6 @@ class QueryEncoder:
             part = np.float32(queries[place].weight) * vector
             summed[owners[place]] = part if before is None else before + part
         return [None if vector is None else unit(vector[None])[0] for vector in summed]
-
-    def _texts_of(self, turn: Turn, rewrite: Rewrite, query: Query) -> list[str]:
-        made = (self._text_of(name, turn, rewrite, query) for name in self.texts)
-        return list(dict.fromkeys(text for text in made if text))
 
     def _text_of(self, name: Text, turn: Turn, rewrite: Rewrite, query: Query) -> str:
         if name == "expanded":

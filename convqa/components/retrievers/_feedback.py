@@ -21,15 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.domain import Passage, Query, Ranking
+from convqa.domain import Query, Ranking
 from convqa.stores.base import Prf, Stopwords
-from convqa.text.analysis import Analyzer, analyzer, weigh
+from convqa.text.analysis import analyzer, weigh
 from convqa.text.cache import remembered
 from convqa.text.idf import idf
 
 _TOO_COMMON = math.log(10)
-_SHORTEST, _LONGEST = 2, 20
-_NUMBER_OR_WORD = re.compile(r"\w+")
+_TERM = re.compile(r"\w{2,20}")
 
 
 def expand(query: Query, found: Ranking, prf: Prf, language: str, stopwords: Stopwords = "default") -> Query:
@@ -53,9 +52,11 @@ def relevance_model(found: Ranking, prf: Prf, language: str) -> Mapping[str, flo
     weights: dict[str, float] = {}
     written: dict[str, str] = {}
     for hit in found.hits[: prf.passages]:
-        counts = {} if hit.passage is None else _most_frequent(hit.passage, prf.terms, language)
-        total = sum(count for count, _ in counts.values())
-        for token, (count, word) in counts.items():
+        counted = {} if hit.passage is None else _counted(hit.passage.whole_text, language)
+        frequent = sorted(counted, key=lambda token: (-counted[token][0], token))[: prf.terms]
+        total = sum(counted[token][0] for token in frequent)
+        for token in frequent:
+            count, word = counted[token]
             weights[token] = weights.get(token, 0.0) + count / total * hit.score
             written.setdefault(token, word)
     best = sorted(weights, key=lambda token: (-weights[token], token))[: prf.terms]
@@ -70,30 +71,15 @@ def rocchio(matrix: NDArray[Any], passages: Sequence[NDArray[Any]], weight: floa
     return mixed
 
 
-def _most_frequent(passage: Passage, most: int, language: str) -> dict[str, tuple[int, str]]:
-    """The ``most`` most frequent tokens of a passage, ties by token, with how often and as which word they occur."""
-    counted = _counted(passage.whole_text, language)
-    best = sorted(counted, key=lambda token: (-counted[token][0], token))[:most]
-    return {token: counted[token] for token in best}
-
-
 @remembered(4096)
 def _counted(text: str, language: str) -> Mapping[str, tuple[int, str]]:
     """Token -> occurrences and a word that has it, for tokens that may be feedback terms."""
     analysis = analyzer(language)
     counted: dict[str, tuple[int, str]] = {}
     for word, count in Counter(analysis.words(text)).items():
-        if _may_be_term(word, analysis, language):
+        common = word in analysis.long_stopwords or idf(word, language) < _TOO_COMMON
+        if not common and _TERM.fullmatch(word):
             for token in analysis.tokens(word):
                 before, first = counted.get(token, (0, word))
                 counted[token] = before + count, first
     return counted
-
-
-def _may_be_term(word: str, analysis: Analyzer, language: str) -> bool:
-    return (
-        _SHORTEST <= len(word) <= _LONGEST
-        and word not in analysis.long_stopwords
-        and _NUMBER_OR_WORD.fullmatch(word) is not None
-        and idf(word, language) >= _TOO_COMMON
-    )
