@@ -1,6 +1,6 @@
-"""What every answer has to keep, whoever built it: its citations can be opened, and silence has a reason.
+"""The check of every answer and its citations, whoever built it, and the explicit no-answer.
 
-The base class of the builders holds each answer to it, in one place (``convqa.components.base.Builder``).
+The base classes of builders and deciders call it (:mod:`convqa.components.base`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
     :raises ValueError: for any other answer.
     """
     if answer.kind == "none":
-        _silent(answer)
+        _check_silence(answer)
     elif answer.kind == "answer":
-        _said(answer)
+        _check_text(answer)
     elif answer.kind != "question":
         raise ValueError(f"the answer is of kind {answer.kind!r}; wanted answer, question or none")
     elif not answer.text.strip():
@@ -37,7 +37,7 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
             raise ValueError(f"the ranking has two texts of passage {hit.id!r}, so that no citation of it is sure")
     for sentence in answer.sentences:
         for citation in sentence.citations:
-            _check(citation, passages)
+            _check_citation(citation, passages)
     return answer
 
 
@@ -51,14 +51,14 @@ def nothing(ranking: Ranking, reason: str, score: float | None = None) -> Answer
     return Answer("none", "", reason=reason, score=score, nearest=tuple(hit.id for hit in ranking.hits[:_NEAREST]))
 
 
-def _silent(answer: Answer) -> None:
+def _check_silence(answer: Answer) -> None:
     if answer.text or answer.sentences:
         raise ValueError(f"there is no answer, and yet a text: {shorten(answer.text)}")
     if not answer.reason.strip():
         raise ValueError("there is no answer, and no reason why")
 
 
-def _said(answer: Answer) -> None:
+def _check_text(answer: Answer) -> None:
     texts = [sentence.text for sentence in answer.sentences]
     if not texts:
         raise ValueError("the answer has no sentence")
@@ -70,7 +70,7 @@ def _said(answer: Answer) -> None:
         raise ValueError("the answer cites nothing")
 
 
-def _check(citation: Citation, passages: dict[str, Passage | None]) -> None:
+def _check_citation(citation: Citation, passages: dict[str, Passage | None]) -> None:
     if citation.passage_id not in passages:
         raise ValueError(f"the answer cites a passage outside its ranking: {citation.passage_id!r}")
     if citation.start is None or citation.end is None:

@@ -145,19 +145,16 @@ def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"
     >>> weigh(Query("Is Rome older?", (("Old Rome", 0.5),)), analyzer("en"))
     {'rome': 1.5, 'older': 1.0, 'old': 0.5}
     """
-    weights: dict[str, float] = dict(Counter(_kept(query.text, analyzer, stopwords)))
+    cut = analyzer.tokens if stopwords == "default" else analyzer.content
+    weights: dict[str, float] = dict(Counter(cut(query.text)))
     for term, weight in query.terms:
-        for token in _kept(term, analyzer, stopwords):
+        for token in cut(term):
             weights[token] = weights.get(token, 0.0) + weight
     if len(weights) > MOST_TOKENS:
         logger.warning("a query has %d distinct tokens: the heaviest %d are searched", len(weights), MOST_TOKENS)
         heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MOST_TOKENS]
         weights = dict(heaviest)
     return {token: float(weight) for token, weight in weights.items() if weight}
-
-
-def _kept(text: str, analyzer: Analyzer, stopwords: Literal["default", "long"]) -> list[str]:
-    return analyzer.tokens(text) if stopwords == "default" else analyzer.content(text)
 
 
 def placed(text: str, language: str) -> Iterator[tuple[str, int]]:

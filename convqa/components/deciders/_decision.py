@@ -164,15 +164,11 @@ def support(answer: Answer, ranking: Ranking, language: str) -> float:
         elif any(" ".join(sentence.text.split()) in " ".join(text.split()) for text in quoted):
             found.append(1.0)
         else:
-            found.append(min(1.0, _supported("\n".join(quoted), sentence.text, language) / SUPPORTED))
+            try:
+                found.append(min(1.0, lexical_support("\n".join(quoted), sentence.text, language) / SUPPORTED))
+            except InputError:
+                found.append(1.0)  # a language without an analysis: nothing is known against it
     return sum(found) / len(found) if found else 0.0
-
-
-def _supported(evidence: str, sentence: str, language: str) -> float:
-    try:
-        return lexical_support(evidence, sentence, language)
-    except InputError:
-        return SUPPORTED  # a language without an analysis: nothing is known against it
 
 
 def _behind(hits: Sequence[Hit], place: int) -> float | None:

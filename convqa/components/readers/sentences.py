@@ -60,14 +60,15 @@ class Sentences(Reader):
         return {} if self._queries is None else self._queries.identity()
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
-        return self._readings([turn], [rewrite], [ranking])[0]
+        return self.read_batch([turn], [rewrite], [ranking])[0]
 
     def read_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
     ) -> Sequence[Reading]:
-        if self._queries is None:
-            return [self.read(*row) for row in zip(turns, rewrites, rankings, strict=True)]
-        return self._readings(turns, rewrites, rankings)
+        return [
+            Reading(tuple(sorted(map(_span, sentences), key=lambda span: -span.score)), null)
+            for sentences, null in self.evidence(turns, rewrites, rankings)
+        ]
 
     def evidence(
         self,
@@ -86,14 +87,6 @@ class Sentences(Reader):
         return [
             ([one if vector is None else one.near(vectors[one.titled()], vector) for one in sentences], null)
             for (sentences, null), vector in zip(found, asked, strict=True)
-        ]
-
-    def _readings(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
-    ) -> list[Reading]:
-        return [
-            Reading(tuple(sorted(map(_span, sentences), key=lambda span: -span.score)), null)
-            for sentences, null in self.evidence(turns, rewrites, rankings)
         ]
 
     def _by_words(
