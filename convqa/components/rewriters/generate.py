@@ -14,7 +14,7 @@ from convqa.components.history import Said, fitted, said_before
 from convqa.components.rewriters._prompts import of_format
 from convqa.components.rewriters._rewrites import Search, first_line, from_json, settled
 from convqa.domain import Rewrite, Turn
-from convqa.models import Generator, Options, Written, load_generator
+from convqa.models import Generator, Options, load_generator
 from convqa.text.dialogue import open_question
 
 
@@ -62,18 +62,30 @@ class Generate(Rewriter):
     def _generator(self) -> Generator:
         """The model.
 
-        :raises InputError: if there is none, or if it cannot be shown this format or write so many tokens.
+        :raises InputError: if there is none, or if it cannot write so many tokens.
         """
         generator = load_generator(self.model, Options(**(self.options or {})))
         generator.room(self.most_tokens)
-        name = self._format_of(generator)
-        of_format(name)
-        if name == "chat":
-            generator.check_chat()
         return generator
 
+    @cached_property
+    def _format(self) -> str:
+        """The name of the format.
+
+        :raises InputError: if there is none of this name, or if the model cannot be shown it.
+        """
+        generator = self._generator
+        named = generator.settings.get("format") if self.format == "auto" else self.format
+        if not isinstance(named, str):
+            named = "canard-t5" if generator.kind == "seq2seq" else "plain"
+            named = "chat" if generator.has_chat_template else named
+        of_format(named)
+        if named == "chat":
+            generator.check_chat()
+        return named
+
     def warm_up(self) -> None:
-        _ = self._generator
+        _ = self._format
 
     def identity(self) -> Mapping[str, str]:
         return {"generator": self._generator.identity}
@@ -87,40 +99,26 @@ class Generate(Rewriter):
         ]
         if not asked:
             return rewrites
-        generator = self._generator
-        name = self._format_of(generator)
-        shape = of_format(name)
-        shown = self._shown([(said, rewrites[place].text) for place, said in asked], name, generator)
-        prompts = [shape(said, rewrites[place].text) for (place, _), said in zip(asked, shown, strict=True)]
+        generator, shape = self._generator, of_format(self._format)
+        most = 0 if self.answers is None and self._format == "canard-t5" else self.answers
+        room = self.longest_input - generator.lengths([shape([], "")])[0]
+        prompts = []
+        for place, said in asked:
+            question = rewrites[place].text
+            prompts.append(shape(fitted(_with_answers(said, most), question, room, generator.lengths), question))
         written = generator.write(
-            prompts, self.most_tokens, self.beams, self.longest_input, self.batch_size, self.seconds, name == "chat"
-        )
+            prompts, self.most_tokens, self.beams, self.longest_input, self.batch_size, self.seconds,
+            self._format == "chat",
+        )  # fmt: skip
         for (place, said), made in zip(asked, written, strict=True):
-            rewrites[place] = self._settled(made, rewrites[place].text, said, turns[place].language)
+            found = from_json(made.text)
+            text = first_line(made.text) if found is None else found
+            # A causal model that goes on with a line of its own has finished the one that was asked for.
+            doubt = "" if made.finished or "\n" in made.text.strip() else "unfinished"
+            rewrites[place] = settled(
+                text, doubt, rewrites[place].text, said, turns[place].language, self.search, self.weight, "generate"
+            )
         return rewrites
-
-    def _settled(self, made: Written, question: str, said: Sequence[Said], language: str) -> Rewrite:
-        found = from_json(made.text)
-        text = first_line(made.text) if found is None else found
-        # A causal model that goes on with a line of its own has finished the one that was asked for.
-        doubt = "" if made.finished or "\n" in made.text.strip() else "unfinished"
-        return settled(text, doubt, question, said, language, self.search, self.weight, "generate")
-
-    def _shown(self, asked: Sequence[tuple[list[Said], str]], name: str, generator: Generator) -> list[list[Said]]:
-        """For each history and question the exchanges that are shown."""
-        most = (0 if name == "canard-t5" else None) if self.answers is None else self.answers
-        room = self.longest_input - generator.lengths([of_format(name)([], "")])[0]
-        return [fitted(_with_answers(said, most), question, room, generator.lengths) for said, question in asked]
-
-    def _format_of(self, generator: Generator) -> str:
-        if self.format != "auto":
-            return self.format
-        named = generator.settings.get("format")
-        if isinstance(named, str):
-            return named
-        if generator.has_chat_template:
-            return "chat"
-        return "canard-t5" if generator.kind == "seq2seq" else "plain"
 
 
 def _with_answers(said: Sequence[Said], most: int | None) -> list[Said]:
