@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Annotated, Any, cast
 
 from numpy.typing import NDArray
@@ -51,28 +52,21 @@ class Encoder(Reordering):
     def scores(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
     ) -> Sequence[Mapping[str, float]]:
-        asked = self._queries.of_rewrites(turns, rewrites)
-        known = self._passage_vectors(rankings)
+        ids = [[hit.id for hit in ranking.hits[: self.depth]] for ranking in rankings]
+        known = self._passage_vectors(rankings, list(dict.fromkeys(chain.from_iterable(ids))))
         return [
-            {} if vector is None else {id: float(known[id] @ vector) for id in ids if id in known}
-            for ids, vector in zip(self._first_ids(rankings), asked, strict=True)
+            {} if vector is None else {id: float(known[id] @ vector) for id in some if id in known}
+            for some, vector in zip(ids, self._queries.of_rewrites(turns, rewrites), strict=True)
         ]
 
-    def _first_ids(self, rankings: Sequence[Ranking]) -> list[list[str]]:
-        return [[hit.id for hit in ranking.hits[: self.depth]] for ranking in rankings]
-
-    def _passage_vectors(self, rankings: Sequence[Ranking]) -> Mapping[str, NDArray[Any]]:
+    def _passage_vectors(self, rankings: Sequence[Ranking], ids: Sequence[str]) -> Mapping[str, NDArray[Any]]:
         """Id -> vector of the first passages: as the collection has them, else made now."""
-        if self._store is None or self._store.info().encoder != self._queries.encoder:
-            return self._encoded(self._heads(rankings))
-        # A store with vectors is one that convqa writes.
-        store = cast(WritableStore, self._store)
-        ids = list(dict.fromkeys(id for some in self._first_ids(rankings) for id in some))
-        return {id: found for id, found in zip(ids, store.vectors(ids), strict=True) if found is not None}
-
-    def _encoded(self, heads: Sequence[Ranking]) -> Mapping[str, NDArray[Any]]:
-        passages = {hit.id: hit.passage for head in heads for hit in head.hits if hit.passage is not None}
-        if not passages:
+        if self._store is not None and self._store.info().encoder == self._queries.encoder:
+            # A store with vectors is one that convqa writes.
+            vectors = cast(WritableStore, self._store).vectors(ids)
+            return {id: found for id, found in zip(ids, vectors, strict=True) if found is not None}
+        heads = self._heads(rankings)
+        texts = {hit.id: hit.passage.whole_text for head in heads for hit in head.hits if hit.passage is not None}
+        if not texts:
             return {}
-        vectors = self._queries.model.encode([passage.whole_text for passage in passages.values()], role="passage")
-        return dict(zip(passages, vectors, strict=True))
+        return dict(zip(texts, self._queries.model.encode(list(texts.values()), role="passage"), strict=True))

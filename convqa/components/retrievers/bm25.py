@@ -74,16 +74,11 @@ class BM25(Retriever):
         own = self.prf is None or _feeds_back(self._store)
         params = self._params(accepted, feedback=own)
         if self.prf is not None and not own:
-            queries = self._fed_back(queries, Prf(**self.prf), params)
+            prf, language = Prf(**self.prf), self._store.info().language
+            first = self._store.search(queries, prf.passages, params, prf.passages)
+            rows = zip(queries, first, strict=True)
+            queries = [expand(query, ranking, prf, language, self.stopwords) for query, ranking in rows]
         return self._store.search(queries, self.top_k, params, self.texts)
-
-    def _fed_back(self, queries: Sequence[Query], prf: Prf, params: SearchParams) -> list[Query]:
-        """The queries with the best words of what they find."""
-        first = self._store.search(queries, prf.passages, params, prf.passages)
-        language = self._store.info().language
-        return [
-            expand(query, ranking, prf, language, self.stopwords) for query, ranking in zip(queries, first, strict=True)
-        ]
 
     def _params(self, accepted: Filter, feedback: bool = True) -> SearchParams:
         """How the turns with a filter are searched."""

@@ -106,17 +106,12 @@ class Dense(Retriever):
         return self._store.fetch(ids)
 
     def _search(self, matrix: Matrix, accepted: Filter) -> list[Ranking]:
+        encoder = self._queries.encoder
         if self.prf is not None:
-            matrix = self._fed_back(matrix, self.prf, accepted)
-        return self._near(matrix, self.top_k, self.texts, accepted)
-
-    def _near(self, matrix: Matrix, k: int, texts: int, accepted: Filter) -> list[Ranking]:
-        return self._store.search_vectors(matrix, k, self._queries.encoder, texts, accepted)
-
-    def _fed_back(self, matrix: Matrix, prf: VectorFeedback, accepted: Filter) -> Matrix:
-        first = self._near(matrix, prf.get("passages", 3), 0, accepted)
-        # A store with vectors is one that convqa writes.
-        ids = list(dict.fromkeys(hit.id for ranking in first for hit in ranking.hits))
-        vectors = dict(zip(ids, cast(WritableStore, self._store).vectors(ids), strict=True))
-        given = [np.array([vectors[hit.id] for hit in ranking.hits], np.float32) for ranking in first]
-        return unit(rocchio(matrix, given, prf.get("weight", 0.5)))
+            first = self._store.search_vectors(matrix, self.prf.get("passages", 3), encoder, 0, accepted)
+            # A store with vectors is one that convqa writes.
+            ids = list(dict.fromkeys(hit.id for ranking in first for hit in ranking.hits))
+            vectors = dict(zip(ids, cast(WritableStore, self._store).vectors(ids), strict=True))
+            given = [np.array([vectors[hit.id] for hit in ranking.hits], np.float32) for ranking in first]
+            matrix = unit(rocchio(matrix, given, self.prf.get("weight", 0.5)))
+        return self._store.search_vectors(matrix, self.top_k, encoder, self.texts, accepted)
