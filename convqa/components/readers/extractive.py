@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
@@ -62,8 +62,11 @@ class Extractive(Reader):
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
     ) -> Sequence[Reading]:
         tasks = [self._task(*row) for row in zip(rewrites, rankings, strict=True)]
-        for first, last in self._rounds():
-            self._read([task for task in tasks if not self._settled(task)], first, last)
+        first, number = 0, self.passages if self.enough is None else 1
+        least = math.inf if self.enough is None else self.enough
+        while first < self.passages:
+            self._read([task for task in tasks if not task.found or -task.found[0][0] < least], first, first + number)
+            first, number = first + number, 2 * number
         return [self._reading(task) for task in tasks]
 
     def _task(self, rewrite: Rewrite, ranking: Ranking) -> _Task:
@@ -76,15 +79,9 @@ class Extractive(Reader):
         passages = [hit.passage for hit in hits if hit.passage is not None]
         return _Task(question, passages, normalised(Ranking(tuple(hits))))
 
-    def _rounds(self) -> Iterator[tuple[int, int]]:
-        """Which passages are read at a time, by rank."""
-        first, number = 0, self.passages if self.enough is None else 1
-        while first < self.passages:
-            yield first, first + number
-            first, number = first + number, 2 * number
-
     def _read(self, tasks: Sequence[_Task], first: int, last: int) -> None:
         """Read these passages of all turns together, and keep the best that was found."""
+        share = 1.0 if self.interpolation is None else self.interpolation
         rows = [(task, place) for task in tasks for place in range(first, min(last, len(task.passages)))]
         for begin in range(0, len(rows), AT_ONCE):
             some = rows[begin : begin + AT_ONCE]
@@ -92,17 +89,9 @@ class Extractive(Reader):
             for (task, place), made in zip(some, self._reader.read(pairs, self.top_k, self.longest), strict=True):
                 task.margin = max(task.margin, made.margin)
                 for start, end, margin in made.spans:
-                    score = self._score(self._reader.expected(margin), task.ranked[place])
+                    score = (1 - share) * task.ranked[place] + share * self._reader.expected(margin)
                     task.found.append((-score, -margin, place, start, end))
                 task.found = sorted(task.found)[: self.top_k]
-
-    def _score(self, expected: float, ranked: float) -> float:
-        if self.interpolation is None:
-            return expected
-        return (1 - self.interpolation) * ranked + self.interpolation * expected
-
-    def _settled(self, task: _Task) -> bool:
-        return self.enough is not None and bool(task.found) and -task.found[0][0] >= self.enough
 
     def _reading(self, task: _Task) -> Reading:
         spans = []

@@ -37,10 +37,8 @@ class Gated(Rewriter):
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         needed = [turn for turn in turns if turn.history and follows_up(open_question(turn), turn.language)]
-        made = iter(self._rewriter.rewrite_batch(needed))
-        asked = {id(turn) for turn in needed}
-        return [next(made) if id(turn) in asked else _kept(turn) for turn in turns]
-
-
-def _kept(turn: Turn) -> Rewrite:
-    return Rewrite.unchanged(open_question(turn), *([KEPT] if turn.history else []))
+        made = dict(zip(map(id, needed), self._rewriter.rewrite_batch(needed), strict=True))
+        return [
+            made.get(id(turn)) or Rewrite.unchanged(open_question(turn), *([KEPT] if turn.history else []))
+            for turn in turns
+        ]
