@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from haystack.dataclasses import ChatMessage
@@ -33,7 +33,6 @@ _AWAY = frozenset([429, 502, 503, 504])
 _PATIENCE = 8
 """Requests of one wave that may all run out of time before the server counts as away."""
 
-
 _MOST_REPLIES = 10_000
 """Kept in memory; the oldest go first."""
 
@@ -52,12 +51,13 @@ class Asking(Wrapper):
     request alike (401, 403, 404) is the user's mistake.
     """
 
+    takes = ("messages",)
+    gives = "replies"
     concurrency: int
+    keep: bool
 
-    def _wrap_chat(self, component: Any, concurrency: int, keep: bool) -> None:
-        self._wrap(component, ["messages"], [], "replies")
-        self.concurrency = concurrency
-        self.keep = keep
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._name = type(self.wrapped).__name__
         if hasattr(self.wrapped, "close"):
             # The client's connections end with the station, not when the garbage collector meets them.
@@ -66,7 +66,7 @@ class Asking(Wrapper):
         named = self.component["init_parameters"].get("api_base_url")
         self._server = "" if named else os.environ.get("OPENAI_BASE_URL", "")
         model = json.dumps(self.component, sort_keys=True, default=str)
-        self._replies = _Replies(model + self._server, cache_folder() / "replies.sqlite" if keep else None)
+        self._replies = _Replies(model + self._server, cache_folder() / "replies.sqlite" if self.keep else None)
 
     def identity(self) -> Mapping[str, str]:
         """A digest of the server's address, where the environment names it and not the pipeline."""

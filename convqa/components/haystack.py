@@ -21,7 +21,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from haystack import Document
 
@@ -42,32 +42,34 @@ as a component may bring any client."""
 
 
 class Wrapper:
-    """A station's other half: the component is ``wrapped``, and the parameter ``component`` is its description."""
+    """A station's other half: the component is ``wrapped``, and the parameter ``component`` becomes its description.
 
-    component: dict[str, Any]
+    Its sockets have to fit: it ``takes`` some, needs none but these and those that it ``may_take``, and ``gives`` one.
+    """
+
+    component: Any
     wrapped: Any
+    takes: ClassVar[Sequence[str]]
+    may_take: ClassVar[Sequence[str]] = ()
+    gives: ClassVar[str]
 
-    def _wrap(self, component: Any, takes: Sequence[str], may_take: Sequence[str], gives: str) -> None:
-        """Keep a component whose sockets fit: it needs none but ``takes`` and ``may_take``, and has the output.
-
-        :param component: a component of Haystack, or its description.
-        :raises InputError: for anything else, and for a secret in plain text.
-        """
-        wrapped = make_component(component, "component")
-        name = type(wrapped).__name__
-        inputs, outputs = wrapped.__haystack_input__._sockets_dict, wrapped.__haystack_output__._sockets_dict
+    def __post_init__(self) -> None:
+        """:raises InputError: for a component that does not fit, and for a secret in plain text."""
+        self.wrapped = make_component(self.component, "component")
+        name = type(self.wrapped).__name__
+        inputs = self.wrapped.__haystack_input__._sockets_dict
+        outputs = self.wrapped.__haystack_output__._sockets_dict
         needed = {socket for socket, details in inputs.items() if details.is_mandatory}
-        if not set(takes) <= set(inputs) or not needed <= {*takes, *may_take} or gives not in outputs:
+        able = {*self.takes, *self.may_take}
+        if not set(self.takes) <= set(inputs) or not needed <= able or self.gives not in outputs:
             found = f"takes {', '.join(inputs) or 'nothing'} and gives {', '.join(outputs) or 'nothing'}"
             raise InputError(
-                f"component: {name} {found}; wanted: one that takes {' and '.join(takes)}, needs nothing but "
-                f"{' and '.join((*takes, *may_take))}, and gives {gives}."
+                f"component: {name} {found}; wanted: one that takes {' and '.join(self.takes)}, needs nothing but "
+                f"{' and '.join((*self.takes, *self.may_take))}, and gives {self.gives}."
             )
-        self.component = describe(wrapped)
-        self.wrapped = wrapped
+        self.component = describe(self.wrapped)
         _refuse_secrets(self.component["init_parameters"], f"component {name}")
         self._inputs = frozenset(inputs)
-        self._gives = gives
 
     def warm_up(self) -> None:
         """Pass on to the component; called before every run, as in any pipeline of Haystack.
@@ -98,10 +100,10 @@ class Wrapper:
                 raise
             name = type(self.wrapped).__name__
             raise StoreUnavailable(f"{name} does not reach its server: {type(error).__name__}: {error}") from error
-        found = made.get(self._gives) if isinstance(made, Mapping) else None
+        found = made.get(self.gives) if isinstance(made, Mapping) else None
         if isinstance(found, list):
             return found
-        raise ValueError(f"{type(self.wrapped).__name__} gave no list of {self._gives}: {shorten(made)}")
+        raise ValueError(f"{type(self.wrapped).__name__} gave no list of {self.gives}: {shorten(made)}")
 
 
 def to_document(hit: Hit) -> Document:

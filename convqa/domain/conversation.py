@@ -51,14 +51,8 @@ class Passage:
         return f"{self.title}\n{self.text}" if self.title else self.text
 
     def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {"id": self.id, "text": self.text}
-        if self.title:
-            data["title"] = self.title
-        if self.url:
-            data["url"] = self.url
-        if self.meta:
-            data["meta"] = dict(self.meta)
-        return data
+        optional = {"title": self.title, "url": self.url, "meta": dict(self.meta)}
+        return {"id": self.id, "text": self.text, **{name: value for name, value in optional.items() if value}}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Passage:

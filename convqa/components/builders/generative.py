@@ -58,9 +58,6 @@ class Generative(Asking, Builder):
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     keep: bool = False
 
-    def __post_init__(self) -> None:
-        self._wrap_chat(self.component, self.concurrency, self.keep)
-
     @cached_property
     def _support(self) -> Support:
         return load_support(self.support)

@@ -27,11 +27,11 @@ class Haystack(Wrapper, Reader):
     :param passages: how many of the top passages are read; those without text are passed over.
     """
 
+    takes = ("query", "documents")
+    gives = "answers"
+
     component: Any
     passages: Annotated[int, Field(ge=1)] = 10
-
-    def __post_init__(self) -> None:
-        self._wrap(self.component, ["query", "documents"], [], "answers")
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         hits = [hit for hit in ranking.hits[: self.passages] if hit.passage is not None and hit.passage.text.strip()]

@@ -24,11 +24,12 @@ class Haystack(Wrapper, Reranker):
     :param top_k: passages in a ranking; None = as many as there were.
     """
 
+    takes = ("documents",)
+    may_take = ("query",)
+    gives = "documents"
+
     component: Any
     top_k: Annotated[int, Field(ge=1)] | None = None
-
-    def __post_init__(self) -> None:
-        self._wrap(self.component, ["documents"], ["query"], "documents")
 
     def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
         given = {hit.id: hit for hit in ranking.hits if hit.passage is not None}

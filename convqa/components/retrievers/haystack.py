@@ -29,11 +29,11 @@ class Haystack(Wrapper, Retriever):
     :param top_k: passages in a ranking; what the component's own ``top_k`` says does not count, if it can be asked.
     """
 
+    takes = ("query",)
+    gives = "documents"
+
     component: Any
     top_k: Annotated[int, Field(ge=1)] = 100
-
-    def __post_init__(self) -> None:
-        self._wrap(self.component, ["query"], [], "documents")
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         return [self._rank(expanded(query), turn) for turn, query in zip(turns, queries, strict=True)]

@@ -45,9 +45,6 @@ class Llm(Asking, Rewriter):
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     keep: bool = False
 
-    def __post_init__(self) -> None:
-        self._wrap_chat(self.component, self.concurrency, self.keep)
-
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         saids = [said_before(turn, self.rewrites) for turn in turns]
         questions = [open_question(turn) for turn in turns]
