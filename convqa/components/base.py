@@ -79,6 +79,9 @@ class Station:
     needs_collection: ClassVar[bool] = False
     """Whether the station cannot work without a collection."""
 
+    inner: Sequence[Station] = ()
+    """Members that this one holds: made ready with it, and part of its identity."""
+
     def bind(self, collection: str) -> None:
         """Search this collection, named by its URL. Called before ``warm_up``; most stations search none."""
         if hasattr(self, "collection"):
@@ -86,13 +89,15 @@ class Station:
 
     def warm_up(self) -> None:
         """Load what is heavy. Called before every run, so it must return at once the second time."""
+        for station in self.inner:
+            station.warm_up()
 
     def identity(self) -> Mapping[str, str]:
         """What of this station's models shapes its results, by the model's part, such as ``{"encoder": checksum}``.
 
         It belongs to a run's fingerprint, and is asked for once the station is warm.
         """
-        return {}
+        return {name: checksum for station in self.inner for name, checksum in station.identity().items()}
 
     def wanted_vectors(self) -> WantedVectors | None:
         """The vectors that the collection is to have; None: this station looks at none."""

@@ -91,13 +91,8 @@ def prompt(turn: Turn, rewrite: Rewrite, passages: Sequence[Shown], history: int
 def shown(ranking: Ranking, reading: Reading | None, number: int, longest: int, language: str) -> list[Shown]:
     """The first passages of a ranking that have a text, each cut to whole sentences around what was read in it."""
     best = {span.passage_id: span.start for span in reversed(reading.spans)} if reading else {}
-    found: list[Shown] = []
-    for hit in ranking.hits:
-        if len(found) == number:
-            break
-        if hit.passage is not None and hit.passage.text.strip():
-            found.append(_cut(hit.passage, best.get(hit.id, 0), longest, language))
-    return found
+    passages = [hit.passage for hit in ranking.hits if hit.passage is not None and hit.passage.text.strip()]
+    return [_cut(passage, best.get(passage.id, 0), longest, language) for passage in passages[:number]]
 
 
 def _cut(passage: Passage, read: int, longest: int, language: str) -> Shown:

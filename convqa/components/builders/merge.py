@@ -43,13 +43,8 @@ class Merge(Builder):
 
     def __post_init__(self) -> None:
         self._builder = make(self.builder, "builder", Builder)
+        self.inner = [self._builder]
         self.builder = describe(self._builder)
-
-    def warm_up(self) -> None:
-        self._builder.warm_up()
-
-    def identity(self) -> Mapping[str, str]:
-        return self._builder.identity()
 
     def build_batch(
         self,

@@ -67,20 +67,20 @@ class Rules(Builder):
 
     def __post_init__(self) -> None:
         self._builder = None if self.builder is None else make(self.builder, "builder", Builder)
-        self.builder = None if self._builder is None else describe(self._builder)
+        if self._builder is not None:
+            self.inner = [self._builder]
+            self.builder = describe(self._builder)
 
     @cached_property
     def _judge(self) -> Conditions:
         return load_conditions(self.conditions, Options())
 
     def warm_up(self) -> None:
+        Builder.warm_up(self)
         _ = self._judge
-        if self._builder is not None:
-            self._builder.warm_up()
 
     def identity(self) -> Mapping[str, str]:
-        inner = {} if self._builder is None else self._builder.identity()
-        return {**inner, "conditions": self._judge.identity}
+        return {**Builder.identity(self), "conditions": self._judge.identity}
 
     def build_batch(
         self,

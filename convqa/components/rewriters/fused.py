@@ -31,21 +31,19 @@ class Fused(Rewriter):
     question: Annotated[float, Field(ge=0, le=10)] = 1.0
 
     def __post_init__(self) -> None:
-        self._rewriters = [make(value, f"rewriters[{place}]", Rewriter) for place, value in enumerate(self.rewriters)]
-        self.rewriters = [describe(rewriter) for rewriter in self._rewriters]
+        self.inner = self._rewriters = [
+            make(value, f"rewriters[{place}]", Rewriter) for place, value in enumerate(self.rewriters)
+        ]
+        self.rewriters = [describe(rewriter) for rewriter in self.inner]
         if self.weights is not None and len(self.weights) != len(self.rewriters):
             raise InputError(
                 f"weights: found {len(self.weights)}; wanted: one for each of the {len(self.rewriters)} rewriters."
             )
 
-    def warm_up(self) -> None:
-        for rewriter in self._rewriters:
-            rewriter.warm_up()
-
     def identity(self) -> Mapping[str, str]:
         return {
             f"{place}.{name}": checksum
-            for place, rewriter in enumerate(self._rewriters)
+            for place, rewriter in enumerate(self.inner)
             for name, checksum in rewriter.identity().items()
         }
 

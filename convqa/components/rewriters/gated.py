@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from convqa.components.base import Rewriter, member
@@ -27,13 +27,8 @@ class Gated(Rewriter):
 
     def __post_init__(self) -> None:
         self._rewriter = make(self.rewriter, "rewriter", Rewriter)
+        self.inner = [self._rewriter]
         self.rewriter = describe(self._rewriter)
-
-    def warm_up(self) -> None:
-        self._rewriter.warm_up()
-
-    def identity(self) -> Mapping[str, str]:
-        return self._rewriter.identity()
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         needed = [turn for turn in turns if turn.history and follows_up(open_question(turn), turn.language)]
