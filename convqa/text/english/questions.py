@@ -5,24 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from convqa.text.english.lexicon import (
-    ADVERBS,
-    AUXILIARIES,
-    BEHIND_NOUNS,
-    DEMANDING_MODALS,
-    DEMONSTRATIVES,
-    DETERMINERS,
-    HAVE,
-    IRREGULAR_PAST,
-    IRREGULAR_SINGULAR,
-    NEGATION_OF_A_CONDITION,
-    NOT_PAST,
-    PARTICIPLES,
-    PEOPLE,
-    PLURAL_PRONOUNS,
-    PRONOUNS,
-    VERBS,
-)
+from convqa.text.english import lexicon
 
 _SHORT = (
     (re.compile(r"\b(can)[\u2019'`]t\b", re.I), r"\1 not"),
@@ -36,7 +19,7 @@ _SHORT = (
     (re.compile(r"\bi[\u2019'`]m\b", re.I), "I am"),
 )
 
-_PAST = re.compile(r"(?:\w{2,}ed|" + "|".join(IRREGULAR_PAST) + r")\Z")
+_PAST = re.compile(r"(?:\w{2,}ed|" + "|".join(lexicon.IRREGULAR_PAST) + r")\Z")
 _AS_PARTICIPLE = re.compile(r"\w{2,}ed\Z")
 _PARTICIPLE_AHEAD = re.compile(r"(?:\w{2,}ed|been|born|unable|able|under|over|aged|at|in|on|of|below|above|within)\Z")
 _GERUND = re.compile(r"(?!(?:\w*thing|king|ring|spring|morning|evening|wedding|building|housing|string)\Z)\w{2,}ing\Z")
@@ -90,11 +73,11 @@ def ask(condition: str) -> Asked:
 
 def _affirmed(said: str) -> str:
     """Without the negation of the verb; "an employee, not a worker" denies no verb."""
-    found = NEGATION_OF_A_CONDITION.search(said)
+    found = lexicon.NEGATION_OF_A_CONDITION.search(said)
     if found is None:
         return said
-    before = said[: found.start()].split()
-    if found[0].lower().startswith("not") and before and before[-1].lower() not in AUXILIARIES | ADVERBS:
+    before = said[: found.start()].lower().split()
+    if found[0].lower().startswith("not") and before and before[-1] not in lexicon.AUXILIARIES | lexicon.ADVERBS:
         return said
     return said[: found.start()] + said[found.end() :]
 
@@ -112,11 +95,11 @@ def _question(words: list[str]) -> str:
     if place is not None and place > 0:
         return _inverted(words[:place], words[place].lower(), words[place + 1 :])
     first = words[0].lower()
-    if first in PRONOUNS and len(words) > 1 and first not in DEMONSTRATIVES:
+    if first in lexicon.PRONOUNS and len(words) > 1 and first not in lexicon.DEMONSTRATIVES:
         return _with_verb(words[:1], words[1:])
     if place == 0:
         return _inverted(["you"], first, words[1:])
-    if first in DETERMINERS and (verb := _verb(words)):
+    if first in lexicon.DETERMINERS and (verb := _verb(words)):
         return _with_verb(words[:verb], words[verb:])
     return _without_subject(words)
 
@@ -124,16 +107,16 @@ def _question(words: list[str]) -> str:
 def _auxiliary(words: list[str]) -> int | None:
     """Where the first auxiliary stands that the subject, a pronoun or a phrase, can be in front of."""
     low = [word.lower() for word in words]
-    places = [at for at, word in enumerate(low[:9]) if word in AUXILIARIES]
+    places = [at for at, word in enumerate(low[:9]) if word in lexicon.AUXILIARIES]
     if places[:1] == [0]:
         return 0
-    if low[0] in PRONOUNS and low[0] not in DETERMINERS:
-        behind = next((at for at, word in enumerate(low) if at and word not in ADVERBS), 0)
-        if low[behind] in AUXILIARIES:
+    if low[0] in lexicon.PRONOUNS and low[0] not in lexicon.DETERMINERS:
+        behind = next((at for at, word in enumerate(low) if at and word not in lexicon.ADVERBS), 0)
+        if low[behind] in lexicon.AUXILIARIES:
             return behind
         # "you or your partner must have": the subject goes on.
         return places[0] if places and low[1] in ("or", "and") else None
-    if low[0] in DETERMINERS or low[0].endswith("s"):
+    if low[0] in lexicon.DETERMINERS or low[0].endswith("s"):
         relative = ("who", "which", "that", "if", "for", "to")
         return places[0] if places and not any(word in relative for word in low[1 : places[0]]) else None
     return None
@@ -141,17 +124,17 @@ def _auxiliary(words: list[str]) -> int | None:
 
 def _perfect(words: list[str]) -> bool:
     """Whether a participle follows, behind adverbs or at once."""
-    behind = next((word.lower() for word in words if word.lower() not in ADVERBS), "")
-    return bool(_AS_PARTICIPLE.match(behind)) or behind in PARTICIPLES
+    behind = next((word.lower() for word in words if word.lower() not in lexicon.ADVERBS), "")
+    return bool(_AS_PARTICIPLE.match(behind)) or behind in lexicon.PARTICIPLES
 
 
 def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
-    lead = [word for word in subject if word.lower() in ADVERBS and len(subject) > 1]
+    lead = [word for word in subject if word.lower() in lexicon.ADVERBS and len(subject) > 1]
     subject = _lowered([word for word in subject if word not in lead])
     rest = [*lead, *rest]
-    if auxiliary in DEMANDING_MODALS or (auxiliary == "can" and rest[:1] == ["also"]):
-        return _base(subject, [word for at, word in enumerate(rest) if at or word.lower() not in ADVERBS])
-    if auxiliary in HAVE and not _perfect(rest):
+    if auxiliary in lexicon.DEMANDING_MODALS or (auxiliary == "can" and rest[:1] == ["also"]):
+        return _base(subject, [word for at, word in enumerate(rest) if at or word.lower() not in lexicon.ADVERBS])
+    if auxiliary in lexicon.HAVE and not _perfect(rest):
         past = auxiliary == "had" and rest[:1] != ["to"]
         return _joined(["Did" if past else _agreeing("Do", subject), *subject, "have", *rest])
     if auxiliary in ("are", "were") and subject == ["you"] and rest and _of_people(rest):
@@ -171,13 +154,13 @@ def _base(subject: list[str], rest: list[str]) -> str:
 
 def _with_verb(subject: list[str], rest: list[str]) -> str:
     """Of a subject and a verb that is no auxiliary."""
-    lead = [word for word in rest[:1] if word.lower() in ADVERBS]
+    lead = [word for word in rest[:1] if word.lower() in lexicon.ADVERBS]
     verb, *behind = rest[len(lead) :] or [""]
     subject, low = _lowered(subject), verb.lower()
-    if low in HAVE:
+    if low in lexicon.HAVE:
         return _inverted(subject, low, [*lead, *behind])
     auxiliary = _agreeing("Do", subject)
-    if _PAST.match(low) and low not in NOT_PAST:
+    if _PAST.match(low) and low not in lexicon.NOT_PAST:
         auxiliary, verb = "Did", _present(low)
     elif auxiliary == "Does":
         verb = _bare(low)
@@ -190,7 +173,7 @@ def _without_subject(words: list[str]) -> str:
         return _joined(["Are", "you", *_lowered(words)])
     if first == "be":
         return _joined(["Are", "you", *words[1:]])
-    if first not in DETERMINERS and first in VERBS:
+    if first not in lexicon.DETERMINERS and first in lexicon.VERBS:
         return _base(["you"], _lowered(words))
     if _of_people(words):
         return _joined(["Are", "you", *_single(_lowered(words))])
@@ -201,32 +184,33 @@ def _of_people(words: list[str]) -> bool:
     """Whether a phrase names people: workers on probation, and not: business goods."""
     for at, word in enumerate(words[:6]):
         behind = words[at + 1].lower() if at + 1 < len(words) else ""
-        ends = not behind or behind in BEHIND_NOUNS or word.endswith(",")
-        if PEOPLE.fullmatch(word.strip(",;")) and (ends or _PARTICIPLE_AHEAD.match(behind) or _GERUND.match(behind)):
+        ends = not behind or behind in lexicon.BEHIND_NOUNS or word.endswith(",")
+        ends = ends or bool(_PARTICIPLE_AHEAD.match(behind) or _GERUND.match(behind))
+        if ends and lexicon.PEOPLE.fullmatch(word.strip(",;")):
             return True
-        if word.lower() in BEHIND_NOUNS and word.lower() not in ("and", "or", "of"):
+        if word.lower() in lexicon.BEHIND_NOUNS and word.lower() not in ("and", "or", "of"):
             return False
     return False
 
 
 def _single(words: list[str]) -> list[str]:
     """One of several people: company directors or agents -> a company director or agent."""
-    if words[0].lower() in DETERMINERS:
+    if words[0].lower() in lexicon.DETERMINERS:
         return words
     found = list(words)
     for at, word in enumerate(words[:6]):
         low = word.lower()
-        if _GERUND.match(low) or low in AUXILIARIES:
+        if _GERUND.match(low) or low in lexicon.AUXILIARIES:
             break
-        if PEOPLE.fullmatch(low):
-            found[at] = IRREGULAR_SINGULAR.get(low) or (low if low.endswith("ss") else low.removesuffix("s"))
+        if lexicon.PEOPLE.fullmatch(low):
+            found[at] = lexicon.IRREGULAR_SINGULAR.get(low) or (low if low.endswith("ss") else low.removesuffix("s"))
     return found if found == words else ["an" if found[0][0].lower() in "aeiou" else "a", *found]
 
 
 def _verb(words: list[str]) -> int:
     """Where the verb behind a subject of a few words stands; 0 where none is known."""
     for at, word in enumerate(words[2:5], 2):
-        if (word in VERBS or _bare(word) in VERBS) and not _GERUND.match(words[at - 1]):
+        if (word in lexicon.VERBS or _bare(word) in lexicon.VERBS) and not _GERUND.match(words[at - 1]):
             return at
     return 0
 
@@ -237,8 +221,8 @@ def _agreeing(auxiliary: str, subject: list[str]) -> str:
 
 def _many(subject: list[str]) -> bool:
     last, first = subject[-1].lower(), subject[0].lower()
-    if len(subject) == 1 and first in PRONOUNS:
-        return first in PLURAL_PRONOUNS
+    if len(subject) == 1 and first in lexicon.PRONOUNS:
+        return first in lexicon.PLURAL_PRONOUNS
     if first in ("you", "they", "these", "those"):
         return True
     return last.endswith("s") and not last.endswith(("ss", "us", "is"))
@@ -251,8 +235,8 @@ _SILENT = re.compile(
 
 def _present(verb: str) -> str:
     """The base form of a past tense."""
-    if verb in IRREGULAR_PAST:
-        return IRREGULAR_PAST[verb]
+    if verb in lexicon.IRREGULAR_PAST:
+        return lexicon.IRREGULAR_PAST[verb]
     stem = verb[:-2]
     if verb.endswith("ied"):
         return verb[:-3] + "y"
@@ -274,7 +258,8 @@ def _lowered(words: list[str]) -> list[str]:
     """With a small letter in front, but for names and short forms."""
     first = words[0] if words else ""
     low = first.lower()
-    plain = low in DETERMINERS or low in PRONOUNS or low in VERBS or _GERUND.match(low) or _PARTICIPLE_AHEAD.match(low)
+    small = low in lexicon.DETERMINERS | lexicon.PRONOUNS | lexicon.VERBS
+    plain = small or _GERUND.match(low) or _PARTICIPLE_AHEAD.match(low)
     return [low, *words[1:]] if plain and first != "I" else words
 
 
