@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.components.builders._grounding import check
+from convqa.components.builders._grounding import SUPPORTED, check, worded
 from convqa.components.builders._prompt import INSTRUCTION, shown
 from convqa.components.builders._reply import Said
 from convqa.domain import Hit, Passage, Ranking
 from convqa.models import load_support
+from convqa.text.support import lexical_support
 from convqa.text.words import words
 
 GOETHE = "\U0001f44b Goethe was a poet. Goethe wrote Faust in Weimar. It rained. He was born in Frankfurt in 1749."
@@ -147,3 +148,32 @@ def test_offsets_are_of_the_whole_text_where_a_part_was_shown():
     parts = shown(Ranking((Hit("p", 1.0, passage),)), None, 5, 2000, "en")
     (sentence,) = check([Said("Goethe wrote Faust.", (1,))], parts, load_support("lexical").score, "en", "drop", 3)[0]
     assert text[sentence.citations[0].start : sentence.citations[0].end] == "Goethe wrote Faust."
+
+
+FRENCH = "Goethe a écrit Faust à Weimar. Il y est mort en 1832."
+CHINESE = "歌德在魏玛写了浮士德。"
+
+
+def test_with_an_analysis_it_is_the_lexical_score():
+    pairs = [("Goethe wrote Faust in Weimar.", said) for said in ("He wrote in Weimar.", "He did not write.", "")]
+    assert worded(pairs, "en") == [lexical_support(*pair, "en") for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    ("language", "evidence", "said", "supported"),
+    [
+        ("fr", FRENCH, "Goethe a écrit Faust.", True),
+        ("fr", FRENCH, "Il est mort à Weimar en 1832.", True),
+        ("fr", FRENCH, "Il est mort à Weimar en 1823.", False),
+        ("fr", FRENCH, "Il y a vendu des montres à Napoléon.", False),
+        ("zh", CHINESE, "歌德写了浮士德。", True),
+        ("zh", CHINESE, "歌德卖表给拿破仑。", False),
+        ("zh", CHINESE, "德歌", False),
+        ("fr", FRENCH, "...", False),
+        ("fr", "", "Goethe", False),
+    ],
+)
+def test_without_one_words_are_compared(language, evidence, said, supported):
+    (score,) = worded([(evidence, said)], language)
+    assert 0 <= score <= 1 and (score >= SUPPORTED) == supported
+    assert worded([(said, said)], language) == [1.0 if any(map(str.isalnum, said)) else 0.0]
