@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from convqa.text.sentences import sentences
 
@@ -13,36 +12,34 @@ _NUMBERED = re.compile(r"\s{0,20}\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s{1,8}(?=\S
 _TITLE = re.compile(r"\s{0,8}#{1,6}")
 
 
-@dataclass(slots=True)
-class Block:
+class Block(NamedTuple):
     """Sentences of running text, or a list with the sentence that introduces it (or the title above it)."""
 
-    sentences: list[tuple[int, int]]
+    sentences: tuple[tuple[int, int], ...]
     intro: tuple[int, int] | None = None
     points: tuple[tuple[int, int], ...] = ()
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text: str) -> list[Block]:
     """The blocks of a text in its order; titles are none.
 
     >>> found = blocks("# Pay\\n\\nIt rains. You must:\\n1. work\\n2. pay\\n\\nThat is all.")
     >>> [len(one.points) or len(one.sentences) for one in found]
     [1, 2, 1]
     """
+    found: list[Block] = []
     title: tuple[int, int] | None = None
     running: list[tuple[int, int]] = []
     points: list[tuple[int, int]] = []
 
-    def close() -> Iterator[Block]:
-        nonlocal running, points
+    def close() -> None:
+        intro = running.pop() if points and running else title
+        if running:
+            found.append(Block(tuple(running)))
         if points:
-            intro = running.pop() if running else title
-            if running:
-                yield Block(running)
-            yield Block([], intro, tuple(points))
-        elif running:
-            yield Block(running)
-        running, points = [], []
+            found.append(Block((), intro, tuple(points)))
+        running.clear()
+        points.clear()
 
     place = 0
     lines = text.splitlines(keepends=True)
@@ -50,16 +47,17 @@ def blocks(text: str) -> Iterator[Block]:
     numbered = sum(_NUMBERED.match(line) is not None for line in lines) > 1
     for line in lines:
         start, place = place, place + len(line)
-        body = line.strip()
-        if not body:
+        end = start + len(line.rstrip())
+        if not line.strip():
             continue
         if _TITLE.match(line):
-            yield from close()
-            title = (start + line.index("#"), start + len(line.rstrip()))
+            close()
+            title = (start + line.index("#"), end)
         elif bullet := _BULLET.match(line) or (numbered and _NUMBERED.match(line)):
-            points.append((start + bullet.end(), start + len(line.rstrip())))
+            points.append((start + bullet.end(), end))
         else:
             if points:
-                yield from close()
+                close()
             running += [(start + one, start + two) for one, two in sentences(line)]
-    yield from close()
+    close()
+    return found
