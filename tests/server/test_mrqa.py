@@ -43,14 +43,14 @@ def test_what_is_not_answered_is_the_empty_string(qa, line):
 def test_a_turn_that_fails_is_the_empty_string_and_said(qa, line, monkeypatch, caplog):
     from convqa.components.readers.sentences import Sentences
 
-    read = Sentences.read
+    read_batch = Sentences.read_batch
 
-    def failing(self, turn, rewrite, ranking):
-        if "Faust" in turn.question:
+    def failing(self, turns, rewrites, rankings):
+        if any("Faust" in turn.question for turn in turns):
             raise ValueError("no light")
-        return read(self, turn, rewrite, ranking)
+        return read_batch(self, turns, rewrites, rankings)
 
-    monkeypatch.setattr(Sentences, "read", failing)
+    monkeypatch.setattr(Sentences, "read_batch", failing)
     monkeypatch.setattr("convqa.server.mrqa.log.propagate", True)
     assert answer_context(qa, line) == {"q1": "", "q2": "Schiller wrote Wallenstein."}
     assert "turn q1_1 failed" in caplog.text and "no light" in caplog.text
