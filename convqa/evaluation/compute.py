@@ -12,7 +12,9 @@ from convqa.domain import TurnId
 from convqa.errors import InputError, nearest
 from convqa.evaluation.result import Evaluation, Summaries, summaries
 from convqa.evaluation.support import measuring
-from convqa.tasks import Gold, Groups, Scores, Task, find_scored_task
+from convqa.tasks import Scores, Task, find_scored_task
+from convqa.tasks.base import Groups
+from convqa.tasks.scores import Gold
 
 
 def evaluate(

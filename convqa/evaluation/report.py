@@ -26,10 +26,7 @@ def official_text(evaluation: Evaluation) -> str:
 
 
 def write_official(evaluation: Evaluation, directory: Path) -> Path:
-    """Write the task's official file (QReCC: DIRECTORY/evaluation.prototext); returns its path.
-
-    :raises StorageFull: if it cannot be written.
-    """
+    """Write the task's official file (QReCC: DIRECTORY/evaluation.prototext); returns its path."""
     path = directory / evaluation.task.official_file
     with whole_file(path) as stream:
         stream.write(official_text(evaluation).encode())
@@ -37,10 +34,7 @@ def write_official(evaluation: Evaluation, directory: Path) -> Path:
 
 
 def write_turns(evaluation: Evaluation, path: Path) -> Path:
-    """Write one JSON line a turn of the truth: its name as the task's files have it, and each score that it has.
-
-    :raises StorageFull: if it cannot be written.
-    """
+    """Write one JSON line a turn of the truth: its name as the task's files have it, and each score that it has."""
     rows: dict[TurnId, dict[str, Any]] = {turn.id: evaluation.task.key(turn.id) for turn in evaluation.gold.turns}
     for name, scores in evaluation.scores.items():
         if scores.groups:  # a macro average: the groups have the same scores under their own names

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from convqa.metrics.bootstrap import interval, interval_of_statistic
-from convqa.tasks import Gold, Measure, Run, Scores, Task
+from convqa.tasks.base import Task
+from convqa.tasks.scores import Gold, Measure, Run, Scores
 
 
 @dataclass(frozen=True, slots=True)

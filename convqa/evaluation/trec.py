@@ -26,7 +26,6 @@ def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> 
     on, so that every tool finds the same mean.
 
     :raises InputError: if the task has no rankings, or two ids are the same once their blanks are encoded.
-    :raises StorageFull: if a file cannot be written.
     """
     judged = evaluation.task.judged(evaluation.gold, evaluation.run)
     if judged is None:

@@ -13,10 +13,7 @@ __all__ = ["FORMATS", "CitedAnswer", "Format", "Source", "Submission", "Tally", 
 
 
 def find_format(name: str) -> Format:
-    """The format of this name.
-
-    :raises InputError: if there is none, with the names that there are.
-    """
+    """The format of this name; an ``InputError`` names those that there are."""
     if name not in FORMATS:
         raise InputError(f"format {name!r} is not known; there are {', '.join(FORMATS)}.{nearest(name, FORMATS)}")
     return FORMATS[name]

@@ -12,25 +12,10 @@ from pathlib import Path
 from convqa.errors import InputError, nearest
 from convqa.files import log
 from convqa.plugins import load, plugins
-from convqa.tasks.base import Groups, Problem, Task
-from convqa.tasks.scores import AnswerScorer, Gold, Judged, Measure, Options, Run, Scores, option
+from convqa.tasks.base import Task
+from convqa.tasks.scores import Measure, Options, Scores, option
 
-__all__ = [
-    "AnswerScorer",
-    "Gold",
-    "Groups",
-    "Judged",
-    "Measure",
-    "Options",
-    "Problem",
-    "Run",
-    "Scores",
-    "Task",
-    "find_scored_task",
-    "find_task",
-    "option",
-    "tasks",
-]
+__all__ = ["Measure", "Options", "Scores", "Task", "find_scored_task", "find_task", "option", "tasks"]
 
 GROUP = "convqa.tasks"
 """The entry points of other packages' tasks: name = module:class."""

@@ -66,10 +66,7 @@ Progress = Callable[[int, int], None]
 
 
 def http_client() -> httpx.Client:
-    """What files are fetched with; to be closed. Proxies and certificates are those that the environment names.
-
-    :raises InputError: if these cannot be used.
-    """
+    """What files are fetched with; to be closed. Proxies and certificates are those that the environment names."""
     try:
         return httpx.Client(follow_redirects=True, timeout=httpx.Timeout(30.0))
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:

@@ -24,10 +24,7 @@ def file_at(path: Path, name: str) -> Path:
 
 
 def files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:
-    """The files of a folder that end so, by name, but for hidden ones.
-
-    :raises InputError: if the folder cannot be read.
-    """
+    """The files of a folder that end so, by name, but for hidden ones."""
     try:
         return sorted(
             path
@@ -135,11 +132,7 @@ def _opened(path: Path, wanted: str) -> Iterator[tuple[IO[bytes], bool]]:
 
 
 def write_members(path: Path, members: Iterable[bytes], brackets: bytes) -> Path:
-    """Write the members of a JSON array or object, one a line, whole or not at all; returns the path.
-
-    :param brackets: ``b"[]"`` or ``b"{}"``.
-    :raises StorageFull: if it cannot be written.
-    """
+    """Write the members of a JSON array or object (``b"[]"``, ``b"{}"``), one a line, whole or not at all."""
     with whole_file(path) as stream:
         before = brackets[:1] + b"\n"
         for member in members:

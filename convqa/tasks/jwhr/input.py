@@ -48,7 +48,10 @@ def read_entries(path: Path, quiet: bool = False) -> list[tuple[Path, Entry]]:
     """
     found: list[tuple[Path, Entry]] = []
     owners: dict[int, Path] = {}
-    for file in _files_of(path):
+    files = [file for file in files_in(path, SUFFIXES) if file.name not in OTHERS] if path.is_dir() else [path]
+    if not files:
+        raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; wanted files with {WANTED}.")
+    for file in files:
         notes: Notes = {}
         for place, entry in shaped(file, Entry):
             for fault in faults(entry):
@@ -71,7 +74,6 @@ def shaped(file: Path, kind: type[Kind]) -> list[tuple[str, Kind]]:
     """The entries of one file, each with its place; only their shape is checked, and that no id is there twice.
 
     :param kind: an entry of the data, or of a run.
-    :raises InputError: naming file, place and field.
     """
     found: list[tuple[str, Kind]] = []
     places: dict[int, str] = {}
@@ -98,10 +100,7 @@ def tell(file: Path, notes: Notes) -> None:
 
 
 def values(file: Path) -> Iterator[tuple[str, Any]]:
-    """(``line 3`` of JSON lines or ``record 2`` of an array, from 0 on; value).
-
-    :raises InputError: as ``convqa.tasks.files.read_values`` does.
-    """
+    """(``line 3`` of JSON lines or ``record 2`` of an array, from 0 on; value)."""
     return read_values(file, WANTED, ADVICE, array=_start(file).lstrip().startswith("["))
 
 
@@ -112,15 +111,6 @@ def named(place: str, value: Any) -> str:
     'line 3 (entry 17)'
     """
     return f"{place} (entry {shorten(value['id'])})" if isinstance(value, dict) and "id" in value else place
-
-
-def _files_of(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = [file for file in files_in(path, SUFFIXES) if file.name not in OTHERS]
-    if not found:
-        raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; wanted files with {WANTED}.")
-    return found
 
 
 def _begins(file: Path) -> bool:

@@ -8,7 +8,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from convqa.domain import Answer, Citation, Passage, Response, quotes
+from convqa.domain import Citation, Passage, Response, quotes
 from convqa.files import to_json_bytes, whole_file
 from convqa.tasks.files import file_at
 from convqa.tasks.jwhr.input import Notes, note, shaped, tell
@@ -76,7 +76,7 @@ def record(response: Response, question: str, answers: bool = True) -> dict[str,
     passages = {hit.id: hit.passage for hit in ranking.hits} if ranking else {}
     quoted = quotes(answer, ranking) if ranking else {}
     references: dict[Citation, dict[str, Any]] = {}
-    for citation in _cited(answer):
+    for citation in (citation for sentence in answer.sentences for citation in sentence.citations):
         page = _page(citation, passages.get(citation.passage_id), quoted.get(citation, ""))
         references.setdefault(citation, {"search": {"keywords": keywords}, "page": page})
     place = {citation: index for index, citation in enumerate(references)}
@@ -85,10 +85,6 @@ def record(response: Response, question: str, answers: bool = True) -> dict[str,
         for sentence in answer.sentences
     ]
     return {**data, "answer": {"text": answer.text, "sentences": sentences}, "references": list(references.values())}
-
-
-def _cited(answer: Answer) -> Iterable[Citation]:
-    return (citation for sentence in answer.sentences for citation in sentence.citations)
 
 
 def _page(citation: Citation, passage: Passage | None, quote: str) -> dict[str, Any]:

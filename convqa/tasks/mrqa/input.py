@@ -98,7 +98,6 @@ def read_contexts(path: Path, lenient: Lenient | None = None, aligned: bool = Tr
     """The contexts of a file in either format, in order; MRQA's are read one at a time.
 
     :param lenient, aligned: as ``read_jsonl`` has them; SQuAD-format JSON is always read strictly.
-    :raises InputError: naming file and place of the first mistake.
     """
     form, packed = form_of(path)
     if form is None:  # the reader that can say best what is wrong
@@ -112,10 +111,7 @@ def read_contexts(path: Path, lenient: Lenient | None = None, aligned: bool = Tr
 
 
 def form_of(path: Path) -> tuple[Form | None, bool]:
-    """The format that a file's beginning shows, None where it shows neither; and whether the file is gzip.
-
-    :raises InputError: if it cannot be read.
-    """
+    """The format that a file's beginning shows, None where it shows neither; and whether the file is gzip."""
     start, packed = read_start(path, WANTED, _LOOKED_AT)
     first = _FIRST_KEY.match(start)
     if first is None:

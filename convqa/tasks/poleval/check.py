@@ -55,15 +55,12 @@ def _line_errors(line: bytes) -> Iterator[str]:
 def _unknown_ids(asked: Questions, lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
     """Where the passages lie beside the questions: ids that are none of theirs."""
     rows = [
-        (number, one.set, [id for id in ids_in(line) if id])
+        (number, one.set, [id for id in dict.fromkeys(ids_in(line)) if id])
         for (number, line), one in zip(lines, asked.items, strict=False)
     ]
-    used: dict[str, set[str]] = {name: set() for name in asked.sets}
-    for _, name, ids in rows:
-        used[name].update(ids)
-    lacking = passages.unknown(asked, used)
+    lacking = passages.unknown(asked, rows)
     for number, name, ids in rows:
-        strange = [id for id in dict.fromkeys(ids) if id in lacking.get(name, ())]
+        strange = [id for id in ids if id in lacking.get(name, ())]
         if strange:
             of = f" of {name}" if name else ""
             yield number, f"found {', '.join(map(shorten, strange))}; wanted ids of the passages{of}"

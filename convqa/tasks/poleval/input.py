@@ -114,10 +114,7 @@ def set_of(id: TurnId) -> str:
 
 
 def only_file(path: Path, wanted: Callable[[Path], bool], what: str) -> Path:
-    """The path itself, or the only file of a folder that is as wanted.
-
-    :raises InputError: if a folder has none, or several.
-    """
+    """The path itself, or the only file of a folder that is as wanted."""
     if not path.is_dir():
         return path
     files = [file for file in files_in(path, ("",)) if wanted(file)]
@@ -130,10 +127,7 @@ def only_file(path: Path, wanted: Callable[[Path], bool], what: str) -> Path:
 
 
 def read_rows(path: Path, wanted: str) -> Iterator[tuple[int, str]]:
-    """(number, line without its end) of a file in UTF-8; a mark of byte order and carriage returns are taken away.
-
-    :raises InputError: naming the line that is blank or not UTF-8.
-    """
+    """(number, line without its end) of a file in UTF-8; a mark of byte order and carriage returns are taken away."""
     for number, line in read_lines(path, wanted):
         try:
             text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().replace("\r", "").removesuffix("\n")
@@ -147,17 +141,14 @@ def read_rows(path: Path, wanted: str) -> Iterator[tuple[int, str]]:
 
 
 def read_records(path: Path, wanted: str) -> Iterator[Record]:
-    """The lines of a file, plain or gzip, one at a time. A number as id becomes its string.
-
-    A mark of byte order at the start is skipped.
+    """The lines of a file, plain or gzip, one at a time; a number as id becomes its string.
 
     :raises InputError: naming line and field of the first that lacks or is another thing; also for an empty file.
     """
-    empty = True
+    number = 0
     for number, line in read_lines(path, wanted):
-        empty = False
         yield _record(number, line.removeprefix(BOM_UTF8) if number == 1 else line, f"{path}: line {number}", wanted)
-    if empty:
+    if not number:
         raise InputError(f"{path}: the file is empty; wanted {wanted}.")
 
 

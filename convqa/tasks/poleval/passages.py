@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,7 @@ def files_of(asked: Questions) -> dict[str, Path]:
     """Set -> its passages.jl (or .jl.gz), for those sets that have some.
 
     They lie beside the questions, or, as the published data has them, in a folder of the set's name there or one above;
-    those of a single set may also lie one above.
-
-    :raises InputError: if a folder has both files.
+    those of a single set may also lie one above. A folder that has both files is refused.
     """
     here = asked.file.parent
     above = here.absolute().parent
@@ -61,17 +59,23 @@ def files_of(asked: Questions) -> dict[str, Path]:
     return found
 
 
-def unknown(asked: Questions, ids: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
-    """Set -> those of some ids that its passages do not have; nothing for sets whose passages are not found.
+Row = tuple[int, str, Sequence[str]]
+"""A line that names passages: its number, the set that it is of, and their ids."""
+
+
+def unknown(asked: Questions, rows: Iterable[Row]) -> dict[str, set[str]]:
+    """Set -> the ids in rows that its passages do not have; nothing for sets whose passages are not found.
 
     Reads until all are found, at worst a minute of millions.
     """
-    left: dict[str, set[str]] = {}
-    for name, file in files_of(asked).items():
-        wanted = left[name] = set(ids.get(name, ()))
+    files = files_of(asked)
+    left: dict[str, set[str]] = {name: set() for name in files}
+    for _, name, ids in rows:
+        left.get(name, set()).update(ids)
+    for name, file in files.items():
         for record in read_records(file, WANTED):
-            wanted.discard(record.id)
-            if not wanted:
+            left[name].discard(record.id)
+            if not left[name]:
                 break
     return left
 

@@ -82,10 +82,7 @@ def _ids(response: Response) -> list[str]:
 
 
 def numbered_rankings(path: Path, wanted: str) -> list[tuple[int, tuple[str, ...]]]:
-    """The number of each line, and its ids as GEval has them; a header is left out.
-
-    :raises InputError: if the file cannot be read; there is nothing else that GEval refuses in a line.
-    """
+    """The number of each line, and its ids as GEval has them: it refuses none. A header is left out."""
     rows = [(number, ids_in(line)) for number, line in read_lines(path, wanted)]
     return rows[1:] if rows and rows[0][1][:1] == (HEADER,) else rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ def _of_lines(file: Path) -> Gold:
     if len(asked.items) != len(rows):
         raise InputError(f"{file}: has {len(rows)} lines; wanted {len(asked.items)}, as {beside.name} has questions.")
     pairs = list(zip(asked.items, rows, strict=True))
-    _refuse_unknown(file, asked, [(one.set, number, ids) for one, (number, ids) in pairs])
+    _refuse_unknown(file, asked, [(number, one.set, list(filter(None, ids))) for one, (number, ids) in pairs])
     turns = (
         GoldTurn(one.id, ids, line, {"set": one.set} if known else {}) for line, (one, (_, ids)) in enumerate(pairs)
     )
@@ -125,7 +125,7 @@ def _of_pairs(file: Path) -> Gold:
     for line, question, passage, score in _pairs(file):
         if question not in relevant:
             raise InputError(f"{file}: line {line}: question-id: found {question!r}; wanted one of {asked.file.name}.")
-        rows.append(("", line, (passage,)))
+        rows.append((line, "", (passage,)))
         if score > 0:
             relevant[question].append(passage)
     _refuse_unknown(file, asked, rows)
@@ -142,25 +142,17 @@ def _of_pairs(file: Path) -> Gold:
     return Gold(file, turns, len(asked.items))
 
 
-def _refuse_unknown(file: Path, asked: Questions, rows: Iterable[tuple[str, int, tuple[str, ...]]]) -> None:
-    """Where the passages lie beside the questions: refuse the first line with an id that none of its set has.
-
-    :param rows: (set, line, ids); an empty id names no passage.
-    """
-    first: dict[str, dict[str, int]] = {}
-    for name, line, ids in rows:
-        for id in filter(None, ids):
-            first.setdefault(name, {}).setdefault(id, line)
-    lacking = passages.unknown(asked, first)
-    strange = [(first[name][id], name, id) for name, ids in lacking.items() for id in ids]
-    if strange:
-        line, name, id = min(strange)
-        known = len(first[name]) - len(lacking[name])
-        of = f" of {name}" if name else ""
-        raise InputError(
-            f"{file}: line {line}: passage-id: found {id!r}; wanted the id of a passage{of} of those beside it, as "
-            f"{known} of {len(first[name])} are."
-        )
+def _refuse_unknown(file: Path, asked: Questions, rows: Sequence[passages.Row]) -> None:
+    """Where the passages lie beside the questions: refuse the first line with an id that none of its set has."""
+    lacking = passages.unknown(asked, rows)
+    for line, name, ids in rows:
+        for id in (id for id in ids if id in lacking.get(name, ())):
+            used = {id for _, other, ids in rows if other == name for id in ids}
+            of = f" of {name}" if name else ""
+            raise InputError(
+                f"{file}: line {line}: passage-id: found {id!r}; wanted the id of a passage{of} of those beside it, as "
+                f"{len(used) - len(lacking[name])} of {len(used)} are."
+            )
 
 
 def _pairs(file: Path) -> Iterator[tuple[int, str, str, float]]:
@@ -177,16 +169,12 @@ def _pairs(file: Path) -> Iterator[tuple[int, str, str, float]]:
         for name, value in zip(_COLUMNS, fields, strict=True):
             if not value:
                 raise InputError(f"{where}: {name}: is empty; wanted {_WANTED_PAIRS}.")
-        yield number, fields[0], fields[1], _number(fields[2], where)
+        try:
+            score = float(fields[2])
+        except ValueError:
+            score = math.nan
+        if not math.isfinite(score):
+            raise InputError(f"{where}: score: found {fields[2]!r}; wanted a number, 1 for a relevant passage.")
+        yield number, fields[0], fields[1], score
     if not number:
         raise InputError(f"{file}: the file is empty; wanted {_WANTED_PAIRS}.")
-
-
-def _number(text: str, where: str) -> float:
-    try:
-        score = float(text)
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score):
-        raise InputError(f"{where}: score: found {text!r}; wanted a number, 1 for a relevant passage.")
-    return score

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,15 +57,12 @@ def read(path: Path) -> Run:
         {str(turn_id(record)): record[name] for record in records if record.get(name) is not None}
         for name in ("Model_rewrite", "Model_passages", "Model_answer", "Model_citations", "Model_answer_score")
     )
-    quotes_of = {turn: _quotes(found) for turn, found in citations.items()} or _evidence(file, records)
-    return Run(file, turns, rewrites, passages, answers, quotes_of, scores)
-
-
-def _quotes(citations: Iterable[Mapping[str, Any]]) -> tuple[Quote, ...]:
-    return tuple(
-        Quote(Cited(cited["passage_id"], cited["start"], cited["end"], cited["text"]), cited["sentence"])
-        for cited in citations
-    )
+    fields = operator.itemgetter("passage_id", "start", "end", "text")
+    quotes_of: dict[str, Sequence[Quote]] = {
+        turn: tuple(Quote(Cited(*fields(cited)), cited["sentence"]) for cited in found)
+        for turn, found in citations.items()
+    }
+    return Run(file, turns, rewrites, passages, answers, quotes_of or _evidence(file, records), scores)
 
 
 def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[Quote]]:

@@ -121,10 +121,7 @@ RUNS: TypeAdapter[Any] = TypeAdapter(RunRecord)
 
 
 def read_records(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
-    """The records of a file, checked.
-
-    :raises InputError: at the first record that ``adapter`` does not accept.
-    """
+    """The records of a file; the first that ``adapter`` does not accept is refused."""
     records = read_array(path, wanted)
     for index, record in enumerate(records):
         try:
@@ -164,10 +161,7 @@ def turn_key(id: TurnId) -> dict[str, Any]:
 
 
 def check_spellings(path: Path, ids: Sequence[TurnId]) -> None:
-    """Refuse conversation numbers that only differ in type: as text, in run folders and TREC files, they are one.
-
-    :raises InputError: naming the first such conversation.
-    """
+    """Refuse conversation numbers that only differ in type: as text, in run folders and TREC files, they are one."""
     conversations = {turn.conversation for turn in ids}
     numbers = {str(number) for number in conversations if isinstance(number, int)}
     both = sorted(numbers & conversations)

@@ -87,10 +87,7 @@ def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:
 
 
 def read_vectors(path: Path, words: Collection[str]) -> dict[str, Vector]:
-    """The vectors of some words, from a file whose lines are a word and its numbers (a line of counts may lead).
-
-    :raises InputError: naming the line that is not so.
-    """
+    """The vectors of some words, from a file whose lines are a word and its numbers (a line of counts may lead)."""
     found: dict[str, Vector] = {}
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,10 @@ def problems(records: object) -> Iterator[tuple[str, str]]:
 def recognise(path: Path) -> bool:
     """Whether it is or holds predictions.json, and this begins as an array does: MRQA's runs have the same name."""
     file = file_at(path, FILE)
-    return file.name.endswith(FILE) and any_file(file, (), _begins)
+    begins = any_file(
+        file, (), lambda file: read_start(file, WANTED, 100)[0].removeprefix(BOM_UTF8).lstrip()[:1] == b"["
+    )
+    return file.name.endswith(FILE) and begins
 
 
 def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
@@ -91,7 +95,3 @@ def _record(response: Response, ranked: bool) -> dict[str, Any]:
         return record
     hits = response.ranking.hits[:DEPTH] if response.ranking else ()
     return {**record, "passages": [hit.id for hit in hits]}
-
-
-def _begins(file: Path) -> bool:
-    return read_start(file, WANTED, 100)[0].decode("utf-8-sig", "replace").lstrip().startswith("[")

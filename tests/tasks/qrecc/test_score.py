@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.evaluation import AnswerScorer, evaluate, official_text
+from convqa.evaluation import evaluate, official_text
+from convqa.tasks.scores import AnswerScorer
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 
