@@ -101,8 +101,9 @@ def needs_onnx() -> None:
 
 
 def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
-    """A graph whose inputs are token arrays (sequences, tokens), both axes free; so are its outputs' first axis, and
-    the second if it is that of the tokens.
+    """Write a graph whose inputs are token arrays (sequences, tokens), both axes free.
+
+    :param per_token: whether the second axis of its outputs is that of the tokens; the first is the sequences'.
     """
     import torch
 

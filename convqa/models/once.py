@@ -12,7 +12,6 @@ T = TypeVar("T")
 
 _LOADED: dict[Hashable, Any] = {}
 _LOCKS: dict[Hashable, threading.Lock] = {}
-_WORKERS: list[ThreadPoolExecutor] = []
 _LOCK = threading.Lock()
 
 
@@ -38,10 +37,7 @@ def threads() -> int:
 
 def workers() -> ThreadPoolExecutor:
     """The process's threads that run models, one sequence each."""
-    with _LOCK:
-        if not _WORKERS:
-            _WORKERS.append(ThreadPoolExecutor(threads(), thread_name_prefix="convqa-model"))
-        return _WORKERS[0]
+    return once("workers", lambda: ThreadPoolExecutor(threads(), thread_name_prefix="convqa-model"))
 
 
 def _forget() -> None:
@@ -50,7 +46,6 @@ def _forget() -> None:
     _LOCK = threading.Lock()
     _LOADED.clear()
     _LOCKS.clear()
-    _WORKERS.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,6 +1,6 @@
 """What a folder of transformers holds: its configuration, weights and tokenizer, and how it makes vectors.
 
-How vectors are made stand in sentence-transformers' files; without these a plain model is pooled by the mean.
+sentence-transformers' files say how vectors are made; without them a plain model is pooled by the mean.
 """
 
 from __future__ import annotations
