@@ -7,15 +7,12 @@ member can take the place of any other in a pipeline. (No ``ABC``: it clashes wi
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple
 
 from haystack import component
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
 
 from convqa.components.citations import verified
 from convqa.components.rankings import attach, fuse
@@ -40,25 +37,6 @@ from convqa.models import Options
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
-
-
-Class = TypeVar("Class", bound=type)
-
-
-@dataclass_transform(eq_default=False, field_specifiers=(Field,))
-def with_parameters(cls: Class) -> Class:
-    """The class with a constructor that takes its annotated fields, checked by pydantic, and keeps them."""
-    made: Any = dataclass(config=ConfigDict(strict=True, extra="forbid"), eq=False, repr=False)(cls)
-    # Haystack and :mod:`convqa.components.members` read the parameters there.
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    made.__init__.__signature__ = inspect.Signature([own, *inspect.signature(made).parameters.values()])
-    return made  # type: ignore[no-any-return]
-
-
-@dataclass_transform(eq_default=False, field_specifiers=(Field,))
-def member(cls: Class) -> Class:
-    """A component of Haystack whose parameters are its annotated fields."""
-    return component(with_parameters(cls))  # type: ignore[return-value]
 
 
 class WantedVectors(NamedTuple):
@@ -176,10 +154,7 @@ class Retriever(Station):
         raise NotImplementedError
 
     def search_rewritten(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        queries: Sequence[Query],
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
         """``search`` for members that look at the rewritten question too: ``rewrites[i]`` has ``queries[i]``."""
         return self.search(turns, queries)

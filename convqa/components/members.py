@@ -14,11 +14,12 @@ import pkgutil
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 from haystack import component
 from haystack.core.serialization import allow_deserialization_module, component_from_dict, component_to_dict
-from pydantic import ValidationError
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass
 
 from convqa import components
 from convqa.components.base import STATIONS, Station
@@ -31,9 +32,26 @@ ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 _TRUSTED = (components.__name__, "haystack", "haystack_integrations")
 
 Member = TypeVar("Member", bound=Station)
+Class = TypeVar("Class", bound=type)
 
 # Components of Haystack may hold members of ours (a SuperComponent, for example).
 allow_deserialization_module(components.__name__)
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(Field,))
+def with_parameters(cls: Class) -> Class:
+    """The class with a constructor that takes its annotated fields, checked by pydantic, and keeps them."""
+    made: Any = dataclass(config=ConfigDict(strict=True, extra="forbid"), eq=False, repr=False)(cls)
+    # Haystack and ``parameters_of`` read the parameters there.
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    made.__init__.__signature__ = inspect.Signature([own, *inspect.signature(made).parameters.values()])
+    return made  # type: ignore[no-any-return]
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(Field,))
+def member(cls: Class) -> Class:
+    """A component of Haystack whose parameters are its annotated fields."""
+    return component(with_parameters(cls))  # type: ignore[return-value]
 
 
 def members(station: str) -> list[str]:

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
-from convqa.components.base import Builder, member
+from convqa.components.base import Builder
 from convqa.components.builders._grounding import Scorer, Unsupported, check, worded
 from convqa.components.builders._prompt import Prompt, Shown, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
 from convqa.components.chat import Asking, Reply
 from convqa.components.citations import nothing
+from convqa.components.members import member
 from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import Support, load_support

@@ -8,8 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from convqa.components.base import Builder, member
-from convqa.components.members import describe, make
+from convqa.components.base import Builder
+from convqa.components.members import describe, make, member
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.text import german, japanese
 from convqa.text.analysis import analyzer_or_words

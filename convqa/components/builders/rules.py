@@ -9,9 +9,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from convqa.components.base import Builder, member
+from convqa.components.base import Builder
 from convqa.components.citations import nothing
-from convqa.components.members import describe, make
+from convqa.components.members import describe, make, member
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.models import Conditions, Options, load_conditions
 from convqa.text.dialogue import open_question

@@ -9,8 +9,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from convqa.components.base import Builder, member
+from convqa.components.base import Builder
 from convqa.components.citations import nothing
+from convqa.components.members import member
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.text.analysis import analyzer_or_words
 from convqa.text.sentences import sentences, whole_sentences

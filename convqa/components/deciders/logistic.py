@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from convqa.components.base import Decider, member
+from convqa.components.base import Decider
 from convqa.components.citations import nothing
 from convqa.components.deciders._decision import Threshold, load_decision
+from convqa.components.members import member
 from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT

@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from convqa.components.base import Joiner, with_parameters
+from convqa.components.base import Joiner
+from convqa.components.members import with_parameters
 from convqa.components.rankings import FUSIONS, attach
 from convqa.domain import Ranking
 from convqa.errors import InputError

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from convqa.components.base import member
 from convqa.components.joiners._weighted import Weighted
+from convqa.components.members import member
 
 
 @member

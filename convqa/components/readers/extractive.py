@@ -10,8 +10,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from convqa.components.base import Reader, member
+from convqa.components.base import Reader
 from convqa.components.encoding import ModelOptions
+from convqa.components.members import member
 from convqa.components.rankings import normalised
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import Options, SpanReader, load_reader

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from haystack import ExtractedAnswer
 from pydantic import Field
 
-from convqa.components.base import Reader, member
+from convqa.components.base import Reader
 from convqa.components.haystack import Wrapper, to_document
+from convqa.components.members import member
 from convqa.domain import NotFinite, Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.validation import shorten
 

@@ -13,7 +13,8 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from convqa.components.base import Reader, member
+from convqa.components.base import Reader
+from convqa.components.members import member
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.errors import InputError
 from convqa.text.cache import remembered

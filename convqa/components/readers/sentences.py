@@ -11,8 +11,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from convqa.components.base import Reader, member
+from convqa.components.base import Reader
 from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder
+from convqa.components.members import member
 from convqa.components.readers._sentence_scoring import (
     BY_BOTH,
     BY_WORDS,

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from convqa.components.base import member
 from convqa.components.encoding import ModelOptions
+from convqa.components.members import member
 from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, PairScorer, load_pair_scorer

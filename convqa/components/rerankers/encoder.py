@@ -9,8 +9,8 @@ from typing import Annotated, Any, cast
 from numpy.typing import NDArray
 from pydantic import Field
 
-from convqa.components.base import member
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, Texts
+from convqa.components.members import member
 from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.stores.base import WritableStore

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from convqa.components.base import Reranker, member
+from convqa.components.base import Reranker
 from convqa.components.haystack import Wrapper, ranked, to_document
+from convqa.components.members import member
 from convqa.components.rankings import behind
 from convqa.domain import Hit, Ranking, Rewrite, Turn
 

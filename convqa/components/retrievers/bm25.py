@@ -9,8 +9,9 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.base import Retriever, member
+from convqa.components.base import Retriever
 from convqa.components.filtering import both, by_filter
+from convqa.components.members import member
 from convqa.components.retrievers._feedback import expand
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store

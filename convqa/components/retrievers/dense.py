@@ -11,9 +11,10 @@ import numpy as np
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.base import Retriever, WantedVectors, member
+from convqa.components.base import Retriever, WantedVectors
 from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts, unit
 from convqa.components.filtering import by_filter
+from convqa.components.members import member
 from convqa.components.retrievers._feedback import rocchio
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store

@@ -9,7 +9,8 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from convqa.components.base import Retriever, member
+from convqa.components.base import Retriever
+from convqa.components.members import member
 from convqa.domain import Hit, Passage, Query, Ranking, Turn
 from convqa.text.analysis import analyzer, weigh
 from convqa.text.bm25 import K1, B, bm25

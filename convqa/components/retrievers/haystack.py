@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from convqa.components.base import Retriever, member
+from convqa.components.base import Retriever
 from convqa.components.encoding import expanded
 from convqa.components.haystack import Wrapper, ranked, to_passage
+from convqa.components.members import member
 from convqa.domain import Hit, Query, Ranking, Turn
 from convqa.errors import InputError
 from convqa.stores.base import Filter

@@ -10,8 +10,9 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.base import Retriever, WantedVectors, member
+from convqa.components.base import Retriever, WantedVectors
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, Texts
+from convqa.components.members import member
 from convqa.components.rankings import FUSIONS, attach
 from convqa.components.retrievers.bm25 import BM25, Feedback
 from convqa.components.retrievers.dense import Dense, VectorFeedback

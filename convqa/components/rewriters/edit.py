@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from convqa.components.base import member
 from convqa.components.encoding import ModelOptions
+from convqa.components.members import member
 from convqa.components.rewriters._resolver import Probability, Resolving, Weight
 from convqa.models import Resolution
 

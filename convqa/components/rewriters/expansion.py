@@ -8,8 +8,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from convqa.components.base import Rewriter, member
+from convqa.components.base import Rewriter
 from convqa.components.history import blank, first_and_latest
+from convqa.components.members import member
 from convqa.domain import Query, Rewrite, Turn
 from convqa.text import german
 from convqa.text.analysis import analyzer, placed

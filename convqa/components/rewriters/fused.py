@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from convqa.components.base import Rewriter, member
-from convqa.components.members import describe, make
+from convqa.components.base import Rewriter
+from convqa.components.members import describe, make, member
 from convqa.domain import Query, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.text.dialogue import open_question

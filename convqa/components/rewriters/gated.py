@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from convqa.components.base import Rewriter, member
-from convqa.components.members import describe, make
+from convqa.components.base import Rewriter
+from convqa.components.members import describe, make, member
 from convqa.domain import Rewrite, Turn
 from convqa.text.dialogue import follows_up, open_question
 

@@ -8,9 +8,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from convqa.components.base import Rewriter, member
+from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
 from convqa.components.history import Said, fitted, said_before
+from convqa.components.members import member
 from convqa.components.rewriters._prompts import of_format
 from convqa.components.rewriters._rewrites import Search, first_line, from_json, settled
 from convqa.domain import Rewrite, Turn

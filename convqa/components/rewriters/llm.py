@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
-from convqa.components.base import Rewriter, member
+from convqa.components.base import Rewriter
 from convqa.components.chat import Asking, Reply
 from convqa.components.history import said_before
+from convqa.components.members import member
 from convqa.components.rewriters._prompts import chat
 from convqa.components.rewriters._rewrites import Search, from_json, settled
 from convqa.domain import Rewrite, Turn

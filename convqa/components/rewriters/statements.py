@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from convqa.components.base import Rewriter, member
+from convqa.components.base import Rewriter
+from convqa.components.members import member
 from convqa.domain import Query, Rewrite, Turn
 from convqa.text.dialogue import open_question
 from convqa.text.english.replies import user_statements
