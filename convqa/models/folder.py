@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from convqa.errors import InputError
 from convqa.files import read_json, unwritable
@@ -51,10 +51,8 @@ def spdx(licence: str) -> str:
     return _SPDX.get(licence.lower(), licence)
 
 
-class Manifest(BaseModel):
+class Manifest(BaseModel, extra="forbid", frozen=True):
     """``convqa.json``. ``files``: name -> SHA-256 in hex; ``settings``: what only this kind of model has."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal[1]
     kind: str

@@ -7,18 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from convqa.errors import InputError, nearest
 from convqa.places import shipped
 from convqa.validation import explain
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Node(_Strict):
+class Node(BaseModel, extra="forbid"):
     """One component: its type (dotted path, or the short name of a station's member) and its parameters."""
 
     type: str
@@ -29,7 +25,7 @@ Socket = Annotated[str, Field(pattern=r"^[^.]+\.[^.]+$")]
 """``node.socket``, written out: Haystack would guess the socket, and readers of the file would have to."""
 
 
-class Connection(_Strict):
+class Connection(BaseModel, extra="forbid"):
     """An arrow from ``node.socket`` to ``node.socket``."""
 
     sender: Socket
@@ -40,7 +36,7 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-class Document(_Strict):
+class Document(BaseModel, extra="forbid"):
     """A pipeline file; after composing, ``extends``, ``override`` and ``drop`` are empty."""
 
     metadata: dict[str, Any] = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Annotated, Literal
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from convqa.errors import InputError, WorkError, nearest, reason_of
 from convqa.files import read_yaml, unwritable
@@ -19,10 +19,8 @@ from convqa.places import shipped
 from convqa.validation import explain
 
 
-class Download(BaseModel):
+class Download(BaseModel, strict=True, extra="forbid", frozen=True):
     """A file to fetch: the name that it gets, its MD5 sum in hexadecimal, and how many questions it has."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     file: str = Field(pattern=r"^\w[\w.-]*$")
     url: str = Field(pattern=r"^https?://")

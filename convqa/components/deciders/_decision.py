@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from convqa.domain import Answer, Hit, Ranking, Reading, Rewrite, Turn, quotes
 from convqa.errors import InputError, nearest
@@ -47,23 +47,19 @@ Threshold = Annotated[float, Field(ge=0, le=1)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Weight(BaseModel):
+class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
     """What a signal counts: ``weight`` for each ``deviation`` that it is above its ``mean``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     mean: Number
     deviation: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     weight: Number
 
 
-class Decision(BaseModel):
+class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
     """A file of ``configs/decisions``.
 
     ``fitted`` says how it came about, for its readers; nothing reads it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     intercept: Number
     signals: dict[Signal, Weight]

@@ -52,7 +52,7 @@ class Told(NamedTuple):
 Scores = Callable[[Sequence[Pair]], Sequence[Told]]
 
 
-class Settings(HeadSettings):
+class Settings(HeadSettings, frozen=True):
     """Two lines over the features. ``threshold``: of ``known``, from which on a question counts as answered."""
 
     known: Line

@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from convqa.errors import InputError
 from convqa.models.folder import MANIFEST, ModelFolder
@@ -20,13 +20,11 @@ Rows = NDArray[np.float64]
 """Features: an array (pairs, features)."""
 
 
-class HeadSettings(BaseModel):
+class HeadSettings(BaseModel, frozen=True):
     """The settings of a head: those that no other kind of model has.
 
     ``encoder``: a model's name, and ``checksum``: which one of that name, since the weights mean no other's vectors.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     encoder: str = Field(min_length=1)
     checksum: str
@@ -37,10 +35,8 @@ class HeadSettings(BaseModel):
         raise NotImplementedError
 
 
-class Line(BaseModel):
+class Line(BaseModel, frozen=True, extra="forbid"):
     """A logistic regression. ``weights``: feature -> weight."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     weights: dict[str, Number]
     offset: Number

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from convqa.errors import InputError, WorkError, reason_of
 from convqa.models.engines import load_once
@@ -25,14 +25,12 @@ CHUNK = 131_072
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Calibration(BaseModel):
+class Calibration(BaseModel, frozen=True):
     """Margins to scores between 0 and 1: sigmoid(slope x margin + offset), each as (slope, offset).
 
     ``answer``: the F1 to expect of a span, which grows with its margin; ``null``: the probability that nothing answers,
     which falls as the best margin grows.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     answer: tuple[Annotated[Number, Field(gt=0)], Number] = (1.0, 0.0)
     null: tuple[Annotated[Number, Field(lt=0)], Number] = (-1.0, 0.0)

@@ -33,7 +33,7 @@ Scores = Callable[[Sequence[Pair], str], Sequence[float]]
 """Pairs of evidence and sentence, both with something in them, and their language -> a number each, in order."""
 
 
-class Settings(HeadSettings):
+class Settings(HeadSettings, frozen=True):
     """A logistic regression over an encoder's vectors and words. ``weights``: feature -> weight."""
 
     weights: dict[str, Number]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from convqa.errors import InputError
 from convqa.stores.address import redact
@@ -15,17 +15,15 @@ from convqa.stores.elasticsearch.loading import THREADS
 from convqa.validation import read_as
 
 
-class Changes(BaseModel):
+class Changes(BaseModel, strict=True, extra="forbid", frozen=True):
     """Of an index that is there."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     replicas: int = Field(0, ge=0, le=100)
     k1: float = Field(0.82, ge=0, allow_inf_nan=False)
     b: float = Field(0.68, ge=0, le=1)
 
 
-class Options(Changes):
+class Options(Changes, frozen=True):
     """Of a new index. ``replicas`` are made when it is whole; ``threads`` send while it is filled."""
 
     shards: int = Field(1, ge=1, le=1024)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from convqa.validation import Record
 
 LANGUAGE = "ja"
 """Of questions, answers and pages."""
@@ -20,10 +22,8 @@ WANTED = (
 ADVICE = f"Wanted: {WANTED}."
 
 
-class Shape(BaseModel):
+class Shape(Record, extra="allow"):
     """Types are strict; fields that the card does not have are kept, to be told."""
-
-    model_config = ConfigDict(strict=True, extra="allow")
 
 
 class Search(Shape):

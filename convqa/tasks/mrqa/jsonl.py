@@ -10,14 +10,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from convqa.errors import InputError
 from convqa.files import log, parse_line
 from convqa.metrics.squad import normalise
 from convqa.tasks.files import read_lines
 from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.validation import read_as, shorten
+from convqa.validation import Record, read_as, shorten
 
 WANTED = "MRQA's JSON lines: {context, qas: [{qid, question, answers, detected_answers: [{text, char_spans}]}]}"
 _ADVICE = f"Wanted: {WANTED}."
@@ -41,25 +41,19 @@ class Lenient:
             log.warning("%s: went on without %s. The first of each: %s", path, counts, firsts)
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Line(Record):
     context: str
     qas: list[Any]
 
 
-class _Question(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Question(Record):
     qid: str = Field(min_length=1)
     question: str
     answers: list[str] = []  # what is to be predicted may lack both
     detected_answers: list[Any] = []
 
 
-class _Detected(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Detected(Record):
     text: str
     char_spans: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
 

@@ -5,42 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from convqa.errors import InputError
 from convqa.files import read_json
 from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.validation import read_as, shorten
+from convqa.validation import Record, read_as, shorten
 
 WANTED = "SQuAD-format JSON: {data: [{title, paragraphs: [{context, qas: [{id, question, answers}]}]}]}"
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Answer(Record):
     text: str
     answer_start: int = Field(ge=0)
 
 
-class _Question(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Question(Record):
     id: str | int | None = None  # PoQuAD has none
     question: str
     answers: list[_Answer] = []
     is_impossible: bool = False
 
 
-class _Paragraph(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Paragraph(Record):
     context: str
     qas: list[_Question]
 
 
-class _Article(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Article(Record):
     title: str = ""
     paragraphs: list[_Paragraph]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, model_validator
 from pydantic_core import PydanticCustomError
+
+from convqa.validation import Record
 
 Form = Literal["official", "open"]
 """ShARC's own files, where each utterance brings its rule text; or the open-retrieval ones, where it is to be found."""
@@ -32,10 +34,8 @@ def _yes_or_no(text: str) -> str:
 Text = Annotated[str, AfterValidator(_not_blank)]
 
 
-class _Object(BaseModel):
+class _Object(Record):
     """An object; anything else is refused with the fields that it needs."""
-
-    model_config = ConfigDict(strict=True)
 
     @model_validator(mode="before")
     @classmethod
