@@ -21,6 +21,8 @@ from convqa.domain import MetaValue, Passage, Query, Ranking
 from convqa.errors import InputError
 from convqa.stores.address import Address
 
+Matrix = NDArray[np.floating[Any]]
+"""A vector a row."""
 Stopwords = Literal["default", "long"]
 Filter = Mapping[str, tuple[MetaValue, ...]]
 """A meta field equals one of the values; all fields must match. An empty one lets every passage through."""
@@ -185,12 +187,7 @@ class Store(Protocol):
         ...
 
     def search_vectors(
-        self,
-        matrix: NDArray[np.floating[Any]],
-        k: int,
-        encoder: Encoder,
-        texts: int = 20,
-        filter: Filter | None = None,
+        self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
     ) -> list[Ranking]:
         """Rank the best ``k`` passages by inner product for each row; shape (queries, dimension).
 
@@ -219,11 +216,7 @@ class Transaction(Protocol):
     def delete(self, ids: Sequence[str]) -> None: ...
 
     def add_vectors(
-        self,
-        ids: Sequence[str],
-        matrix: NDArray[np.floating[Any]],
-        encoder: Encoder,
-        options: VectorOptions | None = None,
+        self, ids: Sequence[str], matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None
     ) -> None:
         """Give passages that are in the collection their vectors; shape (ids, dimension). One again replaces its own.
 

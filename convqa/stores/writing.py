@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from convqa.domain import Passage
-from convqa.stores.base import Encoder, Transaction, VectorOptions
+from convqa.stores.base import Encoder, Matrix, Transaction, VectorOptions
 
 
 class Writing:
@@ -40,11 +36,7 @@ class Writing:
             writer.delete(ids)
 
     def add_vectors(
-        self,
-        ids: Sequence[str],
-        matrix: NDArray[np.floating[Any]],
-        encoder: Encoder,
-        options: VectorOptions | None = None,
+        self, ids: Sequence[str], matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None
     ) -> None:
         """See :class:`convqa.stores.base.WritableStore`. The texts stay as they are.
 

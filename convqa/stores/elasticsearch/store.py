@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import RunError, WorkError
-from convqa.stores.base import Encoder, Filter, Info, SearchParams, Transaction, refuse_encoder
+from convqa.stores.base import Encoder, Filter, Info, Matrix, SearchParams, Transaction, refuse_encoder
 from convqa.stores.checks import checked_vectors, stored_analyzer
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.options import refuse
@@ -75,12 +75,7 @@ class Elasticsearch(Writing):
             return search(self._passages, self._words, self._version().k1, queries, k, params, texts)
 
     def search_vectors(
-        self,
-        matrix: NDArray[np.floating[Any]],
-        k: int,
-        encoder: Encoder,
-        texts: int = 20,
-        filter: Filter | None = None,
+        self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Scores are inner products as the server computes them (float32)."""
         place = f"collection {self.target}"

@@ -16,7 +16,7 @@ import orjson
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.base import Encoder, Matrix, VectorOptions
 from convqa.stores.checks import checked_vectors, refuse_other_vectors
 from convqa.stores.content import meta_term
 from convqa.stores.elasticsearch.bulk import Sender, slices
@@ -43,9 +43,7 @@ class VectorWriter:
         self._sender = Sender(passages.target, self._index.name)
         self._exists = meta is not None
 
-    def add(
-        self, ids: Sequence[str], matrix: NDArray[np.floating[Any]], encoder: Encoder, options: VectorOptions | None
-    ) -> None:
+    def add(self, ids: Sequence[str], matrix: Matrix, encoder: Encoder, options: VectorOptions | None) -> None:
         """See :class:`convqa.stores.base.WritableStore`."""
         place = f"collection {self._passages.target}"
         rows = checked_vectors(matrix, len(ids), encoder, f"{place}, passages {shorten(list(ids))}")

@@ -16,14 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from convqa.domain import Passage
 from convqa.errors import ConvqaError, RunError, WorkError
-from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.base import Encoder, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch import loading
 from convqa.stores.elasticsearch.bulk import Sender, slices
@@ -81,11 +77,7 @@ class Writer:
             )
 
     def add_vectors(
-        self,
-        ids: Sequence[str],
-        matrix: NDArray[np.floating[Any]],
-        encoder: Encoder,
-        options: VectorOptions | None = None,
+        self, ids: Sequence[str], matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None
     ) -> None:
         self._end_stream()
         self.vectors.add(ids, matrix, encoder, options)
@@ -242,11 +234,7 @@ class Change:
         self._cloned().delete(ids)
 
     def add_vectors(
-        self,
-        ids: Sequence[str],
-        matrix: NDArray[np.floating[Any]],
-        encoder: Encoder,
-        options: VectorOptions | None = None,
+        self, ids: Sequence[str], matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None
     ) -> None:
         if self._clone is None:
             self._vectors.add(ids, matrix, encoder, options)

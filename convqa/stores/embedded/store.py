@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
-from convqa.stores.base import Encoder, Filter, Info, SearchParams, refuse_encoder, refuse_unknown
+from convqa.stores.base import Encoder, Filter, Info, Matrix, SearchParams, refuse_encoder, refuse_unknown
 from convqa.stores.checks import checked_vectors
 from convqa.stores.embedded.manifest import damaged
 from convqa.stores.embedded.search import Snapshot
@@ -67,12 +66,7 @@ class Embedded(Writing):
         refuse_unknown(params, self.info(), self._name)
 
     def search_vectors(
-        self,
-        matrix: NDArray[np.floating[Any]],
-        k: int,
-        encoder: Encoder,
-        texts: int = 20,
-        filter: Filter | None = None,
+        self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Scores are inner products with the vectors as they are stored.
 
