@@ -18,9 +18,7 @@ from convqa.pipeline.load import load as load_pipeline
 
 
 def load(
-    pipeline: str | Path = "default",
-    collection: str | Path | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    pipeline: str | Path = "default", collection: str | Path | None = None, overrides: Mapping[str, Any] | None = None
 ) -> QA:
     """Load a pipeline and open its collection.
 

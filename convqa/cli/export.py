@@ -19,8 +19,7 @@ def export(
         typer.Option("--as", metavar="FORMAT", help="trec-rag, ikat (JSON lines), evidence (a JSON array) or text."),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option(help="Write to this file, which must not exist; else to standard output."),
+        Path | None, typer.Option(help="Write to this file, which must not exist; else to standard output.")
     ] = None,
     run_id: Annotated[
         str | None, typer.Option(help="What trec-rag and ikat call the run; RUN_DIR's name if not given.")

@@ -44,24 +44,22 @@ class Progress:
     def __call__(self, done: int, total: int = 0, note: str = "") -> None:
         if self._quiet:
             return
+        now = time.monotonic()
         if self._first is None or done < self._done:
             # The first call, or that of a second pass over the same passages.
-            self._first, self._start = done, time.monotonic()
+            self._first, self._start = done, now
         self._done = done
+        rate = (done - self._first) / max(now - self._start, 1e-9)
         if sys.stderr.isatty():
-            self._draw(done, total, note)
-        elif time.monotonic() - self._last >= LINE_SECONDS:
-            self._last = time.monotonic()
-            typer.echo(self._line(done, total) + (note and f", {note}"), err=True)
+            self._draw(done, total, f"{rate:.0f} {self._unit}/s {note}".strip())
+        elif now - self._last >= LINE_SECONDS:
+            self._last = now
+            count = f"{done} of {total}" if total else f"{done}"
+            text = f"{self._verb}: {count} {self._unit}, {rate:.0f} {self._unit}/s"
+            left = f", {(total - done) / rate:.0f} s left" if total and rate > 0 else ""
+            typer.echo(f"{text}{left}" + (note and f", {note}"), err=True)
 
-    def _line(self, done: int, total: int) -> str:
-        rate = (done - (self._first or 0)) / max(time.monotonic() - self._start, 1e-9)
-        text = f"{self._verb}: {done}" + (f" of {total}" if total else "") + f" {self._unit}, {rate:.0f} {self._unit}/s"
-        if total and rate > 0:
-            text += f", {(total - done) / rate:.0f} s left"
-        return text
-
-    def _draw(self, done: int, total: int, note: str) -> None:
+    def _draw(self, done: int, total: int, rate: str) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
@@ -74,8 +72,5 @@ class Progress:
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar_task = self._bar.add_task(self._verb, total=total or None, rate="")
             self._bar.start()
-        rate = (done - (self._first or 0)) / max(time.monotonic() - self._start, 1e-9)
         assert self._bar_task is not None
-        self._bar.update(
-            self._bar_task, completed=done, total=total or None, rate=f"{rate:.0f} {self._unit}/s {note}".strip()
-        )
+        self._bar.update(self._bar_task, completed=done, total=total or None, rate=rate)

@@ -32,10 +32,7 @@ def train(
     output: Annotated[
         Path | None, typer.Option(help="Folder of the training; out/training/RECIPE if not named.")
     ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(help="The model to start from: a folder or a Hugging Face name."),
-    ] = None,
+    base: Annotated[str | None, typer.Option(help="The model to start from: a folder or a Hugging Face name.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="Change one setting of the file; may be repeated."),

@@ -22,26 +22,11 @@ SHAPING = ("tantivy", "PyStemmer", "sentencex", "numpy", "onnxruntime", "tokeniz
 SHAPING_TORCH = ("torch", "transformers")
 """The same, where a model of the pipeline runs on torch."""
 
-LIBRARIES = (
-    "haystack-ai",
-    "tantivy",
-    "numpy",
-    "onnxruntime",
-    "tokenizers",
-    "PyStemmer",
-    "sentencex",
-    "pydantic",
-    "orjson",
-)
+LIBRARIES = ("haystack-ai", *SHAPING, "pydantic", "orjson")
 
 
 def fingerprint(
-    task: str,
-    digest: str,
-    pipeline: Pipeline,
-    history: HistoryMode,
-    batch_size: int,
-    limit: int | None,
+    task: str, digest: str, pipeline: Pipeline, history: HistoryMode, batch_size: int, limit: int | None
 ) -> dict[str, Any]:
     """Equal fingerprints give byte-identical run files; a journal of another fingerprint is not continued.
 
@@ -69,10 +54,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 def versions() -> dict[str, str]:
     """Versions of Python, convqa and the libraries that results rest on."""
-    found = {"python": platform.python_version(), "convqa": convqa.__version__}
-    for library in LIBRARIES:
-        found[library] = metadata.version(library)
-    return found
+    own = {"python": platform.python_version(), "convqa": convqa.__version__}
+    return own | {library: metadata.version(library) for library in LIBRARIES}
 
 
 def git_commit() -> str | None:

@@ -21,12 +21,7 @@ from convqa.pipeline.compose import compose
 from convqa.pipeline.document import Document, Node
 from convqa.stores import open_store
 
-OUTPUTS: Mapping[str, type] = {
-    "rewrites": Rewrites,
-    "rankings": Rankings,
-    "readings": Readings,
-    "answers": Answers,
-}
+OUTPUTS: Mapping[str, type] = {"rewrites": Rewrites, "rankings": Rankings, "readings": Readings, "answers": Answers}
 
 
 @dataclass(frozen=True, slots=True)
