@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings
+from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, parsed
 from convqa.errors import WorkError
 
 AROUND = 80
@@ -26,10 +26,9 @@ def ask(
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
 ) -> None:
     """Answer one question from a collection, with numbered citations and the passages that they point to."""
-    from convqa.pipeline.compose import parse_settings
     from convqa.qa import load
 
-    response = load(pipeline, collection, parse_settings(settings or [])).conversation().ask(question)
+    response = load(pipeline, collection, parsed(settings)).conversation().ask(question)
     if response.error is not None:
         raise WorkError(f"{response.error.stage} failed: {response.error.error}: {response.error.message}")
     for line in lines(response):

@@ -11,7 +11,7 @@ import typer
 
 from convqa.cli.app import command
 from convqa.cli.ask import lines
-from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings
+from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, parsed
 
 if TYPE_CHECKING:
     from convqa.domain import Response
@@ -33,10 +33,9 @@ def chat(
     Each is answered as ask does, with what was said before in mind; what the system asks back is answered in the next
     line. /new starts a new conversation, /quit or the end of the input ends.
     """
-    from convqa.pipeline.compose import parse_settings
     from convqa.qa import load
 
-    qa = load(pipeline, collection, parse_settings(settings or []))
+    qa = load(pipeline, collection, parsed(settings))
     talk = qa.conversation(scenario=scenario)
     for line in _said():
         said = line.lower()

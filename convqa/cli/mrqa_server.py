@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, PipelineName, Settings
+from convqa.cli.options import AllowDownload, PipelineName, Settings, parsed
 from convqa.errors import InputError
 
 
@@ -24,12 +24,11 @@ def mrqa_server(
     Listens, and says where, when the models are loaded; Ctrl-C or SIGTERM ends it. Whoever reaches the address may
     ask: it has no passwords.
     """
-    from convqa.pipeline.compose import parse_settings
     from convqa.pipeline.load import load
     from convqa.qa import QA, ready
     from convqa.server.mrqa import PredictServer
 
-    made = load(pipeline, parse_settings(settings or []))
+    made = load(pipeline, parsed(settings))
     if made.needs_collection or "answers" not in made.stages:
         lack = "searches a collection" if made.needs_collection else "makes no answers"
         raise InputError(

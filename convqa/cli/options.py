@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -91,6 +91,26 @@ def needed(path: Path | None, name: str) -> Path:
     if path is None:
         raise InputError(f"{name} is missing. See --help.")
     return path
+
+
+def parsed(settings: list[str] | None, form: str = "NODE.PARAMETER") -> dict[str, Any]:
+    """The pairs of ``--set`` as a mapping; values are read as YAML.
+
+    :raises InputError: for a pair without ``=`` or name, or a value that is not YAML.
+    """
+    import yaml
+
+    found = {}
+    for setting in settings or ():
+        name, _, value = setting.partition("=")
+        if not name.strip() or "=" not in setting:
+            raise InputError(f"--set {setting}: wanted is {form}=VALUE.")
+        try:
+            found[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            reason = " ".join(str(error).split())
+            raise InputError(f"--set {setting}: the value {value!r} is not YAML: {reason}.") from error
+    return found
 
 
 def print_json(data: object) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import Settings
+from convqa.cli.options import Settings, parsed
 
 
 @command
@@ -20,10 +20,10 @@ def check(
     Models and collections are not looked at: whether they are there, and fit, is found when a run begins.
     """
     from convqa.errors import InputError
-    from convqa.pipeline.compose import compose, parse_settings
+    from convqa.pipeline.compose import compose
     from convqa.pipeline.load import assemble
 
-    chosen = parse_settings(settings or [])
+    chosen = parsed(settings)
     wrong = 0
     for name in pipelines:
         try:
@@ -48,10 +48,10 @@ def show(
     ] = "text",
 ) -> None:
     """Show a pipeline as it is after extends, override, drop and --set."""
-    from convqa.pipeline.compose import compose, parse_settings
+    from convqa.pipeline.compose import compose
     from convqa.pipeline.show import as_mermaid, as_text
 
-    document = compose(pipeline, parse_settings(settings or []))
+    document = compose(pipeline, parsed(settings))
     if form == "yaml":
         typer.echo(document.to_yaml().rstrip())
     else:

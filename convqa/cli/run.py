@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, needed, one_of
+from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, needed, one_of, parsed
 from convqa.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ def run(
     from convqa.driver.run import Options, check_place
     from convqa.driver.run import run as drive_run
     from convqa.indexing import collection_for
-    from convqa.pipeline.compose import parse_settings
     from convqa.pipeline.load import load
     from convqa.qa import ready
     from convqa.tasks import find_task
@@ -58,7 +57,7 @@ def run(
     check_place(target, source, collection)
     found = find_task(task, source)
     name = found.pipeline_for(source) if pipeline == "default" else pipeline
-    read = load(name, parse_settings(settings or []))
+    read = load(name, parsed(settings))
 
     def find_collection(vectors: WantedVectors | None) -> str | None:
         if not read.needs_collection and collection is None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import given
+from convqa.cli.options import given, parsed
 from convqa.cli.progress import Progress
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
@@ -48,9 +48,7 @@ def train(
     """
     if threads:
         os.environ["OMP_NUM_THREADS"] = str(threads)  # read when torch is loaded
-    from convqa.training.config import changes
-
-    _train(recipe, config, {**changes(settings or []), **given(base=base)}, data, output, device, quiet)
+    _train(recipe, config, {**parsed(settings, "FIELD"), **given(base=base)}, data, output, device, quiet)
 
 
 def _train(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from convqa.errors import InputError, nearest
 from convqa.pipeline.document import Document, Node, find, read
@@ -29,28 +27,6 @@ def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> 
             return _resolve_types(_set(document, settings or {}, "--set"))
     except RecursionError as error:
         raise InputError(f"pipeline {file}: a value contains itself (an alias within its own anchor).") from error
-
-
-def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
-    """``["retriever.top_k=50"]`` as a mapping; values are parsed as YAML.
-
-    >>> parse_settings(["retriever.top_k=50", "rewriter.type=copy", "retriever.filter={lang: [en]}"])
-    {'retriever.top_k': 50, 'rewriter.type': 'copy', 'retriever.filter': {'lang': ['en']}}
-
-    :raises InputError: if one has no ``=`` or its value is not YAML.
-    """
-    parsed = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or "." not in key:
-            raise InputError(f"--set {setting}: wanted is NODE.PARAMETER=VALUE, for example retriever.top_k=50.")
-        try:
-            parsed[key.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise InputError(
-                f"--set {setting}: the value {value!r} is not YAML: {' '.join(str(error).split())}."
-            ) from error
-    return parsed
 
 
 def _extended(file: Path, above: tuple[Path, ...]) -> Document:

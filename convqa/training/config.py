@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from convqa.errors import InputError, nearest
@@ -204,21 +203,3 @@ def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | Non
             for place, message in explain(error)
         )
         raise InputError(f"training file {path}: {mistakes}") from error
-
-
-def changes(settings: Sequence[str]) -> dict[str, Any]:
-    """``FIELD=VALUE`` pairs, values read as YAML.
-
-    >>> changes(["seed=2", "rate=2e-4"])
-    {'seed': 2, 'rate': '2e-4'}
-    """
-    found = {}
-    for setting in settings:
-        name, sign, value = setting.partition("=")
-        if not (sign and name.strip()):
-            raise InputError(f"--set {setting}: wanted FIELD=VALUE.")
-        try:
-            found[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise InputError(f"--set {setting}: the value is not YAML: {' '.join(str(error).split())}.") from error
-    return found

@@ -24,7 +24,7 @@ def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
     code, _, error = call("train", "encoder", file)
     assert code == 2 and "mine.yaml: batches: is not known here" in error and "'batch'?" in error
     code, _, error = call("train", "encoder", "--set", "seed")
-    assert code == 2 and "wanted FIELD=VALUE" in error
+    assert code == 2 and "wanted is FIELD=VALUE" in error
 
 
 def test_an_unknown_device_is_a_mistake(call):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from convqa.errors import InputError
-from convqa.pipeline.compose import compose, parse_settings
+from convqa.pipeline.compose import compose
 from convqa.pipeline.document import shipped_pipelines
 from convqa.pipeline.load import assemble
 
@@ -137,14 +137,6 @@ def test_dropping_what_is_needed_is_an_error(tmp_path):
     write(tmp_path, "base.yaml", SMALL)
     child = write(tmp_path, "child.yaml", "extends: base.yaml\ndrop: rewriter\n")
     assert "retriever.rewrites needs its rewrites" in mistakes(child)
-
-
-def test_settings_are_yaml():
-    assert parse_settings(["a.b=[1, x]", "a.c="]) == {"a.b": [1, "x"], "a.c": None}
-    with pytest.raises(InputError, match=r"NODE\.PARAMETER=VALUE"):
-        parse_settings(["top_k"])
-    with pytest.raises(InputError, match="is not YAML"):
-        parse_settings(["a.b=[1"])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,24 @@
+"""What several commands read in the same way."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.cli.options import parsed
+from convqa.errors import InputError
+
+
+def test_settings_are_yaml():
+    assert parsed(["a.b=[1, x]", "a.c=", "rate=2e-4"]) == {"a.b": [1, "x"], "a.c": None, "rate": "2e-4"}
+    assert parsed(None) == {}
+
+
+@pytest.mark.parametrize("setting", ["top_k", "=1"])
+def test_a_setting_without_name_or_value_is_refused(setting):
+    with pytest.raises(InputError, match=rf"--set {setting}: wanted is NODE\.PARAMETER=VALUE"):
+        parsed([setting])
+
+
+def test_a_value_that_is_not_yaml_is_refused():
+    with pytest.raises(InputError, match=r"--set seed=\[: the value .* is not YAML"):
+        parsed(["seed=["], "FIELD")
