@@ -89,7 +89,7 @@ def is_question(text: str) -> bool:
     words = _words(text)
     if not words or (len(words) == 1 and words[0] in lexicon.NO_QUESTION_ALONE):
         return False
-    if " ".join(words).startswith(lexicon.ABOUT_THE_ASKING):
+    if lexicon.ABOUT_THE_ASKING.match(" ".join(words)):
         return False
     if text.rstrip(_AFTER_THE_MARK).endswith(_MARKS):
         return True

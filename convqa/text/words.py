@@ -22,14 +22,7 @@ _MID_NUMBER = r",;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\u
 _MID_BOTH = r".'\u2018\u2019\u2024\ufe52\uff07\uff0e"
 _JOINERS = r"_\u203f\u2040\u2054\ufe33\ufe34\ufe4d-\ufe4f\uff3f"
 _KATAKANA = ((0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F))
-_SINGLE = (
-    (0x3005, 0x3007),
-    (0x3041, 0x309F),
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
-)
+_SINGLE = ((0x3005, 0x3007), (0x3041, 0x309F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 _ZERO_WIDTH_SPACE = 0x200B
 
 # Western European letters and general punctuation: all that most texts hold.

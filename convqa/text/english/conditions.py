@@ -68,7 +68,8 @@ def series(text: str, start: int, end: int) -> Group | None:
     found = _SERIES.search(text, start, end)
     if found is None:
         return None
-    return Group(tuple(condition(*place, text[slice(*place)]) for place in _items(text, *found.span("items"))), False)
+    items = _items(text, *found.span("items"))
+    return Group(tuple(Condition(*place, *ask(text[slice(*place)])) for place in items), False)
 
 
 def _items(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -91,7 +92,7 @@ def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Cond
         before, behind = text[start : names.start()], text[names.end() : end]
         found = [(names.start() + one.start(), names.start() + one.end()) for one in re.finditer(_NAME, names[0])]
         lead = f"{subject} {before}" if subject and not _clause(before) else before
-        yield Group(tuple(condition(one, two, f"{lead}{text[one:two]}{behind if len(behind.split()) < 6 else ''}")
+        yield Group(tuple(Condition(one, two, *ask(f"{lead}{text[one:two]}{behind if len(behind.split()) < 6 else ''}"))
                           for one, two in found), False)  # fmt: skip
         return
     first = subject
@@ -103,7 +104,7 @@ def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Cond
             said = f"{first} {said}"
         elif not first:
             first = _subject(said)
-        yield condition(one, two, said)
+        yield Condition(one, two, *ask(said))
 
 
 def _clause(said: str) -> bool:
@@ -128,8 +129,3 @@ def _split(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[
 def grouped(parts: list[Condition | Group], every: bool) -> Group:
     """A group of the parts; of a single one that is a group, that."""
     return parts[0] if len(parts) == 1 and isinstance(parts[0], Group) else Group(tuple(parts), every)
-
-
-def condition(start: int, end: int, said: str) -> Condition:
-    asked = ask(said)
-    return Condition(start, end, asked.question, asked.wanted)

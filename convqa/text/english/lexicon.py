@@ -69,13 +69,7 @@ REQUESTS = listed("tell give show explain describe list name compare discuss sum
 CONTINUING = re.compile(r"^(?:and|but|or|so|then|also|because|why not|what about|how about|what if|how come)\b", re.I)
 """With these a question goes on from the one before."""
 
-ABOUT_THE_ASKING = (
-    "why do you ask",
-    "why are you asking",
-    "what do you mean",
-    "what does that mean",
-    "what does this mean",
-)
+ABOUT_THE_ASKING = re.compile(r"why (?:do you ask|are you asking)|what (?:do you|does th(?:at|is)) mean")
 """Questions about what was asked back: it stays open."""
 
 NO_QUESTION_ALONE = QUESTION_WORDS | listed("huh eh sorry pardon really yes no ok okay")

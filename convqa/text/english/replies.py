@@ -8,26 +8,17 @@ from typing import NamedTuple
 
 from convqa.domain import Turn
 from convqa.text.dialogue import is_question, open_question, replies
-from convqa.text.english.lexicon import (
-    AFTER_ALL,
-    AUXILIARIES,
-    NEITHER_YES_NOR_NO,
-    NO,
-    QUESTION_WORDS,
-    SHORT_ANSWER_AUXILIARIES,
-    SUBJECT_PRONOUNS,
-    YES,
-    YES_NOT,
-    either,
-)
+from convqa.text.english import lexicon
+from convqa.text.english.lexicon import NO, YES, YES_NOT, either
 from convqa.text.sentences import sentences
 
-_SUBJECT = either(SUBJECT_PRONOUNS - {"you"})
-_SHORT = re.compile(rf"{_SUBJECT} {either(SHORT_ANSWER_AUXILIARIES)}[ .!]*\Z", re.I)
-_SHORT_NO = re.compile(rf"{_SUBJECT}(?: {either(SHORT_ANSWER_AUXILIARIES)}(?:n't| not)|'m not)[ .!]*\Z", re.I)
-_YES_NO = re.compile(rf"(?:^|[,;:.!]\s+|\band\s+){either(AUXILIARIES)}(?:n't)?\s+(?:\w+[\u2019'\s-])", re.I)
+_SUBJECT = either(lexicon.SUBJECT_PRONOUNS - {"you"})
+_AUXILIARY = either(lexicon.SHORT_ANSWER_AUXILIARIES)
+_SHORT = re.compile(rf"{_SUBJECT} {_AUXILIARY}[ .!]*\Z", re.I)
+_SHORT_NO = re.compile(rf"{_SUBJECT}(?: {_AUXILIARY}(?:n't| not)|'m not)[ .!]*\Z", re.I)
+_YES_NO = re.compile(rf"(?:^|[,;:.!]\s+|\band\s+){either(lexicon.AUXILIARIES)}(?:n't)?\s+(?:\w+[\u2019'\s-])", re.I)
 _POLITE = re.compile(
-    rf"^\W*(?:(?:and|but|so)\s+)?{either(QUESTION_WORDS)}\b|"
+    rf"^\W*(?:(?:and|but|so)\s+)?{either(lexicon.QUESTION_WORDS)}\b|"
     r"\b(?:can|could|would|will|do|did) you (?:please )?(?:tell|explain|say|show|know|describe|help|give|let me know)\b"
     r"(?!.{0,20}\b(?:if|whether)\b)",
     re.I,
@@ -77,7 +68,9 @@ def agreed(reply: str) -> bool | None:
     (True, False, False, True, None)
     """
     plain = reply.strip().replace("\u2019", "'")
-    if "?" in plain or NEITHER_YES_NOR_NO.match(plain) or (NO.match(plain) and AFTER_ALL.search(plain)):
+    if "?" in plain or lexicon.NEITHER_YES_NOR_NO.match(plain):
+        return None
+    if NO.match(plain) and lexicon.AFTER_ALL.search(plain):
         return None
     for pattern, yes in ((YES_NOT, False), (YES, True), (NO, False), (_SHORT_NO, False), (_SHORT, True)):
         if pattern.match(plain):

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from convqa.text.cache import remembered
 from convqa.text.english.blocks import Block, blocks
-from convqa.text.english.conditions import AND, OR, SHORTEST, Condition, Group, condition, grouped, parts, series
+from convqa.text.english.conditions import AND, OR, SHORTEST, Condition, Group, grouped, parts, series
 from convqa.text.english.lexicon import ANYBODY, DENIED
-from convqa.text.english.questions import sealed, unsealed
+from convqa.text.english.questions import ask, sealed, unsealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _list_rule(text: str, block: Block) -> Rule | None:
     said = [_said(stem, _point(text[start:end])) for start, end in points]
     if ANYBODY.search(outcome):
         said = [_you(one) for one in said]
-    made = tuple(condition(*place, one) for place, one in zip(points, said, strict=True))
+    made = tuple(Condition(*place, *ask(one)) for place, one in zip(points, said, strict=True))
     none = _NONE.search(intro) is not None
     group = Group(made, not none and _all_of(text, intro, stem, wanted, points), wanted != none)
     begin = block.intro[0] if block.intro else points[0][0]
@@ -233,10 +233,10 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
         yield _rule(start, end, sentence, [kinds])
     elif targets := list(_FOR.finditer(sentence)):
         last = targets[-1]
-        target = condition(start + last.end(), end, sentence[last.end() :])
+        target = Condition(start + last.end(), end, *ask(sentence[last.end() :]))
         yield _rule(start, end, sentence[: last.start()], [target])
     elif len(sentence.split()) > SHORTEST:
-        yield _rule(start, end, sentence, [condition(start, end, sentence)])
+        yield _rule(start, end, sentence, [Condition(start, end, *ask(sentence))])
 
 
 def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Iterator[Rule]:
