@@ -47,7 +47,8 @@ class Analyzer:
     name: str
     stopwords: frozenset[str]
     long_stopwords: frozenset[str]
-    _stem: Callable[[str], str] = field(repr=False, compare=False)
+    stem: Callable[[str], str] = field(repr=False, compare=False)
+    """Lower-case word -> its stem."""
     _possessive: bool = field(repr=False, compare=False)
     _split: Callable[[str], list[str]] = field(default=split, repr=False, compare=False)
     """Text -> lower-case words."""
@@ -78,11 +79,7 @@ class Analyzer:
         """Each word of a text but for the long stop words, with its stem."""
         for word in self.words(text):
             if word not in self.long_stopwords:
-                yield word, self._stem(word)
-
-    def stem(self, word: str) -> str:
-        """The stem of a lower-case word."""
-        return self._stem(word)
+                yield word, self.stem(word)
 
     def _cut(self, text: str) -> list[str]:
         return self._split(unicodedata.normalize("NFKC", text) if self._compose else text)
@@ -105,7 +102,7 @@ class Analyzer:
         if len(word) > LONGEST_TOKEN:
             return ""
         bare = self._bare(word) if self._possessive else word
-        token = "" if bare in self.stopwords else self._stem(bare)
+        token = "" if bare in self.stopwords else self.stem(bare)
         if len(self._tokens) >= _CACHED_WORDS:
             self._tokens.clear()
         self._tokens[word] = token
@@ -152,8 +149,7 @@ def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"
             weights[token] = weights.get(token, 0.0) + weight
     if len(weights) > MOST_TOKENS:
         logger.warning("a query has %d distinct tokens: the heaviest %d are searched", len(weights), MOST_TOKENS)
-        heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MOST_TOKENS]
-        weights = dict(heaviest)
+        weights = dict(sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MOST_TOKENS])
     return {token: float(weight) for token, weight in weights.items() if weight}
 
 
