@@ -109,26 +109,13 @@ class Answer:
         return frozenset(citation.passage_id for sentence in self.sentences for citation in sentence.citations)
 
     def to_json(self) -> dict[str, Any]:
-        data = {
-            "kind": self.kind,
-            "text": self.text,
-            "sentences": [sentence.to_json() for sentence in self.sentences],
-            "label": self.label,
-            "reason": self.reason,
-            "score": self.score,
-            "nearest": list(self.nearest),
-        }
+        data = {name: getattr(self, name) for name in ("kind", "text", "sentences", "label", "reason", "score")}
+        data |= {"sentences": [sentence.to_json() for sentence in self.sentences], "nearest": list(self.nearest)}
         return {**data, "notes": list(self.notes)} if self.notes else data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
-        return cls(
-            data["kind"],
-            data["text"],
-            tuple(Sentence.from_json(sentence) for sentence in data["sentences"]),
-            data["label"],
-            data["reason"],
-            data["score"],
-            tuple(data["nearest"]),
-            tuple(data.get("notes", ())),
-        )
+        sentences = tuple(Sentence.from_json(sentence) for sentence in data["sentences"])
+        label, reason, score = (data[name] for name in ("label", "reason", "score"))
+        nearest, notes = tuple(data["nearest"]), tuple(data.get("notes", ()))
+        return cls(data["kind"], data["text"], sentences, label, reason, score, nearest, notes)
