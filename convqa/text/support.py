@@ -27,8 +27,11 @@ NAME_WEIGHT = 2.0
 CAP = 0.4
 """The most that a sentence gets with a number that the evidence lacks, or with a word negated in one of them alone."""
 
-_POWER = 1.5
-"""share -> score: so that a half is where support begins."""
+SUPPORTED = 0.5
+"""From this score on a sentence is taken to be supported."""
+
+POWER = 1.5
+"""share -> score: so that support begins at 63 % of the words."""
 
 _CLAUSE = re.compile(r"[.,;:!?()]+(?=\s|$)|[\n\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _OPENING = re.compile(r"(?:^|[.!?:\n\"\u201c(])\s*\W*$")
@@ -58,9 +61,6 @@ class Overlap(NamedTuple):
     numbers: float
     names: float
     opposed: bool
-
-
-_NOTHING = Overlap(0.0, 0.0, 0.0, 0.0, opposed=False)
 
 
 class Word(NamedTuple):
@@ -99,7 +99,7 @@ def lexical_support(evidence: str, sentence: str, language: str = "en") -> float
     :raises InputError: for a language without an analysis.
     """
     found = overlap(evidence, sentence, language)
-    score: float = found.share**_POWER
+    score: float = found.share**POWER
     return min(score, CAP) if found.opposed or found.numbers < 1 else score
 
 
@@ -114,7 +114,7 @@ def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
     said, there = _text(sentence, language), _text(evidence, language)
     total = sum(word.weight for word in said.content)
     if not total or not there.signed:
-        return _NOTHING
+        return Overlap(0.0, 0.0, 0.0, 0.0, opposed=False)
     signs = [(word, (word.token, word.negated) in there.signed, (word.token, not word.negated) in there.signed)
              for word in said.content]  # fmt: skip
     return Overlap(

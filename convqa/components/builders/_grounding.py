@@ -12,7 +12,7 @@ from convqa.components.builders._reply import Said
 from convqa.domain import Citation, Sentence
 from convqa.errors import InputError
 from convqa.text.sentences import sentences
-from convqa.text.support import CAP, lexical_support
+from convqa.text.support import CAP, POWER, SUPPORTED, lexical_support
 from convqa.text.words import words
 
 Unsupported = Literal["drop", "mark"]
@@ -21,18 +21,11 @@ Unsupported = Literal["drop", "mark"]
 Scorer = Callable[[Sequence[tuple[str, str]], str], Sequence[float]]
 """(evidence, sentence) pairs and their language -> how far each evidence supports its sentence, 0 to 1."""
 
-SUPPORTED = 0.5
-"""From this score on a sentence counts as supported."""
-
 _GAIN = 0.02
 """What the sentence before or after must add to a quote to become part of it."""
 
 _RUN = 8
 """Words in a row that a sentence shares with the instruction when it repeats it."""
-
-
-_POWER = 1.5
-"""share -> score, as in ``convqa.text.support``: so that 63 % are enough."""
 
 
 class Checked(NamedTuple):
@@ -185,7 +178,7 @@ def _shared(evidence: str, sentence: str) -> float:
     total = sum(map(len, said))
     if not total:
         return 0.0
-    score: float = (sum(map(len, said & there)) / total) ** _POWER
+    score: float = (sum(map(len, said & there)) / total) ** POWER
     numbers = {unit for unit in said if unit[0].isdecimal()}
     return score if numbers <= there else min(score, CAP)
 

@@ -24,7 +24,7 @@ from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
 from convqa.text.idf import idf
 from convqa.text.sentences import sentences
-from convqa.text.support import lexical_support
+from convqa.text.support import SUPPORTED, lexical_support
 from convqa.validation import read_as
 
 Signal = Literal["null", "best", "lead", "gap", "found", "near"]
@@ -37,9 +37,6 @@ _TOP = 3
 _TENTH = 10
 _DEPTH, _FEWEST = 100, 50
 """How much of a ranking is looked at, and with how little of it nothing can be said of how far others are behind."""
-
-SUPPORTED = 0.5
-"""From here on a sentence is supported (``convqa.text.support``)."""
 
 Threshold = Annotated[float, Field(ge=0, le=1)]
 """Of the score: below it nothing is said. 0 always answers."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.components.builders._grounding import SUPPORTED, check, worded
+from convqa.components.builders._grounding import check, worded
 from convqa.components.builders._prompt import INSTRUCTION, shown
 from convqa.components.builders._reply import Said
 from convqa.domain import Hit, Passage, Ranking
 from convqa.models import load_support
-from convqa.text.support import lexical_support
+from convqa.text.support import SUPPORTED, lexical_support
 from convqa.text.words import words
 
 GOETHE = "\U0001f44b Goethe was a poet. Goethe wrote Faust in Weimar. It rained. He was born in Frankfurt in 1749."
