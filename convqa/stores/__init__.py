@@ -16,10 +16,10 @@ from convqa.stores.address import SCHEME, Address, address, redact
 from convqa.stores.base import Engine, Store, WritableStore
 
 _ENGINES = {
-    "": "convqa.stores.embedded",
-    "elasticsearch": "convqa.stores.elasticsearch",
-    "elasticsearch+https": "convqa.stores.elasticsearch",
-    "anserini": "convqa.stores.anserini",
+    "": "convqa.stores.embedded.engine",
+    "elasticsearch": "convqa.stores.elasticsearch.engine",
+    "elasticsearch+https": "convqa.stores.elasticsearch.engine",
+    "anserini": "convqa.stores.anserini.engine",
 }
 """Scheme -> module, loaded when the scheme is first used. A folder has no scheme."""
 
@@ -125,14 +125,14 @@ def exists(url: str) -> bool:
 
 def is_collection(folder: Path) -> bool:
     """Whether a folder looks like a collection of the embedded engine; whether it is whole, :func:`open_store` says."""
-    from convqa.stores.embedded import is_collection as has_manifest
+    from convqa.stores.embedded.engine import is_collection as has_manifest
 
     return has_manifest(folder)
 
 
 def _engine_of(folder: Path) -> str:
     """The engine of a folder without a scheme: ours, unless Lucene's files are in it."""
-    from convqa.stores.anserini import is_index
+    from convqa.stores.anserini.index import is_index
 
     return "anserini" if is_index(folder) and not is_collection(folder) else ""
 

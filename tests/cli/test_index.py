@@ -9,7 +9,8 @@ import pytest
 
 from convqa import stores
 from convqa.domain import Passage
-from convqa.stores import embedded, open_store
+from convqa.stores import open_store
+from convqa.stores.embedded import engine as embedded
 
 
 def passages(path, *ids):

@@ -13,9 +13,10 @@ from convqa import stores
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreUnavailable
 from convqa.indexing import collection_of
-from convqa.stores import create_store, embedded, find_stores, open_store
+from convqa.stores import create_store, find_stores, open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Info, SearchParams, refuse_unknown
+from convqa.stores.embedded import engine as embedded
 
 
 @pytest.mark.parametrize("url", [None, ""])
@@ -36,7 +37,7 @@ def test_a_folder_may_have_a_drive_letter_or_a_colon():
 
 
 def test_an_engine_of_another_package_is_found_by_its_scheme(installed, tmp_path):
-    installed("shelf", "convqa.stores", "shelf = shelf", "from convqa.stores.embedded import *\n")
+    installed("shelf", "convqa.stores", "shelf = shelf", "from convqa.stores.embedded.engine import *\n")
     installed("broken", "convqa.stores", "broken = broken", "import nothing_of_the_kind\n")
     url = f"shelf:{tmp_path}/c"
     with pytest.raises(InputError, match="does not exist"):

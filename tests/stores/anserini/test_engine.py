@@ -10,7 +10,7 @@ import pytest
 from convqa.errors import InputError
 from convqa.stores import change_store, create_store, delete_store, exists, find_stores, open_store
 from convqa.stores.address import Address, Fields
-from convqa.stores.anserini import identity, is_index, key, open_collection
+from convqa.stores.anserini.engine import identity, is_index, key, open_collection
 
 LUCENE8 = Path(__file__).resolve().parents[2] / "fixtures" / "lucene8"
 

@@ -12,8 +12,8 @@ from convqa.errors import InputError, RunError, StoreDamaged, StoreUnavailable, 
 from convqa.stores import change_store, create_store, delete_store, exists, open_store
 from convqa.stores.address import Address, Fields
 from convqa.stores.base import Encoder, Prf, SearchParams
-from convqa.stores.elasticsearch import identity, key, open_collection
 from convqa.stores.elasticsearch.client import client
+from convqa.stores.elasticsearch.engine import identity, key, open_collection
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.target import Target
 

@@ -18,8 +18,9 @@ from convqa.stores import change_store, create_store, delete_store, open_store
 from convqa.stores.address import Address
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.content import checksum, content, digest
-from convqa.stores.elasticsearch import bulk, open_collection, writer
+from convqa.stores.elasticsearch import bulk, writer
 from convqa.stores.elasticsearch.client import client
+from convqa.stores.elasticsearch.engine import open_collection
 from convqa.stores.elasticsearch.index import Index, indices_like, look_up
 from convqa.stores.elasticsearch.lock import lock_of
 from convqa.stores.elasticsearch.schema import Meta, meta_of, vectors_of

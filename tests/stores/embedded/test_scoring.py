@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
-from convqa.stores.embedded import create, open_collection
+from convqa.stores.embedded.engine import create, open_collection
 from convqa.text.analysis import analyzer, weigh
 
 

@@ -18,7 +18,8 @@ from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
 from convqa.stores import open_store
 from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
-from convqa.stores.embedded import create, engine, open_collection
+from convqa.stores.embedded import engine
+from convqa.stores.embedded.engine import create, open_collection
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
 
@@ -106,7 +107,7 @@ import sys
 from pathlib import Path
 from convqa.domain import Passage
 from convqa.stores.address import Address
-from convqa.stores.embedded import open_collection
+from convqa.stores.embedded.engine import open_collection
 store = open_collection(Address(sys.argv[1]))
 for batch in range(10_000):
     store.add([Passage(f"b{batch}-{n}", f"added passage number n{n} of batch t{batch}") for n in range(50)])
@@ -323,7 +324,7 @@ import os
 from pathlib import Path
 from convqa.domain import Passage
 from convqa.stores.address import Address
-from convqa.stores.embedded import create
+from convqa.stores.embedded.engine import create
 from convqa.stores.embedded.manifest import Manifest
 write = Manifest.write
 def killed(self, folder):

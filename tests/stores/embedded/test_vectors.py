@@ -22,7 +22,8 @@ from convqa.errors import InputError, StorageFull, StoreDamaged
 from convqa.stores import create_store, open_store
 from convqa.stores.address import Address
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
-from convqa.stores.embedded import create, exact, open_collection
+from convqa.stores.embedded import exact
+from convqa.stores.embedded.engine import create, open_collection
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
 from convqa.stores.embedded.vectors import VectorWriter, _widened
@@ -270,7 +271,7 @@ import numpy as np
 from itertools import islice
 from convqa.stores.address import Address
 from convqa.stores.base import Encoder
-from convqa.stores.embedded import open_collection
+from convqa.stores.embedded.engine import open_collection
 def encode(passage):
     seed = int.from_bytes(hashlib.sha256(passage.text.encode()).digest()[:8], "little")
     return np.random.default_rng(seed).standard_normal(16)
