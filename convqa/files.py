@@ -153,12 +153,12 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears whole or not at all: written aside in the same directory, flushed, fsynced and renamed.
 
     Whatever is raised inside removes the part written so far, and goes on as it is: an error of what is being read
-    to be written here is not this file's.
+    to be written here is not this file's. A kill leaves the part (:func:`part_of`), which the next writer replaces.
 
     :raises InputError: if this is no place to write to.
     :raises StorageFull: if the file cannot be written.
     """
-    aside = path.with_name(f".{path.name}.part")
+    aside = part_of(path)
     try:
         with _errors_of(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -173,6 +173,11 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             sync_directory(path.parent)
     finally:
         _remove(aside)
+
+
+def part_of(path: Path) -> Path:
+    """Where a file is written before it is whole."""
+    return path.with_name(f".{path.name}.part")
 
 
 class _Raw(io.FileIO):

@@ -16,6 +16,7 @@ from dataclasses import replace as changed
 from pathlib import Path
 
 from convqa.errors import InputError, StoreDamaged
+from convqa.files import part_of
 from convqa.stores.address import Address
 from convqa.stores.checks import check_folder, refuse_fields
 from convqa.stores.embedded import index
@@ -154,7 +155,8 @@ def _check_target(folder: Path, replace: bool) -> None:
 
 def _is_free(folder: Path) -> bool:
     """Whether a folder is empty but for what a killed build or deletion left."""
-    return folder.is_dir() and all(path.name == LOCK or _DATA.fullmatch(path.name) for path in folder.iterdir())
+    left = {LOCK, part_of(folder / NAME).name}
+    return folder.is_dir() and all(path.name in left or _DATA.fullmatch(path.name) for path in folder.iterdir())
 
 
 def _remove_builds(folder: Path) -> None:

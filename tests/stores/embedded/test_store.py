@@ -317,8 +317,8 @@ def test_a_read_only_folder_is_searched_and_not_written(folder, monkeypatch):
     assert contents(folder) == before
 
 
-def built_and_killed(folder, before):
-    """Replace a collection in a process that is killed just before the manifest is written, or just after."""
+def built_and_killed(folder, when):
+    """Replace a collection in a process that is killed "before" the manifest is written, "within" that, or "after"."""
     code = f"""
 import os
 from pathlib import Path
@@ -326,13 +326,15 @@ from convqa.domain import Passage
 from convqa.stores.address import Address
 from convqa.stores.embedded.engine import create
 from convqa.stores.embedded.manifest import Manifest
-write = Manifest.write
+write, die = Manifest.write, lambda *_: os.kill(os.getpid(), 9)
 def killed(self, folder):
-    if folder != Path({str(folder)!r}):
-        return write(self, folder)
-    if not {before}:
-        write(self, folder)
-    os.kill(os.getpid(), 9)
+    if folder == Path({str(folder)!r}) and {when!r} != "after":
+        if {when!r} == "before":
+            die()
+        Path.replace = die
+    write(self, folder)
+    if folder == Path({str(folder)!r}):
+        die()
 Manifest.write = killed
 with create(Address({str(folder)!r}), "en", replace=True) as store:
     store.add([Passage("new", "passage of the new collection")])
@@ -341,9 +343,9 @@ with create(Address({str(folder)!r}), "en", replace=True) as store:
 
 
 def test_a_replacement_that_is_killed_leaves_the_old_collection_or_the_new_one(folder):
-    built_and_killed(folder, before=True)
+    built_and_killed(folder, "before")
     assert len(ids(folder)) == 20
-    built_and_killed(folder, before=False)
+    built_and_killed(folder, "after")
     assert ids(folder) == ["new"]
     with create(at(folder), "en", replace=True) as store:
         store.add(PASSAGES)
@@ -351,8 +353,9 @@ def test_a_replacement_that_is_killed_leaves_the_old_collection_or_the_new_one(f
     assert sorted(path.name for path in folder.iterdir()) == [data(folder).name, "manifest.json", "writer.lock"]
 
 
-def test_a_first_build_that_is_killed_leaves_no_collection_and_is_given_again(tmp_path):
-    built_and_killed(tmp_path / "c", before=True)
+@pytest.mark.parametrize("when", ["before", "within"])
+def test_a_first_build_that_is_killed_leaves_no_collection_and_is_given_again(tmp_path, when):
+    built_and_killed(tmp_path / "c", when)
     assert engine.find(at(tmp_path)) == engine.find(at(tmp_path / "c")) == []
     with pytest.raises(InputError, match=r"is not a convqa collection.*If one was being made here, give the command"):
         open_store(str(tmp_path / "c"))
@@ -360,7 +363,9 @@ def test_a_first_build_that_is_killed_leaves_no_collection_and_is_given_again(tm
         store.add(PASSAGES)
         assert engine.find(at(tmp_path / "c")) == []
     assert len(ids(tmp_path / "c")) == 20
-    assert len(list((tmp_path / "c").glob("data-*"))) == 1
+    assert sorted(path.name for path in (tmp_path / "c").iterdir()) == [
+        data(tmp_path / "c").name, "manifest.json", "writer.lock",
+    ]  # fmt: skip
 
 
 def test_one_build_at_a_time_and_none_beside_a_writer(folder):
