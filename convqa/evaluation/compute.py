@@ -14,7 +14,7 @@ from convqa.evaluation.result import Evaluation, Summaries, summaries
 from convqa.evaluation.support import measuring
 from convqa.tasks import Scores, Task, find_scored_task
 from convqa.tasks.base import Groups
-from convqa.tasks.scores import Gold
+from convqa.tasks.scores import Gold, GoldTurn
 
 
 def evaluate(
@@ -66,7 +66,7 @@ def evaluate(
     )
 
 
-def _groups(task: Task, gold: Gold, truth_path: Path, names: Sequence[str]) -> dict[str, Groups]:
+def _groups(task: Task, gold: Gold[GoldTurn], truth_path: Path, names: Sequence[str]) -> dict[str, Groups]:
     """Breakdown -> group -> its turns, groups in order of appearance."""
     own = task.breakdowns(gold, truth_path)
     known = [*own, *dict.fromkeys(name for turn in gold.turns for name in turn.fields)]
@@ -79,7 +79,7 @@ def _groups(task: Task, gold: Gold, truth_path: Path, names: Sequence[str]) -> d
     return {name: own[name]() if name in own else _by_field(gold, name) for name in names}
 
 
-def _by_field(gold: Gold, name: str) -> Groups:
+def _by_field(gold: Gold[GoldTurn], name: str) -> Groups:
     found: dict[str, list[TurnId]] = {}
     for turn in gold.turns:
         value = turn.fields.get(name, "(missing)")

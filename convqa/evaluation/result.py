@@ -8,7 +8,7 @@ from typing import Any
 
 from convqa.metrics.bootstrap import interval, interval_of_statistic
 from convqa.tasks.base import Task
-from convqa.tasks.scores import Gold, Measure, Run, Scores
+from convqa.tasks.scores import Gold, GoldTurn, Measure, Run, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Evaluation:
     """
 
     task: Task
-    gold: Gold = field(repr=False)
+    gold: Gold[GoldTurn] = field(repr=False)
     run: Run = field(repr=False)
     columns: tuple[Scores, ...] = field(repr=False)
     summaries: Summaries

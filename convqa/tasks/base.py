@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Response, TurnId
 from convqa.errors import InputError
 from convqa.tasks.files import file_at
-from convqa.tasks.scores import Gold, Judged, Options, Run, Scores
+from convqa.tasks.scores import Gold, GoldTurn, Judged, Options, Run, Scores
 
 _SHOWN = 10
 
@@ -81,7 +81,7 @@ class Task(ABC):
         return self.default_pipeline
 
     @abstractmethod
-    def gold(self, path: Path) -> Gold:
+    def gold(self, path: Path) -> Gold[GoldTurn]:
         """The truth: a type of the task's own, so that no component can receive it.
 
         :raises InputError: naming file, record and field.

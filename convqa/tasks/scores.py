@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from convqa.domain import DEFAULT_LANGUAGE, TurnId
 from convqa.files import log
@@ -13,22 +13,23 @@ from convqa.metrics import alce
 from convqa.metrics.alce import CitedSentence
 
 
-class GoldTurn(Protocol):
+@dataclass(frozen=True, slots=True)
+class GoldTurn:
     """What every task's truth says about a turn: ``fields`` is its record in the file, for breakdowns."""
 
-    @property
-    def id(self) -> TurnId: ...
-    @property
-    def fields(self) -> Mapping[str, Any]: ...
+    id: TurnId
+    fields: Mapping[str, Any] = field(repr=False)
 
 
-class Gold(Protocol):
-    """What every task's truth has; the rest of it is the task's own."""
+T = TypeVar("T", bound=GoldTurn, covariant=True)
 
-    @property
-    def path(self) -> Path: ...
-    @property
-    def turns(self) -> Sequence[GoldTurn]: ...
+
+@dataclass(frozen=True, slots=True)
+class Gold(Generic[T]):
+    """The truth in file order; the rest of it is the task's own. No component can receive it."""
+
+    path: Path
+    turns: tuple[T, ...]
 
 
 class Run(Protocol):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from convqa.domain import TurnId
 from convqa.metrics.sentence_sources import Sourced
+from convqa.tasks import scores
 from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.passages import page_key
 from convqa.tasks.jwhr.rules import citations
@@ -16,20 +15,14 @@ from convqa.tasks.jwhr.schema import Entry
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTurn:
+class GoldTurn(scores.GoldTurn):
     """``answer`` is None where the worker found none. ``fields``: chunk (answered, not_answered) and file."""
 
-    id: TurnId
     answer: CitedAnswer | None
-    fields: Mapping[str, Any] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Gold:
-    """The truth in file order. No component can receive it."""
-
-    path: Path
-    turns: tuple[GoldTurn, ...]
+class Gold(scores.Gold[GoldTurn]):
+    """What the workers answered."""
 
 
 def read(path: Path) -> Gold:
@@ -38,7 +31,7 @@ def read(path: Path) -> Gold:
     for file, entry in read_entries(path):
         answer = cited_answer(entry)
         fields = {"chunk": "not_answered" if answer is None else "answered", "file": file.name}
-        turns.append(GoldTurn(TurnId(entry.id, 1), answer, fields))
+        turns.append(GoldTurn(TurnId(entry.id, 1), fields, answer))
     return Gold(path, tuple(turns))
 
 

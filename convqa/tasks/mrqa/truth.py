@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
+from convqa.tasks import scores
 from convqa.tasks.mrqa.input import contexts, data_sets, form_of
 from convqa.tasks.mrqa.sets import domain_of, warn_of_gaps
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTurn:
+class GoldTurn(scores.GoldTurn):
     """A question's accepted answers; none: it cannot be answered (SQuAD 2). ``fields``: dataset, domain, answerable."""
 
-    id: TurnId
     answers: tuple[str, ...]
-    fields: Mapping[str, Any] = field(repr=False)
 
     @property
     def dataset(self) -> str:
@@ -27,11 +24,9 @@ class GoldTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
-    """The truth in file order, and the names of the data sets that it comes from. No component can receive it."""
+class Gold(scores.Gold[GoldTurn]):
+    """``sets``: the names of the data sets that it comes from."""
 
-    path: Path
-    turns: tuple[GoldTurn, ...]
     sets: tuple[str, ...]
 
 
@@ -52,7 +47,7 @@ def read(path: Path) -> Gold:
                     f"{one.path}: question {question.id!r} has no answers, so it cannot be scored; wanted one or more."
                 )
             fields = {"dataset": one.name, "domain": domain_of(one.name), "answerable": bool(question.answers)}
-            turns.append(GoldTurn(TurnId(question.id, 1), question.answers, fields))
+            turns.append(GoldTurn(TurnId(question.id, 1), fields, question.answers))
     asked = {turn.dataset for turn in turns}
     for one in sets:
         if one.name not in asked:

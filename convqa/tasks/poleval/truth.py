@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
+from convqa.tasks import scores
 from convqa.tasks.files import any_file
 from convqa.tasks.poleval import passages
 from convqa.tasks.poleval.input import (
@@ -34,16 +34,14 @@ _WANTED_PAIRS = f"the columns {', '.join(_COLUMNS)}, separated by TAB, under a h
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTurn:
+class GoldTurn(scores.GoldTurn):
     """A question's relevant passages; none: any ranking scores 1. ``line`` of a run answers it, counted from 0.
 
     ``fields`` has its set, where in.tsv says one.
     """
 
-    id: TurnId
     relevant: tuple[str, ...]
     line: int
-    fields: Mapping[str, Any] = field(repr=False)
 
     @property
     def set(self) -> str:
@@ -51,11 +49,9 @@ class GoldTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
-    """The truth in file order, and how many ``lines`` a run has. No component can receive it."""
+class Gold(scores.Gold[GoldTurn]):
+    """``lines``: how many a run has."""
 
-    path: Path
-    turns: tuple[GoldTurn, ...]
     lines: int
 
 
@@ -112,7 +108,7 @@ def _of_lines(file: Path) -> Gold:
     pairs = list(zip(asked.items, rows, strict=True))
     _refuse_unknown(file, asked, [(number, one.set, list(filter(None, ids))) for one, (number, ids) in pairs])
     turns = (
-        GoldTurn(one.id, ids, line, {"set": one.set} if known else {}) for line, (one, (_, ids)) in enumerate(pairs)
+        GoldTurn(one.id, {"set": one.set} if known else {}, ids, line) for line, (one, (_, ids)) in enumerate(pairs)
     )
     return Gold(file, tuple(turns), len(rows))
 
@@ -130,7 +126,7 @@ def _of_pairs(file: Path) -> Gold:
             relevant[question].append(passage)
     _refuse_unknown(file, asked, rows)
     turns = tuple(
-        GoldTurn(one.id, tuple(ids), line, {})
+        GoldTurn(one.id, {}, tuple(ids), line)
         for line, (one, ids) in enumerate(zip(asked.items, relevant.values(), strict=True))
         if ids
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from convqa.domain import TurnId
 from convqa.files import log
+from convqa.tasks import scores
 from convqa.tasks.base import Groups
 from convqa.tasks.files import file_at
 from convqa.tasks.qrecc import input
@@ -20,22 +19,16 @@ WANTED = "a JSON array of {Conversation_no, Turn_no, Truth_rewrite, Truth_passag
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTurn:
+class GoldTurn(scores.GoldTurn):
     """The truth about one turn: ``""`` and ``()`` mean that there is none. ``fields`` is the whole record."""
 
-    id: TurnId
     rewrite: str
     passages: tuple[str, ...]
     answer: str
-    fields: Mapping[str, Any] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Gold:
-    """The truth in file order. No component can receive it."""
-
-    path: Path
-    turns: tuple[GoldTurn, ...]
+class Gold(scores.Gold[GoldTurn]):
+    """Turns that are twice in the file are here twice."""
 
 
 def read(path: Path) -> Gold:
@@ -44,10 +37,10 @@ def read(path: Path) -> Gold:
     turns = tuple(
         GoldTurn(
             turn_id(record),
+            record,
             record["Truth_rewrite"],
             tuple(record.get("Truth_passages", ())),
             record["Truth_answer"],
-            record,
         )
         for record in read_records(file, TRUTHS, WANTED)
     )

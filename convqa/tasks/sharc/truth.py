@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
+from convqa.tasks import scores
 from convqa.tasks.sharc.answers import said
 from convqa.tasks.sharc.input import Placed, read_records, source
 from convqa.tasks.sharc.schema import ADVICE, Form, Open
@@ -17,26 +17,22 @@ from convqa.validation import shorten
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTurn:
+class GoldTurn(scores.GoldTurn):
     """``answer``: a label or a follow-up question. ``evidence``: (question, answer) that the scenario gives away.
 
     ``snippet_id``: of the rule text, "" where the file does not say it. ``fields``: tree_id, source_url, ``class`` (of
     the answer) and ``follow_ups`` (how many there were), in the open-retrieval form gold_snippet_id and snippet_seen.
     """
 
-    id: TurnId
     answer: str
     evidence: tuple[tuple[str, str], ...]
     snippet_id: str
-    fields: Mapping[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
-    """The truth in file order. No component can receive it."""
+class Gold(scores.Gold[GoldTurn]):
+    """``form``: of the file."""
 
-    path: Path
-    turns: tuple[GoldTurn, ...]
     form: Form
 
 
@@ -73,7 +69,7 @@ def _turn(placed: Placed, form: Form, odd: list[str]) -> GoldTurn:
         known = {"gold_snippet_id": record.gold_snippet_id, "snippet_seen": record.snippet_seen}
         fields |= {name: value for name, value in known.items() if value is not None}
     evidence, snippet_id = evidence_of(placed, odd), fields.get("gold_snippet_id", "")
-    return GoldTurn(TurnId(record.utterance_id, 1), record.answer, evidence, snippet_id, fields)
+    return GoldTurn(TurnId(record.utterance_id, 1), fields, record.answer, evidence, snippet_id)
 
 
 def evidence_of(placed: Placed, odd: list[str] | None = None) -> tuple[tuple[str, str], ...]:
