@@ -1,7 +1,7 @@
 """The task: its files and what is done with them."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.mrqa import check, input, run, score, truth
+from convqa.tasks.mrqa import check, input, official, run, score, truth
 
 
 class MRQA(Task):
@@ -22,5 +22,5 @@ class MRQA(Task):
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
     problems = staticmethod(check.problems)
-    official_text = staticmethod(score.official_text)
+    official_text = staticmethod(official.text)
     score = staticmethod(score.score)

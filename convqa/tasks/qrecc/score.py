@@ -6,7 +6,7 @@ means: the third decimal may differ by one), and malformed files are an ``InputE
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,6 @@ from convqa.tasks.scores import (
     option,
     warn_of_unmatched,
 )
-
-OFFICIAL_FILE = "evaluation.prototext"
 
 REWRITING = (
     Measure("QR", official=True),
@@ -173,15 +171,3 @@ def _answering(gold: Gold, run: Run, options: Options, scorers: Sequence[AnswerS
         row |= {"answer-words": float(len(tokens(pair[1]))), "truth-words": float(len(tokens(pair[0])))}
         rows.append((turn.id, row | {name: values[index] for name, values in further.items()}))
     return rows
-
-
-def official_text(means: Mapping[str, float]) -> str:
-    """One block a measure, three decimals, no newline at the end, as the official script writes it.
-
-    >>> print(official_text({"QR": 0.5333}))
-    measure{
-      key: "QR"
-      value: "0.533"
-    }
-    """
-    return "\n".join(f'measure{{\n  key: "{name}"\n  value: "{mean:.3f}"\n}}' for name, mean in means.items())

@@ -1,7 +1,7 @@
 """The task: its files and what is done with them."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.qrecc import check, input, run, schema, score, truth
+from convqa.tasks.qrecc import check, input, official, run, schema, score, truth
 
 
 class QReCC(Task):
@@ -11,7 +11,7 @@ class QReCC(Task):
     input_file = input.FILE
     truth_file = truth.FILE
     run_file = run.FILE
-    official_file = score.OFFICIAL_FILE
+    official_file = official.FILE
     default_pipeline = "default"
     options = score.Options
 
@@ -21,7 +21,7 @@ class QReCC(Task):
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
     problems = staticmethod(check.problems)
-    official_text = staticmethod(score.official_text)
+    official_text = staticmethod(official.text)
     key = staticmethod(schema.turn_key)
     judged = staticmethod(score.judged)
     breakdowns = staticmethod(truth.breakdowns)

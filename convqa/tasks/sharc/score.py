@@ -6,8 +6,7 @@ retrieval and Combined stand beside their numbers.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from convqa.errors import InputError
@@ -16,6 +15,7 @@ from convqa.metrics.bleu import ORDER
 from convqa.metrics.ranking import recall, reciprocal_rank
 from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_unmatched
 from convqa.tasks.sharc.answers import CLASSES, said
+from convqa.tasks.sharc.official import NAMES
 from convqa.tasks.sharc.run import DEPTH, Run
 from convqa.tasks.sharc.table import BOTH, PREDICTED, TRUE, Figure, Sums, Table
 from convqa.tasks.sharc.truth import Gold
@@ -25,19 +25,6 @@ MISSING = "missing"
 
 _NO_PAIR = "truth and run ask in no turn together: the official script divides by zero"
 _MRR = f"MRR@{DEPTH}"
-_ORDERS = range(1, ORDER + 1)
-_NAMES = {
-    "Micro accuracy": ("micro_accuracy", 4),
-    "Macro accuracy": ("macro_accuracy", 4),
-    **{f"BLEU-{n}": (f"bleu_{n}", 4) for n in _ORDERS},
-    "Micro accuracy %": ("micro_accuracy", 2),
-    "Macro accuracy %": ("macro_accuracy", 2),
-    **{f"Recall {name} %": (f"classwise_accuracy_{name}", 2) for name in CLASSES["open"]},
-    **{f"P_BLEU-{n}": (f"precision_bleu_{n}", 2) for n in _ORDERS},
-    **{f"R_BLEU-{n}": (f"recall_bleu_{n}", 2) for n in _ORDERS},
-    **{f"F1_BLEU-{n}": (f"fscore_bleu_{n}", 2) for n in _ORDERS},
-}
-"""Measure -> what the script calls it, and the digits that it prints; in percent the open-retrieval form's."""
 
 
 def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
@@ -114,7 +101,7 @@ def _macro(table: Table, measure: Measure) -> Iterator[Scores]:
     unit = measure.name.removeprefix("Macro accuracy")
     for name in classes:
         part = replace(measure, name=f"Recall {name}{unit}", beside=measure.name, label=name)
-        yield table.share(replace(part, official=part.name in _NAMES), name)
+        yield table.share(replace(part, official=part.name in NAMES), name)
     yield from table.apart(whole)
 
 
@@ -153,13 +140,3 @@ def _retrieval(gold: Gold, run: Run) -> list[Scores]:
             found = {name: recall(relevant, ranking, k) for name, k in depths.items()}
             rows.append((turn.id, {_MRR: reciprocal_rank(relevant, ranking), **found}))
     return columns(measures, rows or "the truth has no gold_snippet_id")
-
-
-def official_text(means: Mapping[str, float]) -> str:
-    """The official scripts' line, keys in their order.
-
-    >>> official_text({"Macro accuracy": 0.75, "Micro accuracy": 1 / 3})
-    '{"micro_accuracy": 0.3333, "macro_accuracy": 0.75}\\n'
-    """
-    line = {key: round(means[name], digits) for name, (key, digits) in _NAMES.items() if name in means}
-    return json.dumps(line) + "\n"

@@ -1,7 +1,7 @@
 """The task: its files and what is done with them."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.sharc import check, input, run, score, truth
+from convqa.tasks.sharc import check, input, official, run, score, truth
 
 
 class ShARC(Task):
@@ -24,6 +24,6 @@ class ShARC(Task):
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
     problems = staticmethod(check.problems)
-    official_text = staticmethod(score.official_text)
+    official_text = staticmethod(official.text)
     judged = staticmethod(score.judged)
     score = staticmethod(score.score)
