@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from convqa.metrics.ranking import reciprocal_rank
+from convqa.metrics.reciprocal_rank import reciprocal_rank
 from convqa.models import TextEncoder, load_encoder
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -32,7 +32,7 @@ import Stemmer
 from comparing import difference, estimate, table
 
 from convqa.domain import Passage
-from convqa.metrics.ranking import geval_ndcg
+from convqa.metrics.geval_ndcg import geval_ndcg
 from convqa.text.analysis import analyzer
 from convqa.text.bm25 import bm25
 from convqa.text.polish import Morfeusz, plain

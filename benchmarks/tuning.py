@@ -26,7 +26,7 @@ from convqa.components.rankings import FUSIONS
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.domain import Ranking
-from convqa.metrics.ranking import reciprocal_rank
+from convqa.metrics.reciprocal_rank import reciprocal_rank
 
 WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 LEASTS = (0.05, 0.1, 0.2, 0.3)

@@ -11,7 +11,7 @@ import numpy
 from convqa.errors import InputError
 from convqa.evaluation.result import Evaluation
 from convqa.files import whole_file
-from convqa.metrics.ranking import ranked
+from convqa.metrics.ranked import ranked
 
 RUN = "run.trec"
 QRELS = "truth.qrels"

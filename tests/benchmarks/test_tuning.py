@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from convqa.metrics.ranking import reciprocal_rank
+from convqa.metrics.reciprocal_rank import reciprocal_rank
 from convqa.models import load_encoder
 
 PASSAGES = {

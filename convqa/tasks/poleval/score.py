@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from convqa.errors import InputError
-from convqa.metrics.ranking import geval_ndcg
+from convqa.metrics.geval_ndcg import geval_ndcg
 from convqa.tasks.poleval.run import DEPTH, Run
 from convqa.tasks.poleval.truth import Gold
 from convqa.tasks.scores import Judged, Measure, Scores

@@ -12,7 +12,8 @@ from dataclasses import replace
 from convqa.errors import InputError
 from convqa.files import log
 from convqa.metrics.bleu import ORDER
-from convqa.metrics.ranking import recall, reciprocal_rank
+from convqa.metrics.recall import recall
+from convqa.metrics.reciprocal_rank import reciprocal_rank
 from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_unmatched
 from convqa.tasks.sharc.answers import CLASSES, said
 from convqa.tasks.sharc.official import NAMES
