@@ -1,7 +1,7 @@
 """How rare a word is, from a small shipped table: so that rewrites and answers do not depend on the collection.
 
 English: document frequencies in the lead paragraphs of 10,033 Wikipedia articles (CC BY-SA 4.0, see NOTICE), made by
-``python -m convqa.training.idf``. Words of three leads or fewer have the ceiling, and are left out of the table.
+``python benchmarks/idf_table.py``. Words of three leads or fewer have the ceiling, and are left out of the table.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Makes the table of document frequencies that :mod:`convqa.text.idf` reads.
 
-``python -m convqa.training.idf SUMMARIES.json`` writes ``convqa/text/idf-en.tsv.gz``: a first line with the number of
+``python benchmarks/idf_table.py SUMMARIES.json`` writes ``convqa/text/idf-en.tsv.gz``: a first line with the number of
 articles, then a word and its document frequency a line. SUMMARIES.json: {title: {"title": ..., "extract": ...}}, the
 lead paragraphs of Wikipedia articles. The same input gives the same bytes.
 """
