@@ -59,8 +59,7 @@ class Analyzer:
 
     def words(self, text: str) -> list[str]:
         """Lower-case words without a possessive 's; nothing else is removed."""
-        found = self._split(text)
-        return [self._bare(word) for word in found] if self._possessive else found
+        return [self._bare(word) for word in self._split(text)]
 
     def tokens(self, text: str) -> list[str]:
         """Stemmed words without stop words, in order.
@@ -72,8 +71,7 @@ class Analyzer:
 
     def content(self, text: str) -> list[str]:
         """The same, without the long stop words."""
-        bare = self._bare if self._possessive else str
-        return self._stemmed(word for word in self._cut(text) if bare(word) not in self.long_stopwords)
+        return self._stemmed(word for word in self._cut(text) if self._bare(word) not in self.long_stopwords)
 
     def content_words(self, text: str) -> Iterator[tuple[str, str]]:
         """Each word of a text but for the long stop words, with its stem."""
@@ -96,12 +94,12 @@ class Analyzer:
         return tokens
 
     def _bare(self, word: str) -> str:
-        return word[:-2] if word[-1] == "s" and word[-2:-1] in _APOSTROPHES else word
+        return word[:-2] if self._possessive and word[-1] == "s" and word[-2:-1] in _APOSTROPHES else word
 
     def _learn(self, word: str) -> str:
         if len(word) > LONGEST_TOKEN:
             return ""
-        bare = self._bare(word) if self._possessive else word
+        bare = self._bare(word)
         token = "" if bare in self.stopwords else self.stem(bare)
         if len(self._tokens) >= _CACHED_WORDS:
             self._tokens.clear()

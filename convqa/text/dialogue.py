@@ -148,9 +148,5 @@ def follows_up(question: str, language: str = "en") -> str:
     if not content:
         return "bare"
     few = len(content) <= _SMALL and not _DEFINITE[language].isdisjoint(words)
-    return "definite" if few and not _names_something(question) else ""
-
-
-def _names_something(question: str) -> bool:
-    """Whether a word but the first is capitalised or holds a digit."""
-    return any(word[0].isupper() or any(map(str.isdigit, word)) for word in question.split()[1:])
+    named = any(word[0].isupper() or any(map(str.isdigit, word)) for word in question.split()[1:])
+    return "definite" if few and not named else ""

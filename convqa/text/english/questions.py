@@ -64,11 +64,8 @@ def ask(condition: str) -> Asked:
     """
     said = _expanded(sealed(condition))
     plain = _affirmed(said)
-    wanted = plain == said
     words = plain.split()
-    if not words:
-        return Asked("", wanted)
-    return Asked(unsealed(_question(words)), wanted)
+    return Asked(unsealed(_question(words)) if words else "", plain == said)
 
 
 def _affirmed(said: str) -> str:

@@ -151,7 +151,12 @@ class _Work:
 
     def reply(self, fact: Fact) -> None:
         """Settle the condition that a fact is about; what no condition is about was asked for a reason of its own."""
-        near = max(self._conditions, key=lambda one: self._near(fact, one), default=None)
+
+        def likeness(one: Condition) -> tuple[float, bool, bool]:
+            # Of conditions with the same words the one that says the same, then one that is still open.
+            return alike(fact.question, one.question), fact.question == one.question, self.states.get(one) is None
+
+        near = max(self._conditions, key=likeness, default=None)
         if near is None or alike(fact.question, near.question) <= SAME:
             near = Condition(-1, -1 - len(self._extra), fact.question, wanted=True)
             self._extra.append(near)
@@ -165,15 +170,10 @@ class _Work:
 
     def told(self, facts: Sequence[Fact]) -> None:
         """Settle the conditions whose own question a fact is."""
-        answers = {fact.question: fact.yes for fact in facts if fact.yes is not None}
+        answers = {fact.question: fact.yes for fact in facts}
         for one in self._conditions:
             if one.question in answers and self.states.get(one) is None:
                 self.states[one] = answers[one.question] == one.wanted
-
-    def _near(self, fact: Fact, condition: Condition) -> tuple[float, bool, bool]:
-        """Of conditions with the same words the one that says the same, then one that is still open."""
-        same = fact.question == condition.question
-        return alike(fact.question, condition.question), same, self.states.get(condition) is None
 
     def group(self) -> Group:
         """The rule's conditions and what else was asked for, joined as the conversation joined them."""
