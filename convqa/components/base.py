@@ -16,27 +16,17 @@ from haystack import component
 
 from convqa.components.citations import verified
 from convqa.components.rankings import attach, fuse
-from convqa.domain import (
-    Answer,
-    Answers,
-    Failure,
-    NotFinite,
-    Passage,
-    Query,
-    Ranking,
-    Rankings,
-    Reading,
-    Readings,
-    Rewrite,
-    Rewrites,
-    Turn,
-    Turns,
-)
+from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn
+from convqa.domain.batches import Answers, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, RunError
 from convqa.models import Options
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
+
+
+MaybeReadings = Sequence[Reading | None]
+"""A column of readings; None where the pipeline has no reader."""
 
 
 class WantedVectors(NamedTuple):
@@ -65,17 +55,23 @@ class Station:
         if hasattr(self, "collection"):
             setattr(self, "collection", collection)  # noqa: B010 - stations without one declare none
 
+    def models(self) -> Mapping[str, Any]:
+        """The loaded models that shape the results, by their part, such as ``{"encoder": model}``."""
+        return {}
+
     def warm_up(self) -> None:
         """Load what is heavy. Called before every run, so it must return at once the second time."""
         for station in self.inner:
             station.warm_up()
+        self.models()
 
     def identity(self) -> Mapping[str, str]:
         """What of this station's models shapes its results, by the model's part, such as ``{"encoder": checksum}``.
 
         It belongs to a run's fingerprint, and is asked for once the station is warm.
         """
-        return {name: checksum for station in self.inner for name, checksum in station.identity().items()}
+        inner = {name: checksum for station in self.inner for name, checksum in station.identity().items()}
+        return inner | {part: model.identity for part, model in self.models().items()}
 
     def wanted_vectors(self) -> WantedVectors | None:
         """The vectors that the collection is to have; None: this station looks at none."""
@@ -104,17 +100,17 @@ class Station:
     def _safely(self, work: Callable[..., Sequence[Any]], rows: list[tuple[Any, ...]]) -> list[Any]:
         if not rows:
             return []
+        name = type(self).__name__
         try:
             values = list(work(*(list(column) for column in zip(*rows, strict=True))))
             if len(values) != len(rows):
-                raise ValueError(f"{type(self).__name__} made {len(values)} items of {len(rows)}")
+                raise ValueError(f"{name} made {len(values)} items of {len(rows)}")
         except InputError as error:
             raise RunError(str(error), error) from error
         except NotImplementedError as error:
-            name = type(self).__name__
             raise RunError(f"{name} implements no method of its station, {self.station}.") from error
         except NotFinite as error:
-            raise RunError(f"{type(self).__name__}: {error}.") from error
+            raise RunError(f"{name}: {error}.") from error
         except Exception as error:
             if len(rows) == 1:
                 return [Failure(self.station, type(error).__name__, str(error))]
@@ -168,8 +164,7 @@ class Retriever(Station):
         rankings = []
         for rewrite in rewrites:
             parts = [(query.weight, next(found)) for query in rewrite.queries]
-            fused = [parts[0][1]] if len(parts) == 1 else attach([fuse(parts, self.top_k)], self.texts, self.fetch)
-            rankings += fused
+            rankings += [parts[0][1]] if len(parts) == 1 else attach([fuse(parts, self.top_k)], self.texts, self.fetch)
         return rankings
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
@@ -251,11 +246,7 @@ class Builder(Station):
         raise NotImplementedError
 
     def build_batch(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        rankings: Sequence[Ranking],
-        readings: Sequence[Reading | None],
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
     ) -> Sequence[Answer | Failure]:
         """One answer for each turn; a Failure where a member knows that trying the turn again would not help."""
         return [self.build(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
@@ -284,7 +275,7 @@ class Decider(Station):
         turns: Sequence[Turn],
         rewrites: Sequence[Rewrite],
         rankings: Sequence[Ranking],
-        readings: Sequence[Reading | None],
+        readings: MaybeReadings,
         answers: Sequence[Answer],
     ) -> Sequence[Answer]:
         return [self.decide(*row) for row in zip(turns, rewrites, rankings, readings, answers, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Annotated, Any, Literal
@@ -73,9 +73,6 @@ class QueryEncoder:
     def encoder(self) -> Encoder:
         """The name under which stores keep vectors of it."""
         return named(self.model)
-
-    def identity(self) -> Mapping[str, str]:
-        return {"encoder": self.model.identity}
 
     def encode(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]

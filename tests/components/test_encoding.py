@@ -99,10 +99,6 @@ def test_each_text_of_a_batch_is_encoded_once(monkeypatch):
     assert asked == [QUESTION, "Who wrote it? Faust Weimar"]
 
 
-def test_the_model_is_in_a_runs_fingerprint():
-    assert QueryEncoder("encoder", ["question"]).identity() == {"encoder": load_encoder("encoder").identity}
-
-
 def test_two_stations_that_ask_for_the_same_texts_encode_them_once(monkeypatch):
     row = (Rewrite("Who wrote Faust?", (Query(QUESTION, TERMS),)), Query(QUESTION, TERMS))
     _, first = encode(["question", "expanded"], row)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
-from convqa.components.base import Builder
+from convqa.components.base import Builder, MaybeReadings
 from convqa.components.builders._grounding import Scorer, Unsupported, check, worded
 from convqa.components.builders._prompt import Prompt, Shown, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
@@ -72,11 +72,7 @@ class Generative(Asking, Builder):
         return {"support": self._support.identity, "quotes": QUOTES, **Asking.identity(self)}
 
     def build_batch(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        rankings: Sequence[Ranking],
-        readings: Sequence[Reading | None],
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
     ) -> Sequence[Answer | Failure]:
         prompts = [self._prompt(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
         languages = {turn.language for turn, one in zip(turns, prompts, strict=True) if isinstance(one, Prompt)}

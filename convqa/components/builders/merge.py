@@ -8,9 +8,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from convqa.components.base import Builder
+from convqa.components.base import Builder, MaybeReadings
 from convqa.components.members import describe, make, member
-from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
+from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Rewrite, Sentence, Turn
 from convqa.text import german, japanese
 from convqa.text.analysis import analyzer_or_words
 from convqa.text.cache import remembered
@@ -47,11 +47,7 @@ class Merge(Builder):
         self.builder = describe(self._builder)
 
     def build_batch(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        rankings: Sequence[Ranking],
-        readings: Sequence[Reading | None],
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
     ) -> Sequence[Answer | Failure]:
         answers = self._builder.build_batch(turns, rewrites, rankings, readings)
         rows = zip(answers, rankings, turns, strict=True)

@@ -9,10 +9,10 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from convqa.components.base import Builder
+from convqa.components.base import Builder, MaybeReadings
 from convqa.components.citations import nothing
 from convqa.components.members import describe, make, member
-from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Rewrite, Sentence, Turn
+from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Rewrite, Sentence, Turn
 from convqa.models import Conditions, Options, load_conditions
 from convqa.text.dialogue import open_question
 from convqa.text.english.conditions import Condition
@@ -75,19 +75,11 @@ class Rules(Builder):
     def _judge(self) -> Conditions:
         return load_conditions(self.conditions, Options())
 
-    def warm_up(self) -> None:
-        Builder.warm_up(self)
-        _ = self._judge
-
-    def identity(self) -> Mapping[str, str]:
-        return {**Builder.identity(self), "conditions": self._judge.identity}
+    def models(self) -> Mapping[str, Conditions]:
+        return {"conditions": self._judge}
 
     def build_batch(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        rankings: Sequence[Ranking],
-        readings: Sequence[Reading | None],
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
     ) -> Sequence[Answer | Failure]:
         cases = [self._case(*row) for row in zip(turns, rankings, strict=True)]
         wanted = list(dict.fromkeys(pair for case in cases if case for pair in _pairs(case)))

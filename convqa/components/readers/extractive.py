@@ -53,11 +53,8 @@ class Extractive(Reader):
     def _reader(self) -> SpanReader:
         return load_reader(self.model, Options(**(self.options or {})))
 
-    def warm_up(self) -> None:
-        _ = self._reader
-
-    def identity(self) -> Mapping[str, str]:
-        return {"reader": self._reader.identity}
+    def models(self) -> Mapping[str, SpanReader]:
+        return {"reader": self._reader}
 
     def read_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
@@ -72,13 +69,10 @@ class Extractive(Reader):
 
     def _task(self, rewrite: Rewrite, ranking: Ranking) -> _Task:
         question = rewrite.text.strip()
-        hits = [
-            hit
-            for hit in ranking.hits[: self.passages]
-            if question and hit.passage is not None and hit.passage.text.strip()
-        ]
+        first = ranking.hits[: self.passages] if question else ()
+        hits = tuple(hit for hit in first if hit.passage is not None and hit.passage.text.strip())
         passages = [hit.passage for hit in hits if hit.passage is not None]
-        return _Task(question, passages, normalised(Ranking(tuple(hits))))
+        return _Task(question, passages, normalised(Ranking(hits)))
 
     def _read(self, tasks: Sequence[_Task], first: int, last: int) -> None:
         """Read these passages of all turns together, and keep the best that was found."""

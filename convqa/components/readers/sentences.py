@@ -25,6 +25,7 @@ from convqa.components.readers._sentence_scoring import (
     wanted_of,
 )
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
+from convqa.models import TextEncoder
 
 _MOST_SPANS = 8
 """Of a turn. No others are encoded: the best by words hold what the vectors would choose (docs/reading.md)."""
@@ -53,12 +54,8 @@ class Sentences(Reader):
     def __post_init__(self) -> None:
         self._queries = None if self.encoder is None else QueryEncoder(self.encoder, DEFAULT_TEXTS, self.options)
 
-    def warm_up(self) -> None:
-        if self._queries is not None:
-            _ = self._queries.model
-
-    def identity(self) -> Mapping[str, str]:
-        return {} if self._queries is None else self._queries.identity()
+    def models(self) -> Mapping[str, TextEncoder]:
+        return {} if self._queries is None else {"encoder": self._queries.model}
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         return self.read_batch([turn], [rewrite], [ranking])[0]

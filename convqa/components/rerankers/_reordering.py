@@ -37,6 +37,7 @@ class Reordering(Reranker):
 
     def warm_up(self) -> None:
         _ = self._store
+        super().warm_up()
 
     def rerank_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]

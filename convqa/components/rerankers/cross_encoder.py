@@ -42,12 +42,8 @@ class CrossEncoder(Reordering):
     def _scorer(self) -> PairScorer:
         return load_pair_scorer(self.model, Options(**(self.options or {})))
 
-    def warm_up(self) -> None:
-        Reordering.warm_up(self)
-        _ = self._scorer
-
-    def identity(self) -> Mapping[str, str]:
-        return {"cross-encoder": self._scorer.identity}
+    def models(self) -> Mapping[str, PairScorer]:
+        return {"cross-encoder": self._scorer}
 
     def scores(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]

@@ -13,6 +13,7 @@ from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder
 from convqa.components.members import member
 from convqa.components.rerankers._reordering import Reordering
 from convqa.domain import Ranking, Rewrite, Turn
+from convqa.models import TextEncoder
 from convqa.stores.base import WritableStore
 
 
@@ -42,12 +43,8 @@ class Encoder(Reordering):
     def __post_init__(self) -> None:
         self._queries = QueryEncoder(self.encoder, self.vectors, self.options)
 
-    def warm_up(self) -> None:
-        Reordering.warm_up(self)
-        _ = self._queries.model
-
-    def identity(self) -> Mapping[str, str]:
-        return self._queries.identity()
+    def models(self) -> Mapping[str, TextEncoder]:
+        return {"encoder": self._queries.model}
 
     def scores(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]

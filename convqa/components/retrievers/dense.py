@@ -17,6 +17,7 @@ from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.components.retrievers._feedback import rocchio
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
+from convqa.models import TextEncoder
 from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Filter, Store, WritableStore, refuse_encoder
@@ -86,14 +87,11 @@ class Dense(Retriever):
     def wanted_vectors(self) -> WantedVectors:
         return WantedVectors(self.encoder, options=self._queries.options)
 
-    def identity(self) -> Mapping[str, str]:
-        return self._queries.identity()
+    def models(self) -> Mapping[str, TextEncoder]:
+        return {"encoder": self._queries.model}
 
     def search_rewritten(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        queries: Sequence[Query],
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
         places, matrix = self._queries.encode(turns, rewrites, queries)
         rankings = [Ranking()] * len(queries)

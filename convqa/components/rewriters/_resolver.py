@@ -41,11 +41,8 @@ class Resolving(Rewriter):
     def _resolver(self) -> Resolver:
         return load_resolver(self.model, Options(**(self.options or {})))
 
-    def warm_up(self) -> None:
-        _ = self._resolver
-
-    def identity(self) -> Mapping[str, str]:
-        return {"resolver": self._resolver.identity}
+    def models(self) -> Mapping[str, Resolver]:
+        return {"resolver": self._resolver}
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]

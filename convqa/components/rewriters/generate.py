@@ -88,8 +88,8 @@ class Generate(Rewriter):
     def warm_up(self) -> None:
         _ = self._format
 
-    def identity(self) -> Mapping[str, str]:
-        return {"generator": self._generator.identity}
+    def models(self) -> Mapping[str, Generator]:
+        return {"generator": self._generator}
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
