@@ -21,7 +21,10 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
     :raises ValueError: for any other answer.
     """
     if answer.kind == "none":
-        _check_silence(answer)
+        if answer.text or answer.sentences:
+            raise ValueError(f"there is no answer, and yet a text: {shorten(answer.text)}")
+        if not answer.reason.strip():
+            raise ValueError("there is no answer, and no reason why")
     elif answer.kind == "answer":
         _check_text(answer)
     elif answer.kind != "question":
@@ -49,13 +52,6 @@ def nothing(ranking: Ranking, reason: str, score: float | None = None) -> Answer
     ('a',)
     """
     return Answer("none", "", reason=reason, score=score, nearest=tuple(hit.id for hit in ranking.hits[:_NEAREST]))
-
-
-def _check_silence(answer: Answer) -> None:
-    if answer.text or answer.sentences:
-        raise ValueError(f"there is no answer, and yet a text: {shorten(answer.text)}")
-    if not answer.reason.strip():
-        raise ValueError("there is no answer, and no reason why")
 
 
 def _check_text(answer: Answer) -> None:

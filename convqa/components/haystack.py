@@ -35,7 +35,6 @@ from convqa.validation import names_secret, shorten
 _LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 """A user with a password in a URL."""
 
-
 _OUTAGES = frozenset({"ConnectionError", "TimeoutError", "TransportError", "APIConnectionError"})
 """What clients call their errors when a server does not answer (Python, requests, httpx, Elastic's, OpenAI's): by name,
 as a component may bring any client."""
@@ -60,12 +59,12 @@ class Wrapper:
         inputs = self.wrapped.__haystack_input__._sockets_dict
         outputs = self.wrapped.__haystack_output__._sockets_dict
         needed = {socket for socket, details in inputs.items() if details.is_mandatory}
-        able = {*self.takes, *self.may_take}
-        if not set(self.takes) <= set(inputs) or not needed <= able or self.gives not in outputs:
+        able = (*self.takes, *self.may_take)
+        if not set(self.takes) <= set(inputs) or not needed <= set(able) or self.gives not in outputs:
             found = f"takes {', '.join(inputs) or 'nothing'} and gives {', '.join(outputs) or 'nothing'}"
             raise InputError(
                 f"component: {name} {found}; wanted: one that takes {' and '.join(self.takes)}, needs nothing but "
-                f"{' and '.join((*self.takes, *self.may_take))}, and gives {self.gives}."
+                f"{' and '.join(able)}, and gives {self.gives}."
             )
         self.component = describe(self.wrapped)
         _refuse_secrets(self.component["init_parameters"], f"component {name}")
@@ -77,10 +76,8 @@ class Wrapper:
         :raises InputError: if it wants a key from an environment variable that is not set.
         :raises RunError: if it fails.
         """
-        if not hasattr(self.wrapped, "warm_up"):
-            return
         try:
-            self.wrapped.warm_up()
+            getattr(self.wrapped, "warm_up", lambda: None)()
         except Exception as error:
             name = type(self.wrapped).__name__
             if isinstance(error, ValueError) and "environment variables are set" in str(error):

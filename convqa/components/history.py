@@ -14,7 +14,6 @@ REACH = 50
 LONGEST = 600
 """Characters of one utterance that are shown; an answer's beginning says what it is about."""
 
-
 _AROUND = 8
 """Tokens that a format puts around an exchange, at most."""
 

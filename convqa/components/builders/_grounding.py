@@ -58,21 +58,16 @@ def check(
     for one in said:
         if len(kept) == most:
             break
-        if reason := _never(one.text, known):
-            notes.append(reason)
-            continue
-        citations, note = _citations(one, passages, scorer, language)
-        notes += [note] if note else []
-        if citations or unsupported == "mark":
-            kept.append(Sentence(one.text, citations))
+        if foreign(one.text, known):
+            notes.append("foreign address")
+        elif not _runs(one.text).isdisjoint(_INSTRUCTED):
+            notes.append("instruction repeated")
+        else:
+            citations, note = _citations(one, passages, scorer, language)
+            notes += [note] if note else []
+            if citations or unsupported == "mark":
+                kept.append(Sentence(one.text, citations))
     return Checked(tuple(kept), tuple(notes))
-
-
-def _never(text: str, known: Sequence[str]) -> str:
-    """Why a sentence is never said; "" where it may be."""
-    if foreign(text, known):
-        return "foreign address"
-    return "" if _runs(text).isdisjoint(_INSTRUCTED) else "instruction repeated"
 
 
 def _citations(

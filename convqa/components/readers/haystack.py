@@ -55,9 +55,8 @@ def _span(answer: ExtractedAnswer, passages: Mapping[str, Passage]) -> Span:
     passage = None if answer.document is None else passages.get(answer.document.id)
     if passage is None or answer.data is None:
         raise ValueError(f"the answer {shorten(answer.data)} comes from no passage that was given")
-    start, text = -1, answer.data
-    if answer.document_offset is not None:
-        start = answer.document_offset.start
+    text = answer.data
+    start = -1 if answer.document_offset is None else answer.document_offset.start
     if start < 0 or passage.text[start : start + len(text)] != text:
         start = passage.text.find(text)
     if start < 0:

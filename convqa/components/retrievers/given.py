@@ -41,13 +41,9 @@ class Given(Retriever):
                 "to search a collection, use a pipeline with the retriever 'bm25'"
             )
         scores = self._bm25(turn.passages, weigh(query, analyzer(turn.language)), turn.language)
-        ranked = Ranking.of(
-            [
-                Hit(passage.id, score if score > 0 else float(-place), passage)
-                for place, (passage, score) in enumerate(zip(turn.passages, scores, strict=True))
-            ]
-        )
-        return Ranking(ranked.hits[: self.top_k])
+        scored = enumerate(zip(turn.passages, scores, strict=True))
+        hits = [Hit(passage.id, score if score > 0 else float(-place), passage) for place, (passage, score) in scored]
+        return Ranking(Ranking.of(hits).hits[: self.top_k])
 
     def _bm25(self, passages: Sequence[Passage], weights: Mapping[str, float], language: str) -> list[float]:
         counts = [_counts(passage.title, passage.text, language) for passage in passages]

@@ -20,10 +20,7 @@ Reply with a JSON object and nothing else: {"question": "..."}"""
 
 EXAMPLES: Sequence[tuple[Sequence[Said], str, str]] = (
     (
-        [
-            Said("Who wrote Faust?", "Johann Wolfgang von Goethe wrote Faust."),
-            Said("When did it appear?", "In 1808."),
-        ],
+        [Said("Who wrote Faust?", "Johann Wolfgang von Goethe wrote Faust."), Said("When did it appear?", "In 1808.")],
         "Where was he born?",
         "Where was Johann Wolfgang von Goethe born?",
     ),

@@ -62,11 +62,9 @@ def settled(
     :param who: the rewriter, named in the note.
     """
     reason = doubt or ("" if text == question else why_not(text, question, said, language))
-    return (
-        Rewrite.unchanged(question, f"{who}: {reason}")
-        if reason
-        else rewritten(question, text, search, weight, language)
-    )
+    if reason:
+        return Rewrite.unchanged(question, f"{who}: {reason}")
+    return rewritten(question, text, search, weight, language)
 
 
 def first_line(text: str) -> str:

@@ -91,21 +91,17 @@ def _history_words(turn: Turn) -> Iterator[tuple[Word, float]]:
 
 @lru_cache(maxsize=8192)
 def _content_words(text: str, language: str) -> tuple[Word, ...]:
-    """The words of a text but for stop words."""
+    """The words of a text but for stop words, their contractions and words of the conversation itself."""
     analysis = analyzer(language)
     starts = {start for start, _ in sentences(text, language)}
     words = []
     for word, start in placed(text, language):
+        plain = word.replace("\u2019", "'")
+        stop = plain.partition("'")[0] in analysis.long_stopwords or plain.endswith("n't")  # I'm, don't
         # A word of one letter or sign says nothing by itself.
-        if len(word) > 1 and not _says_nothing(word, analysis.long_stopwords):
+        if len(word) > 1 and not stop and plain not in _CONVERSATIONAL:
             written = text[start : start + len(word)]
             name = written[0].isupper() and start not in starts
             score = idf(word, language) * (_CAPITALISED if name else 1.0)
             words.append(Word(analysis.stem(word), written, score, name))
     return tuple(words)
-
-
-def _says_nothing(word: str, stopwords: frozenset[str]) -> bool:
-    """Stop words, their contractions (I'm, don't, with either apostrophe) and words of the conversation itself."""
-    plain = word.replace("\u2019", "'")
-    return plain.partition("'")[0] in stopwords or plain.endswith("n't") or plain in _CONVERSATIONAL
