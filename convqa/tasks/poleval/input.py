@@ -89,7 +89,7 @@ def read_questions(path: Path) -> Questions:
     :raises InputError: naming file, line and field of the first mistake; also where a folder has no questions, or
         several files of them, such as those of a test and a training set.
     """
-    file = only_file(path, is_questions, WANTED)
+    file = one_file(path, is_questions, WANTED)
     if is_jl(file):
         return Questions(file, tuple(_of_records(file)), ("",))
     rows = list(_rows(file))
@@ -113,7 +113,7 @@ def set_of(id: TurnId) -> str:
     return found[1] if found else ""
 
 
-def only_file(path: Path, wanted: Callable[[Path], bool], what: str) -> Path:
+def one_file(path: Path, wanted: Callable[[Path], bool], what: str) -> Path:
     """The path itself, or the only file of a folder that is as wanted."""
     if not path.is_dir():
         return path

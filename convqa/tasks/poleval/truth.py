@@ -13,16 +13,7 @@ from convqa.files import log
 from convqa.tasks import scores
 from convqa.tasks.files import any_file
 from convqa.tasks.poleval import passages
-from convqa.tasks.poleval.input import (
-    IN,
-    Question,
-    Questions,
-    is_jl,
-    is_questions,
-    only_file,
-    read_questions,
-    read_rows,
-)
+from convqa.tasks.poleval.input import IN, Question, Questions, is_jl, is_questions, one_file, read_questions, read_rows
 from convqa.tasks.poleval.run import numbered_rankings
 from convqa.validation import shorten
 
@@ -65,7 +56,7 @@ def read(path: Path) -> Gold:
 
     :raises InputError: naming file and line of the first mistake; also where a folder has no truth, or several.
     """
-    file = only_file(path, _is_truth, _WANTED)
+    file = one_file(path, _is_truth, _WANTED)
     if is_questions(file):
         file = _truth_of(file)
     return _of_pairs(file) if _is_pairs(file) else _of_lines(file)

@@ -11,19 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from convqa.tasks.base import id_problems, some_ids
-from convqa.tasks.qrecc import input, run
-from convqa.tasks.qrecc.schema import (
-    AnswerScore,
-    Citations,
-    ConversationNo,
-    Passages,
-    Text,
-    TurnNo,
-    label,
-    read_array,
-    truncated,
-    warn_of_unknown,
-)
+from convqa.tasks.qrecc import input, run, schema
 from convqa.validation import explain, shorten
 
 
@@ -31,21 +19,21 @@ class Evidence(TypedDict):
     """The first citation in the form of SCAI-QReCC-22; without citations, ``{}``."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-    passage_id: NotRequired[Text]
-    text: NotRequired[Text]
+    passage_id: NotRequired[schema.Text]
+    text: NotRequired[schema.Text]
 
 
 class UploadRecord(TypedDict):
     """A record of run.json as an upload wants it: nothing null, whole numbers."""
 
-    Conversation_no: ConversationNo
-    Turn_no: TurnNo
-    Model_rewrite: NotRequired[Text]
-    Model_passages: NotRequired[Passages]
-    Model_answer: NotRequired[Text]
+    Conversation_no: schema.ConversationNo
+    Turn_no: schema.TurnNo
+    Model_rewrite: NotRequired[schema.Text]
+    Model_passages: NotRequired[schema.Passages]
+    Model_answer: NotRequired[schema.Text]
     Model_evidence: NotRequired[Evidence]
-    Model_citations: NotRequired[Citations]
-    Model_answer_score: NotRequired[AnswerScore]
+    Model_citations: NotRequired[schema.Citations]
+    Model_answer_score: NotRequired[schema.AnswerScore]
 
 
 _UPLOADS: TypeAdapter[Any] = TypeAdapter(UploadRecord)
@@ -58,11 +46,11 @@ _FIELDS = tuple(
 def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
     """(record, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
     asked = [turn.id.to_json() for conversation in input.read(input_path) for turn in conversation.turns]
-    records = read_array(file, run.WANTED)
+    records = schema.read_array(file, run.WANTED)
     for index, record in enumerate(records):
-        yield from ((label(records, index), message) for message in _record_errors(record))
+        yield from ((schema.label(records, index), message) for message in _record_errors(record))
     good = [record for record in records if isinstance(record, Mapping)]
-    warn_of_unknown(file, good, frozenset(UploadRecord.__annotations__))
+    schema.warn_of_unknown(file, good, frozenset(UploadRecord.__annotations__))
     yield from _turn_errors(good, asked)
     yield from _field_errors(good)
 
@@ -123,4 +111,4 @@ def _field_errors(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, s
 
 
 def _key(record: Mapping[str, Any]) -> str:
-    return f"{truncated(record.get('Conversation_no'))}_{truncated(record.get('Turn_no'))}"
+    return f"{schema.truncated(record.get('Conversation_no'))}_{schema.truncated(record.get('Turn_no'))}"

@@ -23,17 +23,7 @@ from convqa.tasks.qrecc.citing import citing
 from convqa.tasks.qrecc.refusing import refusing
 from convqa.tasks.qrecc.run import Run
 from convqa.tasks.qrecc.truth import Gold, collapsed
-from convqa.tasks.scores import (
-    AnswerScorer,
-    Judged,
-    Measure,
-    Rows,
-    Scores,
-    Supports,
-    columns,
-    option,
-    warn_of_unmatched,
-)
+from convqa.tasks.scores import AnswerScorer, Judged, Measure, Rows, Scores, columns, option, warn_of_unmatched
 
 REWRITING = (
     Measure("QR", official=True),
@@ -73,7 +63,7 @@ class Options(scores.Options):
     sas: str | None = option(None, "Score SAS with this cross-encoder.", "MODEL")
     posscore: str | None = option(None, "Score POSSCORE with these vectors.", "VECTORS")
     scorers: Sequence[AnswerScorer] = ()
-    support: Supports | None = None
+    support: scores.Supports | None = None
 
     def to_json(self) -> dict[str, Any]:
         said = {"eval_missing_truth": self.eval_missing_truth, "eval_turn_one_rewrites": self.eval_turn_one_rewrites}
