@@ -76,11 +76,11 @@ def _pairs(gold: Gold, name: str, run: Run, options: Options) -> Pairs:
 
 
 def _official(pairs: Pairs) -> list[Row]:
-    answered = [(turn, answer) for turn, answer in pairs if turn.answers]
     measures = (mrqa.exact_match, mrqa.f1)
     return [
         Row(turn, *(0.0 if answer is None else measure(turn.answers, answer) for measure in measures))
-        for turn, answer in answered
+        for turn, answer in pairs
+        if turn.answers
     ]
 
 

@@ -13,15 +13,7 @@ from convqa.domain import Conversation, Exchange, Turn, TurnId
 from convqa.errors import InputError
 from convqa.files import log
 from convqa.tasks.files import file_at
-from convqa.tasks.qrecc.schema import (
-    QUESTIONS,
-    QuestionRecord,
-    check_spellings,
-    label,
-    read_records,
-    turn_id,
-    warn_of_unknown,
-)
+from convqa.tasks.qrecc import schema
 
 FILE = "questions.json"
 _FILES = (FILE, "questions-rewritten.json", "scai-qrecc21-*-questions.json", "scai-qrecc21-*-questions-rewritten.json")
@@ -46,21 +38,21 @@ def read(path: Path) -> Iterator[Conversation]:
     :raises InputError: before the first conversation.
     """
     file = file_at(path, FILE)
-    records = read_records(file, QUESTIONS, _WANTED)
+    records = schema.read_records(file, schema.QUESTIONS, _WANTED)
     if not records:
         raise InputError(f"{file}: the array is empty; wanted {_WANTED}.")
-    warn_of_unknown(file, records, frozenset(QuestionRecord.__annotations__))
+    schema.warn_of_unknown(file, records, frozenset(schema.QuestionRecord.__annotations__))
     seen: dict[TurnId, int] = {}
     for index, record in enumerate(records):
-        first = seen.setdefault(turn_id(record), index)
+        first = seen.setdefault(schema.turn_id(record), index)
         if first != index:
             raise InputError(
-                f"{file}: {label(records, index)}: the same turn as record {first}; "
+                f"{file}: {schema.label(records, index)}: the same turn as record {first}; "
                 f"wanted each pair of Conversation_no and Turn_no once. Are two data sets put together here?"
             )
-    check_spellings(file, list(seen))
+    schema.check_spellings(file, list(seen))
     conversations = _grouped(file, records)
-    blank = [str(turn_id(record)) for record in records if not record["Question"].strip()]
+    blank = [str(schema.turn_id(record)) for record in records if not record["Question"].strip()]
     if blank:
         log.warning("%s: %d empty questions, kept as turns; the first is turn %s", file, len(blank), blank[0])
     return (Conversation(number, tuple(map(_turn, turns))) for number, turns in conversations.items())
@@ -99,4 +91,4 @@ def _turn(record: Mapping[str, Any]) -> Turn:
         Exchange(question, answer, status="answered" if answer else "unanswered")
         for question, answer in zip(context[::2], context[1::2], strict=True)
     )
-    return Turn(turn_id(record), record["Question"], history)
+    return Turn(schema.turn_id(record), record["Question"], history)
