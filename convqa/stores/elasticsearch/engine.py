@@ -22,17 +22,7 @@ from convqa.stores.elasticsearch import lock
 from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.errors import missing
 from convqa.stores.elasticsearch.foreign import Foreign
-from convqa.stores.elasticsearch.index import (
-    Index,
-    indices_like,
-    is_own,
-    is_version,
-    look_up,
-    new_name,
-    put,
-    sweep,
-    unfinished,
-)
+from convqa.stores.elasticsearch.index import Index, indices_like, is_own, is_version, look_up, put, sweep, unfinished
 from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.lock import Lock, lock_of
 from convqa.stores.elasticsearch.options import Options, changes
@@ -231,7 +221,7 @@ def _begin(target: Target, wanted: Meta, options: Options) -> tuple[Index, Meta]
             index.delete()
     if chosen is not None:
         return chosen
-    index = Index(target, new_name(target))
+    index = Index(target)
     index.create(settings(options.shards, options.k1, options.b), mappings(wanted))
     return index, wanted
 

@@ -27,21 +27,22 @@ _OWN = "*.aliases,*.mappings._meta,*.settings.index"
 
 
 class Index:
-    """An index by its own name, never an alias.
+    """An index by its own name, never an alias; without a name, a new version ``NAME-YYYYMMDDHHMMSS-xxxx``.
 
     :raises InputError, StoreUnavailable, WorkError: from any method, see :func:`ask`.
     """
 
-    def __init__(self, target: Target, name: str) -> None:
-        self.target, self.name = target, name
-        self._both = f"{name},{vectors_of(name)}"
+    def __init__(self, target: Target, name: str = "") -> None:
+        now = time.strftime("%Y%m%d%H%M%S", time.gmtime())
+        self.target, self.name = target, name or f"{target.index}-{now}-{secrets.token_hex(2)}"
+        self._both = f"{self.name},{vectors_of(self.name)}"
 
     def create(self, settings: Mapping[str, Any], mappings: Mapping[str, Any]) -> None:
         self._ask(lambda known: known.indices.create(index=self.name, settings=settings, mappings=mappings))
 
     def clone(self, has_vectors: bool, settings: Mapping[str, Any] | None = None) -> Index:
         """Return a copy that nobody searches yet, with its vectors: hard links to files, within a second or so."""
-        copy = Index(self.target, new_name(self.target))
+        copy = Index(self.target)
         self.configure({"blocks.write": True})
         plain = {"index.blocks.write": None, "index.number_of_replicas": 0}
         self._clone(self.name, copy.name, {**plain, **(settings or {})})
@@ -130,11 +131,6 @@ def look_up(target: Target, path: str = _OWN) -> tuple[str, Mapping[str, Any]] |
             f"collection {target} is an alias of {len(found)} indexes ({', '.join(sorted(found)[:5])}); wanted: one."
         )
     return next(iter(found.items()), None)
-
-
-def new_name(target: Target) -> str:
-    """The name of a version: ``NAME-YYYYMMDDHHMMSS-xxxx``."""
-    return f"{target.index}-{time.strftime('%Y%m%d%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
 
 
 def put(index: Index, old: Index | None, replicas: int, lock: Lock) -> None:
