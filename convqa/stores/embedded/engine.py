@@ -65,7 +65,7 @@ def create(
     :raises WorkError: if another writer is at work on the folder.
     """
     folder = Path(os.path.realpath(address.url))
-    _no_settings(folder, settings)
+    change(address, settings or {})
     _check_target(folder, replace)
     is_new = not folder.exists()
     with writing(folder):
@@ -122,8 +122,12 @@ def delete(address: Address) -> None:
 
 
 def change(address: Address, settings: Mapping[str, object]) -> None:
-    """:raises InputError: always, as this engine takes all settings at search time."""
-    _no_settings(Path(os.path.realpath(address.url)), settings)
+    """:raises InputError: for any setting, as this engine takes all at search time."""
+    if settings:
+        raise InputError(
+            f"collection {os.path.realpath(address.url)}: a folder has no settings, since k1 and b are given at search "
+            f"time; found {', '.join(sorted(settings))}."
+        )
 
 
 def find(address: Address) -> list[str]:
@@ -132,14 +136,6 @@ def find(address: Address) -> list[str]:
     check_folder(folder, "folder")
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
     return [str(path) for path in (folder, *inside) if is_collection(path)]
-
-
-def _no_settings(folder: Path, settings: Mapping[str, object] | None) -> None:
-    if settings:
-        raise InputError(
-            f"collection {folder}: a folder has no settings, since k1 and b are given at search time; found "
-            f"{', '.join(sorted(settings))}."
-        )
 
 
 def _check_target(folder: Path, replace: bool) -> None:
