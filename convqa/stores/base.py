@@ -23,6 +23,9 @@ from convqa.stores.address import Address
 
 Matrix = NDArray[np.floating[Any]]
 """A vector a row."""
+Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
+Ids = Sequence[str]
 Stopwords = Literal["default", "long"]
 Filter = Mapping[str, tuple[MetaValue, ...]]
 """A meta field equals one of the values; all fields must match. An empty one lets every passage through."""
@@ -196,7 +199,7 @@ class Store(Protocol):
         """
         ...
 
-    def fetch(self, ids: Sequence[str]) -> list[Passage | None]: ...
+    def fetch(self, ids: Ids) -> list[Passage | None]: ...
 
     def scan(self) -> Iterator[Passage]: ...
 
@@ -213,11 +216,9 @@ class Transaction(Protocol):
 
     def add(self, passages: Iterable[Passage]) -> None: ...
 
-    def delete(self, ids: Sequence[str]) -> None: ...
+    def delete(self, ids: Ids) -> None: ...
 
-    def add_vectors(
-        self, ids: Sequence[str], matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None
-    ) -> None:
+    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
         """Give passages that are in the collection their vectors; shape (ids, dimension). One again replaces its own.
 
         :param options: of the first vectors (None: the defaults); later ones may leave them out.
@@ -234,7 +235,7 @@ class Transaction(Protocol):
 class WritableStore(Store, Transaction, Protocol):
     """A collection that can grow and shrink."""
 
-    def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+    def vectors(self, ids: Ids) -> list[Floats | None]:
         """The committed vectors of passages as they are kept, of shape (dimension,); None where there is none."""
         ...
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.stores.address import Address, redact
-from convqa.stores.base import Encoder, VectorOptions, told
+from convqa.stores.base import Encoder, Floats, VectorOptions, told
 from convqa.text.analysis import Analyzer, analyzer
 
 LARGEST = 1e18
@@ -45,7 +45,7 @@ def stored_analyzer(language: str, name: str, place: str) -> Analyzer:
     return found
 
 
-def checked_vectors(matrix: object, rows: int | None, encoder: Encoder, place: str) -> NDArray[np.float32]:
+def checked_vectors(matrix: object, rows: int | None, encoder: Encoder, place: str) -> Floats:
     """Return vectors as 32-bit floats, in an array of their own of shape (rows, dimension).
 
     :param rows: how many are wanted; None = any number.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from convqa.domain import Passage
-from convqa.stores.base import Encoder, Matrix, Transaction, VectorOptions
+from convqa.stores.base import Encoder, Ids, Matrix, Transaction, VectorOptions
 
 
 class Writing:
@@ -31,13 +31,11 @@ class Writing:
         with self._transaction() as writer:
             writer.add(passages)
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Ids) -> None:
         with self._transaction() as writer:
             writer.delete(ids)
 
-    def add_vectors(
-        self, ids: Sequence[str], matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None
-    ) -> None:
+    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
         """See :class:`convqa.stores.base.WritableStore`. The texts stay as they are.
 
         :raises InputError: also for what is no vector of the encoder, or a precision that the engine lacks.

@@ -15,7 +15,7 @@ from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged, WorkError
 from convqa.stores.anserini.index import Index, fingerprint
 from convqa.stores.anserini.search import Search
-from convqa.stores.base import Encoder, Info, SearchParams, refuse_encoder, refuse_unknown
+from convqa.stores.base import Encoder, Ids, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.text.bm25 import K1, B
 
 CAPABILITIES = frozenset({"k1", "b", "stopwords", "prf"})
@@ -88,7 +88,7 @@ class Anserini:
         refuse_encoder(encoder, self._info, self._name)
         raise AssertionError("an Anserini index has no vectors here")
 
-    def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
+    def fetch(self, ids: Ids) -> list[Passage | None]:
         index = self._state()
         with index.in_use():
             numbers = [index.number(id) for id in ids]

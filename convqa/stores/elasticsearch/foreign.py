@@ -17,7 +17,7 @@ import orjson
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import InputError, WorkError
-from convqa.stores.base import Encoder, Info, SearchParams, check_weights, refuse_encoder
+from convqa.stores.base import Encoder, Ids, Info, SearchParams, check_weights, refuse_encoder
 from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.options import refuse
@@ -89,19 +89,19 @@ class Foreign:
         refuse_encoder(encoder, self.info(), f"collection {self.target}")
         raise AssertionError("a foreign index has no encoder")
 
-    def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
+    def fetch(self, ids: Ids) -> list[Passage | None]:
         self.info()
         wanted = list(dict.fromkeys(id for id in ids if id and is_text(id)))
         with self._reader.reading():
-            documents = self._by_field(wanted) if self._layout.id else self._by_key(wanted)
+            if self._layout.id:
+                documents = self._by_field(wanted)
+            else:
+                documents = self._reader.documents([id for id in wanted if len(id.encode()) <= _LONGEST_KEY]).items()
         passages = [self._layout.passage(key, source) for key, source in documents]
         found = {passage.id: passage for passage in passages}
         return [found.get(id) for id in ids]
 
-    def _by_key(self, ids: Sequence[str]) -> Iterable[tuple[str, Answer]]:
-        return self._reader.documents([id for id in ids if len(id.encode()) <= _LONGEST_KEY]).items()
-
-    def _by_field(self, ids: Sequence[str]) -> Iterable[tuple[str, Answer]]:
+    def _by_field(self, ids: Ids) -> Iterable[tuple[str, Answer]]:
         queries = [self._layout.with_ids(chunk) for chunk in slices(ids, _LOOKED_UP)]
         bodies = [orjson.dumps({"size": _LOOKED_UP, "query": query}) for query in queries]
         found = self._reader.search(bodies, ("hits.hits._id", "hits.hits._source"))

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import Filter, SearchParams, VectorOptions, check_weights
+from convqa.stores.base import Filter, Floats, Ids, SearchParams, VectorOptions, check_weights
 from convqa.stores.content import meta_terms
 from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.reading import Answer, Reader
@@ -79,7 +78,7 @@ def search_vectors(
     passages: Reader,
     neighbours: Reader,
     options: VectorOptions,
-    matrix: NDArray[np.float32],
+    matrix: Floats,
     k: int,
     texts: int,
     filter: Filter | None,
@@ -105,7 +104,7 @@ def search_vectors(
     return rankings(found, k, texts, lambda ids: fetch(passages, ids))
 
 
-def vectors(reader: Reader, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+def vectors(reader: Reader, ids: Ids) -> list[Floats | None]:
     """The vectors of passages, out of an index of vectors; None where there is none.
 
     They are not in ``_source``, so that a script reads them: exactly, as 32-bit floats.
@@ -181,7 +180,7 @@ def rankings(
     ]
 
 
-def fetch(reader: Reader, ids: Sequence[str]) -> list[Passage | None]:
+def fetch(reader: Reader, ids: Ids) -> list[Passage | None]:
     """The passages with these ids, as they were committed; None where there is none."""
     keys = [document_id(id) for id in ids]
     found = reader.documents(list(dict.fromkeys(key for key in keys if key)))

@@ -7,12 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import RunError, WorkError
-from convqa.stores.base import Encoder, Filter, Info, Matrix, SearchParams, Transaction, refuse_encoder
+from convqa.stores.base import Encoder, Filter, Floats, Ids, Info, Matrix, SearchParams, Transaction, refuse_encoder
 from convqa.stores.checks import checked_vectors, stored_analyzer
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.options import refuse
@@ -86,13 +83,13 @@ class Elasticsearch(Writing):
         with self._reading_vectors():
             return search_vectors(self._passages, self._neighbours, known.options, rows, k, texts, filter)
 
-    def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+    def vectors(self, ids: Ids) -> list[Floats | None]:
         if self.info().encoder is None:
             return [None] * len(ids)
         with self._reading_vectors():
             return vectors(self._neighbours, ids)
 
-    def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
+    def fetch(self, ids: Ids) -> list[Passage | None]:
         self._version()
         with self._passages.reading():
             return fetch(self._passages, ids)

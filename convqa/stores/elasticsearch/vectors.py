@@ -6,17 +6,15 @@ A document has ``pid``, the ``meta`` terms of its passage, for filters, and ``ve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.stores.base import Encoder, Matrix, VectorOptions
+from convqa.stores.base import Encoder, Floats, Ids, Matrix, VectorOptions
 from convqa.stores.checks import checked_vectors, refuse_other_vectors
 from convqa.stores.content import meta_term
 from convqa.stores.elasticsearch.bulk import Sender, slices
@@ -38,12 +36,12 @@ class VectorWriter:
 
     def __init__(self, passages: Index, meta: VectorMeta | None) -> None:
         self._passages, self._meta = passages, meta
-        self._waiting: list[tuple[str, NDArray[np.float32], list[str]]] = []
+        self._waiting: list[tuple[str, Floats, list[str]]] = []
         self._index = Index(passages.target, vectors_of(passages.name))
         self._sender = Sender(passages.target, self._index.name)
         self._exists = meta is not None
 
-    def add(self, ids: Sequence[str], matrix: Matrix, encoder: Encoder, options: VectorOptions | None) -> None:
+    def add(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None) -> None:
         """See :class:`convqa.stores.base.WritableStore`."""
         place = f"collection {self._passages.target}"
         rows = checked_vectors(matrix, len(ids), encoder, f"{place}, passages {shorten(list(ids))}")
@@ -73,7 +71,7 @@ class VectorWriter:
         """Leave what was added to a writer of another index."""
         other._meta, other._waiting = self._meta, self._waiting
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Ids) -> None:
         """Remove the vectors of passages that are deleted."""
         self.flush()
         if self._exists:
@@ -94,7 +92,7 @@ class VectorWriter:
         kept = {setting: index[setting] for setting in ("number_of_shards", "number_of_replicas")}
         return {**kept, "refresh_interval": "-1"}
 
-    def _terms(self, ids: Sequence[str]) -> Iterator[list[str]]:
+    def _terms(self, ids: Ids) -> Iterator[list[str]]:
         """The meta terms of passages, all of which are there."""
         keys = [document_id(id) for id in ids]
         reader = Reader(self._passages.target, self._passages.name)
@@ -135,6 +133,6 @@ def _mappings(meta: VectorMeta) -> dict[str, Any]:
     }
 
 
-def _item(id: str, row: NDArray[np.float32], terms: list[str]) -> Item:
+def _item(id: str, row: Floats, terms: list[str]) -> Item:
     source = {"pid": id, "vector": row, "meta": terms}
     return Item(document_id(id), id, orjson.dumps(source, option=orjson.OPT_SERIALIZE_NUMPY))

@@ -12,14 +12,14 @@ digests agree, removes whatever came after them, and sends the rest.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 
 from convqa.domain import Passage
 from convqa.errors import ConvqaError, RunError, WorkError
-from convqa.stores.base import Encoder, Matrix, VectorOptions
+from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch import loading
 from convqa.stores.elasticsearch.bulk import Sender, slices
@@ -56,7 +56,7 @@ class Writer:
             self._has_failed = True
             raise
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Ids) -> None:
         """Delete passages with their vectors; ids that are not there are counted in one warning."""
         deleted = 0
         sender = Sender(self.index.target, self.index.name)
@@ -76,9 +76,7 @@ class Writer:
                 "%d of %d passages to delete are not in collection %s", len(ids) - deleted, len(ids), self.index.target
             )
 
-    def add_vectors(
-        self, ids: Sequence[str], matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None
-    ) -> None:
+    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
         self._end_stream()
         self.vectors.add(ids, matrix, encoder, options)
         self.vectors.flush()
@@ -144,7 +142,7 @@ class Build(Writer):
         # Vectors are quickly sent again, and may be another encoder's.
         Index(index.target, vectors_of(index.name)).delete()
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Ids) -> None:
         self._end_stream()
         # What was deleted would be missing from the batches that are left out.
         self._may_resume = False
@@ -230,12 +228,10 @@ class Change:
     def add(self, passages: Iterable[Passage]) -> None:
         self._cloned().add(passages)
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Ids) -> None:
         self._cloned().delete(ids)
 
-    def add_vectors(
-        self, ids: Sequence[str], matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None
-    ) -> None:
+    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
         if self._clone is None:
             self._vectors.add(ids, matrix, encoder, options)
         else:

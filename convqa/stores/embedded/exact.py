@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from convqa.stores.base import Floats, Integers
+
 QUERIES = 64
 _NUMBERS = 1 << 22
 """Components of a block of rows: 16 MiB, which the next block finds allocated already."""
@@ -29,15 +31,13 @@ class Block:
     """Rows of a matrix: ``values`` (rows, dimension), what their products are multiplied by (None: 1), the length of
     the longest, and which are dead."""
 
-    values: NDArray[np.float32]
+    values: Floats
     scales: NDArray[Any] | None
     longest: float
-    dead: NDArray[np.int64]
+    dead: Integers
 
 
-def candidates(
-    queries: NDArray[np.float32], count: int, block_of: Callable[[int, int], Block], k: int
-) -> list[NDArray[np.int64]]:
+def candidates(queries: Floats, count: int, block_of: Callable[[int, int], Block], k: int) -> list[Integers]:
     """For each query the rows that may be among its best ``k``, or tie with the k-th: those, and a few more.
 
     :param count: of rows; ``block_of(start, end)`` gives the rows ``[start, end)``.
@@ -57,7 +57,7 @@ def candidates(
 class _Pool:
     """What may be among the best: queries, rows, computed products and by how much these may be wrong."""
 
-    def __init__(self, queries: NDArray[np.float32], k: int) -> None:
+    def __init__(self, queries: Floats, k: int) -> None:
         self._k = k
         self._count = len(queries)
         additions = queries.shape[1] + _ROUNDINGS
@@ -68,7 +68,7 @@ class _Pool:
         self._size = 0
         self._kept = 0
 
-    def offer(self, start: int, products: NDArray[np.float32], longest: float) -> None:
+    def offer(self, start: int, products: Floats, longest: float) -> None:
         """Take from a block what may be among the best. ``products``: shape (rows, queries)."""
         errors = self._error * longest
         if not self._parts and len(products) > self._k:
@@ -98,7 +98,7 @@ class _Pool:
         self._parts = [(queries[kept], rows[kept], products[kept], errors[kept])]
         self._size = self._kept = len(self._parts[0][0])
 
-    def best(self) -> list[NDArray[np.int64]]:
+    def best(self) -> list[Integers]:
         if not self._parts:
             return [np.empty(0, np.int64)] * self._count
         self._shrink()

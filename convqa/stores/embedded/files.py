@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.files import unwritable
+from convqa.stores.base import Integers
 
 OFFSET = np.dtype("<i8")
 
@@ -65,7 +66,7 @@ class Blob:
     def __getitem__(self, number: int) -> bytes:
         return self.rows(np.array([number]))[0]
 
-    def bounds(self, numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(self, numbers: NDArray[Any]) -> tuple[Integers, Integers]:
         """Where rows start and end, in items."""
         return self._offsets[numbers], self._offsets[numbers + 1]
 

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convqa.errors import InputError
+from convqa.stores.base import Floats, Integers
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ _BLOCK = 8192
 _SAMPLE = 20_000
 """Vectors from which the range of each component is learned."""
 
-Values = Callable[[NDArray[np.int64]], NDArray[np.float32]]
+Values = Callable[[Integers], Floats]
 """Rows -> their vectors."""
 
 
@@ -60,9 +60,7 @@ class Graph:
         self._lock = threading.Lock()
         self._index: Any = None
 
-    def candidates(
-        self, queries: NDArray[np.float32], k: int, live: NDArray[np.int64], values: Values
-    ) -> list[NDArray[np.int64]]:
+    def candidates(self, queries: Floats, k: int, live: Integers, values: Values) -> list[Integers]:
         """Return for each query rows that are likely to be its best.
 
         :param live: the current rows.
@@ -88,7 +86,7 @@ class Graph:
             return None
         return index if index.ntotal == count else None
 
-    def _made(self, module: Any, live: NDArray[np.int64], values: Values) -> Any:
+    def _made(self, module: Any, live: Integers, values: Values) -> Any:
         logger.info("making the graph of %d vectors", len(live))
         sample = values(live[:: max(1, len(live) // _SAMPLE)])
         kind = module.ScalarQuantizer.QT_8bit

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import tantivy
-from numpy.typing import NDArray
 from tantivy import Occur, Query
 
 from convqa.domain import MetaValue
-from convqa.stores.base import Filter
+from convqa.stores.base import Filter, Integers
 from convqa.stores.content import meta_term, meta_terms
 
 FOLDER = "tantivy"
@@ -69,7 +68,7 @@ class CandidateIndex:
             self._schema = index.schema
             self._searcher = index.searcher()
 
-    def best(self, query: Query, limit: int) -> tuple[NDArray[np.int64], Sequence[float]]:
+    def best(self, query: Query, limit: int) -> tuple[Integers, Sequence[float]]:
         """Numbers of the best ``limit`` passages, best first, and tantivy's scores.
 
         :raises ValueError: if the index is garbled.
@@ -84,7 +83,7 @@ class CandidateIndex:
                 raise ValueError(f"tantivy gave up ({error})") from error
             raise
 
-    def accepted(self, filter: Filter) -> NDArray[np.int64]:
+    def accepted(self, filter: Filter) -> Integers:
         """Numbers of all passages that a filter lets through."""
         limit = max(1, self._searcher.num_docs)
         return self.best(Query.boolean_query(self._accepted(filter)), limit)[0]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import LARGEST_WEIGHT, Filter, SearchParams
+from convqa.stores.base import LARGEST_WEIGHT, Filter, Floats, Ids, Integers, SearchParams
 from convqa.stores.checks import stored_analyzer
 from convqa.stores.content import meta_terms
 from convqa.stores.embedded import manifest as manifests
@@ -56,7 +56,7 @@ class Snapshot:
         self.deleted = array(data, f"deleted.{generation}", NUMBER, sizes)
         self.candidates = CandidateIndex(data)
         self.vectors = None if manifest.vectors is None else Vectors(data, manifest.vectors)
-        self._rows: dict[tuple[tuple[str, ...], ...], NDArray[np.int64]] = {}
+        self._rows: dict[tuple[tuple[str, ...], ...], Integers] = {}
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -100,7 +100,7 @@ class Snapshot:
         for number in np.flatnonzero(~done).tolist():
             yield self._passage(number)
 
-    def vectors_of(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+    def vectors_of(self, ids: Ids) -> list[Floats | None]:
         """The vectors of live passages; None where there is none."""
         if self.vectors is None:
             return [None] * len(ids)
@@ -134,14 +134,14 @@ class Snapshot:
             rankings.append(self._ranking(numbers[found], scores[found], k, texts))
         return rankings
 
-    def search_vectors(self, matrix: NDArray[np.float32], k: int, texts: int, filter: Filter) -> list[Ranking]:
+    def search_vectors(self, matrix: Floats, k: int, texts: int, filter: Filter) -> list[Ranking]:
         """Rank the best ``k`` of the passages that have vectors, for each row."""
         if self.vectors is None or k < 1:
             return [Ranking()] * len(matrix)
         found = self.vectors.best(matrix, k, self._accepted(self.vectors, filter) if filter else None)
         return [self._ranking(numbers, scores, k, texts) for numbers, scores in found]
 
-    def _accepted(self, vectors: Vectors, filter: Filter) -> NDArray[np.int64]:
+    def _accepted(self, vectors: Vectors, filter: Filter) -> Integers:
         """The rows of the vectors of the passages that a filter lets through; remembered, as turns share filters."""
         key = meta_terms(filter)
         rows = self._rows.get(key)
@@ -157,7 +157,7 @@ class Snapshot:
 
     def _scored(
         self, weights: Mapping[str, float], k: int, params: SearchParams, slots: NDArray[Any]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    ) -> tuple[Integers, Floats]:
         """Numbers and exact scores of candidates: as many as are needed to know all that tie with the k-th."""
         terms = np.array([self.vocabulary.term(token) for token in weights], np.int64)
         query = self.candidates.query(weights, params.title_weight, params.filter)
@@ -189,12 +189,7 @@ class Snapshot:
             limit *= 2
 
     def _scores(
-        self,
-        numbers: NDArray[np.int64],
-        slots: NDArray[Any],
-        terms: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        params: SearchParams,
+        self, numbers: Integers, slots: NDArray[Any], terms: Integers, weights: NDArray[Any], params: SearchParams
     ) -> NDArray[np.float64]:
         k1 = K1 if params.k1 is None else params.k1
         b = B if params.b is None else params.b
@@ -210,7 +205,7 @@ class Snapshot:
             return score("all", text + title, lengths.sum(axis=1))
         return score("text", text, lengths[:, 0]) + params.title_weight * score("title", title, lengths[:, 1])
 
-    def _ranking(self, numbers: NDArray[np.int64], scores: NDArray[np.float32], k: int, texts: int) -> Ranking:
+    def _ranking(self, numbers: Integers, scores: Floats, k: int, texts: int) -> Ranking:
         order = np.argsort(-scores, kind="stable")
         ranked = scores[order]
         cut = min(k, len(ranked))
@@ -230,12 +225,12 @@ class Snapshot:
 class _Candidates:
     """Passages that tantivy found, by number, and their ``places`` among the ``asked`` hits, whose scores are given."""
 
-    numbers: NDArray[np.int64]
-    places: NDArray[np.int64]
+    numbers: Integers
+    places: Integers
     scores: Sequence[float]
     asked: int
 
-    def settle(self, exact: NDArray[np.float32], k: int) -> bool:
+    def settle(self, exact: Floats, k: int) -> bool:
         """Whether no passage that was not found can tie with the k-th best."""
         if len(self.scores) < self.asked:
             return True

@@ -6,12 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
-from convqa.stores.base import Encoder, Filter, Info, Matrix, SearchParams, refuse_encoder, refuse_unknown
+from convqa.stores.base import Encoder, Filter, Floats, Ids, Info, Matrix, SearchParams, refuse_encoder, refuse_unknown
 from convqa.stores.checks import checked_vectors
 from convqa.stores.embedded.manifest import damaged
 from convqa.stores.embedded.search import Snapshot
@@ -79,7 +76,7 @@ class Embedded(Writing):
         with self._reading():
             return self._state().search_vectors(queries, k, texts, filter or {})
 
-    def vectors(self, ids: Sequence[str]) -> list[NDArray[np.float32] | None]:
+    def vectors(self, ids: Ids) -> list[Floats | None]:
         with self._reading():
             return self._state().vectors_of(ids)
 
@@ -87,7 +84,7 @@ class Embedded(Writing):
         with self._reading():
             yield from self._state().without_vectors()
 
-    def fetch(self, ids: Sequence[str]) -> list[Passage | None]:
+    def fetch(self, ids: Ids) -> list[Passage | None]:
         state = self._state()
         with self._reading():
             return [state.fetch(id) for id in ids]

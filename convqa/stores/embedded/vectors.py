@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.base import Encoder, Floats, Integers, VectorOptions
 from convqa.stores.checks import checked_vectors, refuse_other_vectors
 from convqa.stores.embedded import exact
 from convqa.stores.embedded.files import Appender, array, write_array
@@ -68,7 +68,7 @@ class Vectors:
         numbers: NDArray[Any] = np.delete(self._rows["number"], self._dead)
         return numbers
 
-    def of(self, numbers: NDArray[np.int64]) -> list[NDArray[np.float32] | None]:
+    def of(self, numbers: Integers) -> list[Floats | None]:
         """The vectors of passages by number, as they are stored; None where there is none."""
         known, rows = self._by_number
         places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
@@ -77,20 +77,18 @@ class Vectors:
         return [next(each) if there else None for there in found]
 
     @cached_property
-    def _by_number(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _by_number(self) -> tuple[Integers, Integers]:
         """Numbers of passages in rising order, and the row of each."""
         numbers = self._rows["number"][self.live].astype(np.int64)
         order = np.argsort(numbers, kind="stable")
         return numbers[order], self.live[order]
 
-    def rows_of(self, passages: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def rows_of(self, passages: NDArray[np.bool_]) -> Integers:
         """The current rows of some passages: those whose number's place is True."""
-        rows: NDArray[np.int64] = self.live[passages[self._rows["number"][self.live]]]
+        rows: Integers = self.live[passages[self._rows["number"][self.live]]]
         return rows
 
-    def best(
-        self, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    def best(self, queries: Floats, k: int, among: Integers | None = None) -> Iterator[tuple[Integers, Floats]]:
         """For each query the passages that may be among its best ``k`` (all that tie with the k-th), and their scores.
 
         A score is the inner product in 64 bits, rounded to 32: what it is does not depend on what else is asked.
@@ -102,9 +100,7 @@ class Vectors:
             for query, rows in zip(block, self._candidates(block, k, among), strict=True):
                 yield self._rows["number"][rows].astype(np.int64), self._scores(query, rows)
 
-    def _candidates(
-        self, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None
-    ) -> list[NDArray[np.int64]]:
+    def _candidates(self, queries: Floats, k: int, among: Integers | None) -> list[Integers]:
         if self._graph is not None and among is None:
             return self._graph.candidates(queries, k, self.live, self.values)
         if among is None:
@@ -115,7 +111,7 @@ class Vectors:
 
         return [among[places] for places in exact.candidates(queries, len(among), block, k)]
 
-    def _scores(self, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _scores(self, query: Floats, rows: Integers) -> Floats:
         wide = query.astype(np.float64)
         scores = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _BLOCK):
@@ -126,7 +122,7 @@ class Vectors:
         return scores
 
     @cached_property
-    def live(self) -> NDArray[np.int64]:
+    def live(self) -> Integers:
         """The current rows: neither replaced by a later vector nor of a deleted passage."""
         return np.delete(np.arange(len(self._rows)), self._dead)
 
@@ -135,15 +131,15 @@ class Vectors:
         first, last = np.searchsorted(self._dead, (start, end))
         return self._some(slice(start, end), self._dead[first:last].astype(np.int64) - start)
 
-    def _some(self, rows: slice | NDArray[np.int64], dead: NDArray[np.int64]) -> exact.Block:
+    def _some(self, rows: slice | Integers, dead: Integers) -> exact.Block:
         """These rows for the exact search; ``dead``: places in them."""
         found = self._rows[rows]
         scales = found["scale"] if self._matrix.dtype == np.int8 else None
         return exact.Block(_widened(self._matrix[rows]), scales, float(found["norm"].max()), dead)
 
-    def values(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    def values(self, rows: Integers) -> Floats:
         """Vectors as they are stored, as 32-bit floats."""
-        values: NDArray[np.float32] = _widened(self._matrix[rows]) * self._rows["scale"][rows, None]
+        values: Floats = _widened(self._matrix[rows]) * self._rows["scale"][rows, None]
         return values
 
 
@@ -183,7 +179,7 @@ class VectorWriter:
         if options.index == "hnsw":
             faiss()
 
-    def _stored(self, values: NDArray[np.float32], precision: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _stored(self, values: Floats, precision: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """Vectors as they are written, and the scale of each."""
         largest = np.abs(values).max(axis=1)
         if precision == "int8":
@@ -214,7 +210,7 @@ class VectorWriter:
         self._rows.close()
 
 
-def _widened(matrix: NDArray[Any]) -> NDArray[np.float32]:
+def _widened(matrix: NDArray[Any]) -> Floats:
     """The same numbers in 32 bits."""
     if matrix.dtype != np.float16:
         return matrix.astype(np.float32, copy=False)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from convqa.domain import Passage
 from convqa.errors import InputError, WorkError
-from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest, duplicate
 from convqa.stores.embedded.files import Appender, BlobAppender, array, write_array, writing
 from convqa.stores.embedded.forward import ForwardAppender
@@ -68,13 +68,11 @@ class Writer:
         """See :meth:`TextWriter.add`."""
         self._texts().add(passages)
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Ids) -> None:
         """See :meth:`TextWriter.delete`."""
         self._texts().delete(ids)
 
-    def add_vectors(
-        self, ids: Sequence[str], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None = None
-    ) -> None:
+    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
         """See :meth:`VectorWriter.add`. An id that is not in the collection is refused."""
         find = self._base.number if self._text is None else self._text.number
         numbers = [find(id) for id in ids]
@@ -208,7 +206,7 @@ class TextWriter:
         self._checksum += sum(digest(entry.data) for entry in entries)
         self._numbers = last
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def delete(self, ids: Ids) -> None:
         """Delete passages by id; ids that are not there are counted in one warning."""
         missing = 0
         with writing(self._base.folder):
