@@ -16,13 +16,9 @@ from convqa.files import to_json_bytes, whole_file
 
 def official_text(evaluation: Evaluation) -> str:
     """What the task's official file says: official measures only, and of those the ones that could be computed."""
-    return evaluation.task.official_text(
-        {
-            column.measure.name: evaluation.summaries[column.measure.name].mean
-            for column in evaluation.columns
-            if column.measure.official and column.measure.name in evaluation.summaries
-        }
-    )
+    names = [column.measure.name for column in evaluation.columns if column.measure.official]
+    summaries = evaluation.summaries
+    return evaluation.task.official_text({name: summaries[name].mean for name in names if name in summaries})
 
 
 def write_official(evaluation: Evaluation, directory: Path) -> Path:

@@ -215,14 +215,11 @@ class TextWriter:
                 if number is None:
                     missing += 1
                 else:
-                    self._delete(number)
+                    self._deleted.add(number)
+                    self._vocabulary.count(self._forward.terms(number), -1)
+                    self._checksum -= digest(self._passages[number])
         if missing:
             logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._base.folder)
-
-    def _delete(self, number: int) -> None:
-        self._deleted.add(number)
-        self._vocabulary.count(self._forward.terms(number), -1)
-        self._checksum -= digest(self._passages[number])
 
     def write(self) -> Manifest:
         """Make the files and the index last; return the manifest that names them."""

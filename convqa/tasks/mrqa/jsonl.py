@@ -22,7 +22,6 @@ from convqa.validation import Record, read_as, shorten
 WANTED = "MRQA's JSON lines: {context, qas: [{qid, question, answers, detected_answers: [{text, char_spans}]}]}"
 _ADVICE = f"Wanted: {WANTED}."
 
-
 Skipped = dict[str, list[str]]
 """Kind of a mistake -> the message of each."""
 

@@ -7,10 +7,7 @@ from typing import NamedTuple
 from convqa.metrics.spacy_english import spacy_english
 from convqa.tasks.sharc.schema import Form
 
-CLASSES: dict[Form, tuple[str, ...]] = {
-    "official": ("yes", "no", "more", "irrelevant"),
-    "open": ("yes", "no", "more"),
-}
+CLASSES: dict[Form, tuple[str, ...]] = {"official": ("yes", "no", "more", "irrelevant"), "open": ("yes", "no", "more")}
 """In the order of the official scripts; ``more`` is that of follow-up questions."""
 
 
