@@ -169,15 +169,10 @@ def joined(text: str, boundaries: Sequence[tuple[int, int]]) -> list[tuple[int, 
     for place in sorted({*(start for start, _ in boundaries), *(stop.end() for stop in _NUMBERED.finditer(text))}):
         before = bisect_left(starts, place)
         inside = before > 0 and place <= farthest[before - 1]
-        if not found or not (inside or _goes_on(text, place)):
+        leans = text[place - 1] in _CLOSING_BRACKETS and _LEANS.match(text, place)
+        if not found or not (inside or leans or _LEFT_OVER.match(text, place)):
             found.append(place)
     return list(pairwise([*found, boundaries[-1][1]])) if boundaries else []
-
-
-def _goes_on(text: str, place: int) -> bool:
-    if _LEFT_OVER.match(text, place):
-        return True
-    return text[place - 1] in _CLOSING_BRACKETS and _LEANS.match(text, place) is not None
 
 
 def _bracketed(text: str) -> Iterator[tuple[int, int]]:

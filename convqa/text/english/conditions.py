@@ -68,12 +68,9 @@ def series(text: str, start: int, end: int) -> Group | None:
     found = _SERIES.search(text, start, end)
     if found is None:
         return None
-    items = _items(text, *found.span("items"))
+    start, said = found.start("items"), found["items"].rstrip(" .")
+    items = _split(re.compile(r",? (?:and|or) |, "), text, start, start + len(said))
     return Group(tuple(Condition(*place, *ask(text[slice(*place)])) for place in items), False)
-
-
-def _items(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    return _split(re.compile(r",? (?:and|or) |, "), text, start, start + len(text[start:end].rstrip(" .")))
 
 
 def parts(text: str, start: int, end: int, every: bool, subject: str = "") -> Iterator[Condition | Group]:

@@ -113,7 +113,7 @@ def _list_rule(text: str, block: Block) -> Rule | None:
     if not points:
         return None
     outcome, stem, wanted = _introduced(intro)
-    said = [_said(stem, _point(text[start:end])) for start, end in points]
+    said = [_said(stem, text[start:end]) for start, end in points]
     if ANYBODY.search(outcome):
         said = [_you(one) for one in said]
     made = tuple(Condition(*place, *ask(one)) for place, one in zip(points, said, strict=True))
@@ -160,13 +160,9 @@ def _doer(text: str) -> str:
     return " ".join(said) if 0 < len(said) <= _LONGEST_SUBJECT else "you"
 
 
-def _point(text: str) -> str:
-    """A point of a list without what joins it to the next."""
-    return re.sub(r"[;,.\s]+(?:and|or|AND|OR)?[;,.\s]*$", "", text)
-
-
 def _said(stem: str, point: str) -> str:
     """A point as a condition of its own: completed by the introduction where it is no clause already."""
+    point = re.sub(r"[;,.\s]+(?:and|or|AND|OR)?[;,.\s]*$", "", point)
     clause = re.match(r"(?:you|your|it|they|he|she|their)[\u2019'\s]", point, re.I)
     if not stem or clause or len(stem.split()) > _LONGEST_STEM:
         return point
