@@ -83,8 +83,6 @@ class Asking(Wrapper):
         :param prompts: messages by all that they say, which is the key under which a reply is kept.
         """
         replies: dict[str, Reply] = {}
-        if not prompts:
-            return replies
         pool = ThreadPoolExecutor(self.concurrency, "llm")
         try:
             asked = {pool.submit(self._one, prompt, messages): prompt for prompt, messages in prompts.items()}

@@ -191,10 +191,7 @@ def _path(cls: type) -> str:
 
 
 def _import(name: str, place: str) -> ModuleType:
-    """The module of a dotted path.
-
-    :raises InputError: if it is not allowed, does not exist, or needs something that is not installed.
-    """
+    """:raises InputError: if the module is not allowed, does not exist, or needs something that is not installed."""
     module = name.rpartition(".")[0]
     _check_allowed(module, place)
     try:
@@ -224,10 +221,7 @@ def _check_allowed(module: str, place: str, why: str = "") -> None:
 
 
 def _with_full_names(parameters: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Parameters whose nested descriptions name the module that defines each class: Haystack's loader knows no other.
-
-    :raises InputError: for a module that is not allowed, and for a class that does not exist.
-    """
+    """Parameters whose nested descriptions name the module that defines each class, as Haystack's loader wants."""
     named = dict(parameters)
     for parameter, value in parameters.items():
         if isinstance(value, Mapping) and "." in str(value.get("type")):

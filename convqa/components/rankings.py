@@ -73,9 +73,8 @@ def behind(ranking: Ranking, rest: Sequence[Hit]) -> Ranking:
     lowest = ranking.hits[-1].score if ranking.hits else 0.0
     # One less than a large number is the same number in 32 bits.
     step = max(1.0, abs(lowest) * 2**-20)
-    return Ranking(
-        (*ranking.hits, *(Hit(hit.id, lowest - step * place, hit.passage) for place, hit in enumerate(rest, 1)))
-    )
+    lower = (Hit(hit.id, lowest - step * place, hit.passage) for place, hit in enumerate(rest, 1))
+    return Ranking((*ranking.hits, *lower))
 
 
 def attach(rankings: Sequence[Ranking], count: int, fetch: Fetch) -> list[Ranking]:

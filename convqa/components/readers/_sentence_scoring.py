@@ -137,9 +137,8 @@ _TENTH = 10
 class Evidence(NamedTuple):
     """What speaks for a sentence.
 
-    ``words``: its lexical score (:func:`scored`). ``behind``: how far its passage is
-    behind the first (see the function). ``cosine``: of its vector, with the title of its passage, and the question's;
-    None where there is none.
+    ``words``: its lexical score (:func:`scored`). ``behind``: how far its passage is behind the first. ``cosine``: of
+    its vector, with the title of its passage, and the question's; None where there is none.
     """
 
     words: float

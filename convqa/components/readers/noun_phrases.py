@@ -105,10 +105,7 @@ def _stemmer() -> Any:
 
 @cache
 def _textblob() -> Any:
-    """TextBlob's class, once it works.
-
-    :raises InputError: if it, or a corpus, is missing.
-    """
+    """:raises InputError: if TextBlob, or a corpus of it, is missing."""
     if find_spec("textblob") is None:
         raise InputError("noun phrases need the package textblob: pip install 'convqa[baseline]'.")
     import nltk

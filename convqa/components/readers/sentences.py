@@ -14,16 +14,8 @@ from pydantic import Field
 from convqa.components.base import Reader
 from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder
 from convqa.components.members import member
-from convqa.components.readers._sentence_scoring import (
-    BY_BOTH,
-    BY_WORDS,
-    Evidence,
-    behind,
-    expected,
-    marked_of,
-    scored,
-    wanted_of,
-)
+from convqa.components.readers import _sentence_scoring as scoring
+from convqa.components.readers._sentence_scoring import Evidence
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import TextEncoder
 
@@ -91,22 +83,21 @@ class Sentences(Reader):
         self, turn: Turn, rewrite: Rewrite, ranking: Ranking, most: int | None
     ) -> tuple[list[Weighed], float]:
         """The best sentences by what is known without vectors, of equals the first, and the null score."""
-        wanted = wanted_of(rewrite, turn.language)
-        shares = behind([hit.score for hit in ranking.hits[: self.passages]])
-        passages = [
-            (hit.passage, share) for hit, share in zip(ranking.hits, shares, strict=False) if hit.passage is not None
-        ]
+        wanted = scoring.wanted_of(rewrite, turn.language)
+        shares = scoring.behind([hit.score for hit in ranking.hits[: self.passages]])
+        hits = zip(ranking.hits, shares, strict=False)
+        passages = [(hit.passage, share) for hit, share in hits if hit.passage is not None]
         found: list[Weighed] = []
         best = 0.0
         for place, (passage, share) in enumerate(passages):
-            marked = marked_of(passage.title, passage.text, turn.language)
-            scores, covered = scored(marked, wanted, place)
+            marked = scoring.marked_of(passage.title, passage.text, turn.language)
+            scores, covered = scoring.scored(marked, wanted, place)
             best = max(best, covered)
             found += [
                 Weighed(passage, *offsets, Evidence(score, share))
                 for offsets, score in zip(marked.offsets, scores, strict=True)
             ]
-        curve = BY_WORDS if self._queries is None else BY_BOTH
+        curve = scoring.BY_WORDS if self._queries is None else scoring.BY_BOTH
         # A stable sort keeps the order of equals.
         return sorted(found, key=lambda one: -curve(one.evidence))[:most], max(0.0, 1 - best)
 
@@ -132,4 +123,4 @@ class Weighed(NamedTuple):
 
 
 def _span(one: Weighed) -> Span:
-    return Span(one.passage.id, one.start, one.end, one.text, expected(one.evidence))
+    return Span(one.passage.id, one.start, one.end, one.text, scoring.expected(one.evidence))

@@ -66,10 +66,7 @@ class Dense(Retriever):
 
     @cached_property
     def _store(self) -> Store:
-        """The collection.
-
-        :raises InputError: if it has no vectors, or those of another encoder.
-        """
+        """:raises InputError: if the collection has no vectors, or those of another encoder."""
         store = open_store(self.collection)
         info, place = store.info(), f"collection {redact(str(self.collection))}"
         refuse_encoder(self._queries.encoder, info, place)

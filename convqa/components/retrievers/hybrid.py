@@ -138,10 +138,8 @@ class Hybrid(Retriever):
         if self._by_words:
             return attach([Ranking(ranking.hits[: self.top_k]) for ranking in sparse], self.texts, self.fetch)
         dense = self._dense.search_rewritten(turns, rewrites, queries)
-        fused = [
-            fuse([(weights["sparse"], one), (weights["dense"], two)], self.top_k)
-            for one, two in zip(sparse, dense, strict=True)
-        ]
+        both = zip(sparse, dense, strict=True)
+        fused = [fuse([(weights["sparse"], one), (weights["dense"], two)], self.top_k) for one, two in both]
         return attach(fused, self.texts, self.fetch)
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:

@@ -61,20 +61,14 @@ class Generate(Rewriter):
 
     @cached_property
     def _generator(self) -> Generator:
-        """The model.
-
-        :raises InputError: if there is none, or if it cannot write so many tokens.
-        """
+        """:raises InputError: if there is no such model, or if it cannot write so many tokens."""
         generator = load_generator(self.model, Options(**(self.options or {})))
         generator.room(self.most_tokens)
         return generator
 
     @cached_property
     def _format(self) -> str:
-        """The name of the format.
-
-        :raises InputError: if there is none of this name, or if the model cannot be shown it.
-        """
+        """:raises InputError: if no format has this name, or if the model cannot be shown it."""
         generator = self._generator
         named = generator.settings.get("format") if self.format == "auto" else self.format
         if not isinstance(named, str):
