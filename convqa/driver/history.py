@@ -58,23 +58,15 @@ def exchange(turn: Turn, response: Response) -> Exchange:
     return Exchange(turn.question, answer.text, rewrite, "asked" if answer.kind == "question" else "answered")
 
 
-def check_mode(mode: str) -> None:
-    """Check the name of a mode.
+def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterator[Conversation]:
+    """The same conversations; their turns are named once, and given contexts fit the mode and one another.
 
-    :raises InputError: for what is none.
+    :raises InputError: for an unknown mode, if a turn's name comes twice, if an earlier turn's context does not begin a
+        later one's, or, at the end, if ``gold`` is asked for and no turn had a context.
     """
     if mode not in get_args(HistoryMode):
         known = get_args(HistoryMode)
         raise InputError(f"history {mode!r}: wanted is {', '.join(known)}.{nearest(mode, known)}")
-
-
-def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterator[Conversation]:
-    """The same conversations; their turns are named once, and given contexts fit the mode and one another.
-
-    :raises InputError: if a turn's name comes twice, if an earlier turn's context does not begin a later one's, or, at
-        the end, if ``gold`` is asked for and no turn had a context.
-    """
-    check_mode(mode)
     any_context = False
     seen: set[TurnId] = set()
     for conversation in conversations:
