@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from convqa.errors import InputError
-from convqa.metrics import squad
+from convqa.metrics import mrqa, squad
 from convqa.tasks import scores
 from convqa.tasks.mrqa.run import Run
 from convqa.tasks.mrqa.sets import averages
@@ -76,7 +76,7 @@ def _pairs(gold: Gold, name: str, run: Run, options: Options) -> Pairs:
 
 
 def _official(pairs: Pairs) -> list[Row]:
-    measures = (squad.mrqa_exact_match, squad.mrqa_f1)
+    measures = (mrqa.exact_match, mrqa.f1)
     return [
         Row(turn, *(0.0 if answer is None else measure(turn.answers, answer) for measure in measures))
         for turn, answer in pairs

@@ -83,7 +83,7 @@ def test_extra_predictions_are_ignored_and_told(score, caplog):
 
 def official(answers, predictions, skip_no_answer=False):
     """The sums of the official script, over f1 and em of one question each."""
-    from convqa.metrics import squad
+    from convqa.metrics import mrqa
 
     f1 = em = total = 0
     for qid, truths in answers.items():
@@ -91,8 +91,8 @@ def official(answers, predictions, skip_no_answer=False):
             total += not skip_no_answer
             continue
         total += 1
-        em += bool(squad.mrqa_exact_match(truths, predictions[qid]))
-        f1 += squad.mrqa_f1(truths, predictions[qid])
+        em += bool(mrqa.exact_match(truths, predictions[qid]))
+        f1 += mrqa.f1(truths, predictions[qid])
     return {"exact_match": 100.0 * em / total, "f1": 100.0 * f1 / total}
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.metrics import squad
-from convqa.metrics.squad import mrqa_exact_match, mrqa_f1
+from convqa.metrics.mrqa import exact_match, f1
 
 
 def tokens(text):
@@ -32,15 +32,15 @@ def test_both_are_the_best_over_the_answers(truths, model):
         if shared:
             precision, recall = 1.0 * shared / len(said), 1.0 * shared / len(truth)
             best = max(best, (2 * precision * recall) / (precision + recall))
-    assert mrqa_f1(truths, model) == best
-    assert mrqa_exact_match(truths, model) == float(any(tokens(truth) == said for truth in truths))
+    assert f1(truths, model) == best
+    assert exact_match(truths, model) == float(any(tokens(truth) == said for truth in truths))
 
 
 def test_nothing_on_both_sides_is_equal_and_shares_nothing_unlike_in_squad_2():
-    assert (mrqa_exact_match(["the"], "a"), mrqa_f1(["the"], "a"), squad.f1("the", "a")) == (1, 0, 1)
+    assert (exact_match(["the"], "a"), f1(["the"], "a"), squad.f1("the", "a")) == (1, 0, 1)
 
 
-@pytest.mark.parametrize("measure", [mrqa_exact_match, mrqa_f1])
+@pytest.mark.parametrize("measure", [exact_match, f1])
 def test_without_answers_there_is_nothing_to_compare(measure):
     with pytest.raises(ValueError, match="empty"):
         measure([], "x")
