@@ -166,10 +166,8 @@ def _with_verb(subject: list[str], rest: list[str]) -> str:
 
 def _without_subject(words: list[str]) -> str:
     first = words[0].lower()
-    if _GERUND.match(first) or _PARTICIPLE_AHEAD.match(first):
-        return _joined(["Are", "you", *_lowered(words)])
-    if first == "be":
-        return _joined(["Are", "you", *words[1:]])
+    if first == "be" or _GERUND.match(first) or _PARTICIPLE_AHEAD.match(first):
+        return _joined(["Are", "you", *(words[1:] if first == "be" else _lowered(words))])
     if first not in lexicon.DETERMINERS and first in lexicon.VERBS:
         return _base(["you"], _lowered(words))
     if _of_people(words):

@@ -119,9 +119,8 @@ def telling(text: str, question: str) -> list[Rule]:
     asked = _content(question) - HAVING_STEMS
 
     def circular(condition: Condition) -> bool:
-        if alike(question, condition.question) >= _CIRCULAR:
-            return True
-        return bool(asked) and asked == _content(condition.question) - HAVING_STEMS
+        same = bool(asked) and asked == _content(condition.question) - HAVING_STEMS
+        return same or alike(question, condition.question) >= _CIRCULAR
 
     return [one for one in rules(text) if not all(map(circular, one.group.conditions()))]
 
