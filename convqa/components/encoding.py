@@ -79,9 +79,7 @@ class QueryEncoder:
     ) -> tuple[NDArray[np.intp], Matrix]:
         """The places of the queries that have a text at all, and their vectors.
 
-        ``queries[i]`` is of ``rewrites[i]``, and that of ``turns[i]``.
-
-        Each different text of a batch is encoded once.
+        ``queries[i]`` is of ``rewrites[i]``, and that of ``turns[i]``. Each different text of a batch is encoded once.
         """
         rows = zip(turns, rewrites, queries, strict=True)
         made = [[self._text_of(name, *row) for name in self.texts] for row in rows]

@@ -115,10 +115,7 @@ def make_component(description: object, place: str) -> Any:
 
 
 def create(cls: type, parameters: Mapping[str, Any], place: str) -> Any:
-    """An object of a component class.
-
-    :raises InputError: naming every parameter that is wrong.
-    """
+    """An object of a component class. :raises InputError: naming every parameter that is wrong."""
     known = parameters_of(cls)
     if unknown := [name for name in parameters if known is not None and name not in known]:
         lines = [f"{place}.{name} is not known.{nearest(name, known or [])}" for name in unknown]

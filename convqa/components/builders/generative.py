@@ -95,10 +95,7 @@ class Generative(Asking, Builder):
         return prompt(turn, rewrite, passages, self.history, self.sentences)
 
     def _scorer(self, language: str) -> Scorer:
-        """Who says what is supported in a language.
-
-        :raises InputError: where it cannot, before anything is asked for that would be paid for.
-        """
+        """:raises InputError: where a language cannot be checked, before anything is asked that would be paid for."""
         if self.support == LEXICAL:
             return worded
         score = self._support.score

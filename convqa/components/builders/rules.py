@@ -144,9 +144,8 @@ class Rules(Builder):
 
 def _why(turn: Turn) -> str:
     """Why no rule could be read."""
-    if turn.language != _LANGUAGE:
-        return f"rules are read in English only, and this turn is in {turn.language!r}"
-    return "no passage that was found has a text"
+    foreign = f"rules are read in English only, and this turn is in {turn.language!r}"
+    return foreign if turn.language != _LANGUAGE else "no passage that was found has a text"
 
 
 def _asked_about(passages: Sequence[Passage], said: UserStatements) -> Passage | None:

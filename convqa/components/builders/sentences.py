@@ -42,9 +42,8 @@ class Sentences(Builder):
         apart = _apart(_whole(read, ranking, turn.language), turn.language)
         chosen = list(islice(_closer(apart, self.words, turn.language) if self.words else apart, self.sentences))
         if not chosen:
-            return nothing(
-                ranking, "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
-            )
+            reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
+            return nothing(ranking, reason)
         place = {hit.id: index for index, hit in enumerate(ranking.hits)}
         chosen.sort(key=lambda span: (place.get(span.passage_id, len(place)), span.start))
         said = tuple(
@@ -80,10 +79,7 @@ def _apart(spans: Iterable[Span], language: str) -> Iterator[Span]:
 
 
 def _closer(spans: Iterable[Span], wanted: float, language: str) -> Iterator[Span]:
-    """The first span and those behind it, up to one that brings the answer no closer to ``wanted`` words.
-
-    A span brings it closer if at least half of its words fit.
-    """
+    """The first span and those behind it, up to one of whose words less than half fit into ``wanted`` words."""
     analysis = analyzer_or_words(language)
     said = 0
     for span in spans:

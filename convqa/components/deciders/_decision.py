@@ -53,10 +53,7 @@ class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
 
 
 class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
-    """A file of ``configs/decisions``.
-
-    ``fitted`` says how it came about, for its readers; nothing reads it.
-    """
+    """A file of ``configs/decisions``; ``fitted`` says how it came about, for its readers alone."""
 
     intercept: Number
     signals: dict[Signal, Weight]

@@ -39,9 +39,8 @@ class Logistic(Decider):
     def identity(self) -> Mapping[str, str]:
         if self._decision is None:
             return {}
-        if self.threshold == 0:
-            return {"decision": self._decision.identity}
-        return {"decision": self._decision.identity, "decision's support": LEXICAL_SUPPORT}
+        support = {} if self.threshold == 0 else {"decision's support": LEXICAL_SUPPORT}
+        return {"decision": self._decision.identity, **support}
 
     def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
         if self._decision is None:

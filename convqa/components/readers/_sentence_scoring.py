@@ -31,6 +31,8 @@ _MENU, _PROSE = -0.6, 0.1
 _REPLY = 0.8
 """A sentence has this much of what the sentence before it asks: lists of questions and answers repeat only the one."""
 
+_TENTH = 10
+
 _CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]\u3002\uff01\uff1f\u300d\u300f\uff09\u3011\u061f\u06d4\u0964")
 _ASKING = frozenset("?\uff1f\u061f")
 
@@ -129,9 +131,6 @@ def _worth(tokens: int, words: int, index: int, last: str) -> float:
     prose = (words - tokens) / words if words else 0.0
     menu = _MENU * max(0.0, 1 - prose / _PROSE)
     return _OPENING / (1 + index) + _LENGTH * min(tokens, _LONG) / _LONG + form + menu
-
-
-_TENTH = 10
 
 
 class Evidence(NamedTuple):

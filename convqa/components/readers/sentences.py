@@ -56,7 +56,7 @@ class Sentences(Reader):
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
     ) -> Sequence[Reading]:
         return [
-            Reading(tuple(sorted(map(_span, sentences), key=lambda span: -span.score)), null)
+            Reading(tuple(sorted(map(Weighed.span, sentences), key=lambda span: -span.score)), null)
             for sentences, null in self.evidence(turns, rewrites, rankings)
         ]
 
@@ -121,6 +121,5 @@ class Weighed(NamedTuple):
     def near(self, vector: Matrix, question: Matrix) -> Weighed:
         return self._replace(evidence=self.evidence._replace(cosine=float(vector @ question)))
 
-
-def _span(one: Weighed) -> Span:
-    return Span(one.passage.id, one.start, one.end, one.text, scoring.expected(one.evidence))
+    def span(self) -> Span:
+        return Span(self.passage.id, self.start, self.end, self.text, scoring.expected(self.evidence))
