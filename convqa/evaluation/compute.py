@@ -55,15 +55,9 @@ def evaluate(
     gold, run = found.gold(truth_path), found.read_run(run_path)
     groups = _groups(found, gold, truth_path, breakdown)
     columns = found.score(gold, run, chosen)
-    return Evaluation(
-        found,
-        gold,
-        run,
-        tuple(columns),
-        summaries(columns, seed),
-        {name: _by_group(columns, members, seed) for name, members in groups.items()},
-        {**chosen.to_json(), "seed": seed},
-    )
+    parts = {name: _by_group(columns, members, seed) for name, members in groups.items()}
+    said = {**chosen.to_json(), "seed": seed}
+    return Evaluation(found, gold, run, tuple(columns), summaries(columns, seed), parts, said)
 
 
 def _groups(task: Task, gold: Gold[GoldTurn], truth_path: Path, names: Sequence[str]) -> dict[str, Groups]:

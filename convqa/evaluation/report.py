@@ -61,11 +61,8 @@ def render(evaluation: Evaluation) -> Group:
 
 
 def _beside(evaluation: Evaluation, name: str) -> str:
-    means = [
-        (column.measure, evaluation.summaries[column.measure.name].mean)
-        for column in evaluation.columns
-        if column.measure.beside == name
-    ]
+    measures = [column.measure for column in evaluation.columns if column.measure.beside == name]
+    means = [(measure, evaluation.summaries[measure.name].mean) for measure in measures]
     return ", ".join(
         f"{mean:.1f} {measure.label}" if measure.counts else f"{measure.label} {mean:.3f}" for measure, mean in means
     )

@@ -48,14 +48,9 @@ class CitedAnswer:
         for citation in quoted:
             _check(response, citation, scores, passages.get(citation.passage_id))
         cited = [id for id in dict.fromkeys(citation.passage_id for citation in quoted) if id in passages]
-        return cls(
-            response.id,
-            answer,
-            response.rewrite.text if response.rewrite else "",
-            scores,
-            {id: Source(passages[id].title, passages[id].url) for id in cited},
-            quoted,
-        )
+        sources = {id: Source(passages[id].title, passages[id].url) for id in cited}
+        question = response.rewrite.text if response.rewrite else ""
+        return cls(response.id, answer, question, scores, sources, quoted)
 
     def said(self) -> tuple[Sentence, ...]:
         """The answer, sentence by sentence; text that is not cut into sentences is one without citations."""

@@ -136,16 +136,10 @@ def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | 
     text = record.get("contents", record.get("text", contents))
     if not isinstance(text, str):
         return None
-    title, url, meta = record.get("title"), record.get("url"), record.get("meta")
-    return Passage(
-        id,
-        text,
-        title if isinstance(title, str) else "",
-        url if isinstance(url, str) else "",
-        {name: value for name, value in meta.items() if isinstance(value, str | int | float | bool)}
-        if isinstance(meta, dict)
-        else {},
-    )
+    title, url = (found if isinstance(found, str) else "" for found in (record.get("title"), record.get("url")))
+    meta = record["meta"] if isinstance(record.get("meta"), dict) else {}
+    plain = {name: value for name, value in meta.items() if isinstance(value, str | int | float | bool)}
+    return Passage(id, text, title, url, plain)
 
 
 def _is_object(raw: str | None) -> TypeGuard[str]:

@@ -35,14 +35,8 @@ def read(path: Path) -> Gold:
     """ground-truth.json, or the one in a directory."""
     file = file_at(path, FILE)
     turns = tuple(
-        GoldTurn(
-            turn_id(record),
-            record,
-            record["Truth_rewrite"],
-            tuple(record.get("Truth_passages", ())),
-            record["Truth_answer"],
-        )
-        for record in read_records(file, TRUTHS, WANTED)
+        GoldTurn(turn_id(one), one, one["Truth_rewrite"], tuple(one.get("Truth_passages", ())), one["Truth_answer"])
+        for one in read_records(file, TRUTHS, WANTED)
     )
     check_spellings(file, [turn.id for turn in turns])
     if again := len(turns) - len(collapsed(turns)):
