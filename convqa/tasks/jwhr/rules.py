@@ -31,9 +31,8 @@ def faults(entry: Entry) -> Iterator[Finding]:
     for index, reference in enumerate(entry.references):
         field, page = f"references[{index}]", reference.page
         if page and reference.not_found:
-            yield Finding(
-                "references with page and not_found", field, "has both page and not_found; wanted one of them"
-            )
+            problem = "has both page and not_found; wanted one of them"
+            yield Finding("references with page and not_found", field, problem)
         if page and not (page.title.strip() or page.url.strip()):
             problem = "has neither title nor url; wanted a page that can be named"
             yield Finding("pages without title and url", f"{field}.page", problem)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from convqa.errors import InputError
 from convqa.metrics.geval_ndcg import geval_ndcg
 from convqa.tasks.poleval.run import DEPTH, Run
@@ -24,12 +26,9 @@ def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
     values = tuple(geval_ndcg(turn.relevant, run.rankings[turn.line], DEPTH) for turn in gold.turns)
     groups = tuple(turn.set for turn in gold.turns)
     columns = [Scores(Measure(MEASURE, official=True), ids, values)]
-    sets = dict.fromkeys(groups)
+    sets = columns[0].split({turn.id: [turn.set] for turn in gold.turns})
     if len(sets) > 1:
-        for name in sets:
-            kept = [place for place, group in enumerate(groups) if group == name]
-            chosen = tuple(ids[place] for place in kept), tuple(values[place] for place in kept)
-            columns.append(Scores(Measure(f"{name} {MEASURE}"), *chosen))
+        columns += [replace(part, measure=Measure(f"{name} {MEASURE}")) for name, part in sets.items()]
         columns.append(Scores(Measure(f"mean over sets {MEASURE}"), ids, values, groups=groups))
     return columns
 
