@@ -10,7 +10,7 @@ import orjson
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import Filter, Floats, Ids, SearchParams, VectorOptions, check_weights
+from convqa.stores.base import Filter, Floats, Ids, SearchParams, check_weights
 from convqa.stores.content import meta_terms
 from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.reading import Answer, Reader
@@ -75,13 +75,7 @@ def _query(query: Query, analyzer: Analyzer, k1: float, params: SearchParams) ->
 
 
 def search_vectors(
-    passages: Reader,
-    neighbours: Reader,
-    options: VectorOptions,
-    matrix: Floats,
-    k: int,
-    texts: int,
-    filter: Filter | None,
+    passages: Reader, neighbours: Reader, precision: str, matrix: Floats, k: int, texts: int, filter: Filter | None
 ) -> list[Ranking]:
     """Rank the best ``k`` of the passages that have vectors, for each row. ``neighbours``: of the index of vectors."""
     if k < 1:
@@ -95,7 +89,7 @@ def search_vectors(
             "num_candidates": min(MOST_HITS, max(_CANDIDATES, _CANDIDATES_EACH * k)),
             **_filter(filter),
         }
-        if oversample := _OVERSAMPLE.get(options.precision):
+        if oversample := _OVERSAMPLE.get(precision):
             knn["rescore_vector"] = {"oversample": oversample}
         body = {"size": asked(k), **_BARE, "docvalue_fields": ["pid"], "knn": knn}
         bodies.append(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))

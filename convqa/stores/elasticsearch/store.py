@@ -81,7 +81,7 @@ class Elasticsearch(Writing):
         known = self._version().meta.vectors
         assert known is not None
         with self._reading_vectors():
-            return search_vectors(self._passages, self._neighbours, known.options, rows, k, texts, filter)
+            return search_vectors(self._passages, self._neighbours, known.options.precision, rows, k, texts, filter)
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
         if self.info().encoder is None:
