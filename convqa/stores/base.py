@@ -183,11 +183,9 @@ class Store(Protocol):
 
     def check(self, params: SearchParams) -> None:
         """Raise an ``InputError`` for what this store cannot honour; ``search`` does so too."""
-        ...
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
         """Rank the best ``k`` passages for each query; passages are attached to the first ``texts`` hits only."""
-        ...
 
     def search_vectors(
         self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
@@ -197,7 +195,6 @@ class Store(Protocol):
         :param filter: as in :class:`SearchParams`: only these passages are ranked.
         :raises InputError: if the store has no vectors, or those of another encoder.
         """
-        ...
 
     def fetch(self, ids: Ids) -> list[Passage | None]: ...
 
@@ -205,7 +202,6 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections; what was not committed is dropped. The next ``open_store`` opens anew."""
-        ...
 
     @property
     def closed(self) -> bool: ...
@@ -224,7 +220,6 @@ class Transaction(Protocol):
         :param options: of the first vectors (None: the defaults); later ones may leave them out.
         :raises InputError: for an id that is not there, another encoder or other options than the first.
         """
-        ...
 
     def commit(self) -> object: ...
 
@@ -237,11 +232,9 @@ class WritableStore(Store, Transaction, Protocol):
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
         """The committed vectors of passages as they are kept, of shape (dimension,); None where there is none."""
-        ...
 
     def without_vectors(self) -> Iterator[Passage]:
         """The committed passages that have no vector yet: where a load that was cut off goes on."""
-        ...
 
 
 class Engine(Protocol):
@@ -249,11 +242,9 @@ class Engine(Protocol):
 
     def key(self, address: Address) -> str:
         """The same string for every address of the same collection, as far as the address tells."""
-        ...
 
     def identity(self, address: Address) -> Hashable | None:
         """What changes whenever the collection does; None where there is none. Asked at every opening: cheap."""
-        ...
 
     def open_collection(self, address: Address) -> Store: ...
 
@@ -263,15 +254,12 @@ class Engine(Protocol):
 
     def delete(self, address: Address) -> None:
         """Remove a collection for good."""
-        ...
 
     def change(self, address: Address, settings: Mapping[str, object]) -> None:
         """Change settings of a collection that exists.
 
         :raises InputError: for one that the engine cannot change.
         """
-        ...
 
     def find(self, address: Address) -> list[str]:
         """The URLs of the collections in a place: a folder, or a server."""
-        ...
