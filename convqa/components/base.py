@@ -91,8 +91,7 @@ class Station:
         good = [index for index, result in enumerate(results) if result is None]
         for index, value in zip(good, self._safely(work, [rows[index] for index in good]), strict=True):
             results[index] = value
-        timings = TIMINGS.get()
-        if timings is not None:
+        if (timings := TIMINGS.get()) is not None:
             name = str(getattr(self, "__component_name__", self.station))
             timings[name] = timings.get(name, 0.0) + time.perf_counter() - start
         return tuple(results)

@@ -37,8 +37,7 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Said]:
     history = first_and_latest(turn.history, REACH)
     closed = max(0, len(history) - len(replied(turn)))
     pairs = [Said((rewrites and one.rewrite) or one.question, one.answer) for one in history[:closed]]
-    asked = history[closed:]
-    if asked:
+    if asked := history[closed:]:
         said = ["", *(exchange.question for exchange in asked[1:]), turn.question]
         pairs += [Said(*pair) for pair in zip(said, [*(exchange.answer for exchange in asked), ""], strict=True)]
     shown = [Said(_short(question), _short(answer)) for question, answer in pairs]

@@ -175,8 +175,7 @@ def _words(text: str, language: str) -> Iterator[Word]:
 
 def _number(word: str, language: str) -> str | None:
     """The digits of a lower-case word that is a number."""
-    digits = _NUMBER.match(word.replace(",", ""))
-    if digits:
+    if digits := _NUMBER.match(word.replace(",", "")):
         return digits[0]
     # Before stemming: the stem of twelve is twelv.
     value = _NUMERALS.get(language, {}).get(word)

@@ -75,8 +75,7 @@ def _citations(
 ) -> tuple[tuple[Citation, ...], str]:
     """A sentence's citations, and what there is to note."""
     named = [passages[number - 1] for number in said.numbers]
-    chosen = _supporting(_quotes(named, said.text, language), said.text, scorer, language)
-    if chosen:
+    if chosen := _supporting(_quotes(named, said.text, language), said.text, scorer, language):
         return tuple(quote.citation for quote in chosen), ""
     others = [shown for number, shown in enumerate(passages, 1) if number not in said.numbers]
     quotes = _quotes(others, said.text, language)

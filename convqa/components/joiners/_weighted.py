@@ -18,8 +18,7 @@ from convqa.stores.base import Store
 
 
 def _sockets(names: list[str]) -> list[str]:
-    wrong = [name for name in names if not name.isidentifier()]
-    if wrong:
+    if wrong := [name for name in names if not name.isidentifier()]:
         raise ValueError(f"{wrong[0]!r} is not a socket name: letters, digits and _ only, as in 'sparse'")
     if len(set(names)) < len(names):
         raise ValueError(f"{names} names an input twice")
@@ -46,8 +45,7 @@ class Weighted(Joiner):
     collection: str | None = None
 
     def __post_init__(self) -> None:
-        strangers = ", ".join(map(repr, sorted(set(self.weights or {}) - set(self.inputs))))
-        if strangers:
+        if strangers := ", ".join(map(repr, sorted(set(self.weights or {}) - set(self.inputs)))):
             raise InputError(f"weights names {strangers}, but its inputs are {self.inputs}.")
         self._declare(self.inputs)
 

@@ -40,8 +40,7 @@ class Haystack(Wrapper, Reranker):
 
     def _ordered(self, question: str, ranking: Ranking, given: dict[str, Hit]) -> Ranking:
         documents = self._ask(query=question, documents=[to_document(hit) for hit in given.values()])
-        strangers = sorted({document.id for document in documents} - given.keys())
-        if strangers:
+        if strangers := sorted({document.id for document in documents} - given.keys()):
             raise ValueError(f"{type(self.wrapped).__name__} gave documents that it was not given: {strangers}")
         hits = [Hit(document.id, document.score or 0.0, given[document.id].passage) for document in documents]
         ordered = ranked(hits, all(document.score is not None for document in documents))

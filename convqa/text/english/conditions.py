@@ -84,8 +84,7 @@ def parts(text: str, start: int, end: int, every: bool, subject: str = "") -> It
 
 
 def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Condition | Group]:
-    names = _NAMES.search(text, start, end)
-    if names:
+    if names := _NAMES.search(text, start, end):
         before, behind = text[start : names.start()], text[names.end() : end]
         found = [(names.start() + one.start(), names.start() + one.end()) for one in re.finditer(_NAME, names[0])]
         lead = f"{subject} {before}" if subject and not _clause(before) else before

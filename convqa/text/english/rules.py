@@ -132,15 +132,13 @@ def _you(said: str) -> str:
 
 def _introduced(intro: str) -> tuple[str, str, bool]:
     """What follows from a list, how its points are completed, and whether they have to hold (not: "unless")."""
-    marks = list(_MARK.finditer(intro))
-    if marks:
+    if marks := list(_MARK.finditer(intro)):
         outcome = intro[: marks[0].start()].strip(" ,")
         if not outcome:
             closed = _close(intro, marks[0].end(), len(intro), leads=True)
             outcome = intro[closed.end() :] if closed else intro
         return outcome, _stem(intro[marks[-1].end() :]), marks[-1]["unless"] is None
-    must = _MUST.search(intro)
-    if must:
+    if must := _MUST.search(intro):
         behind = _stem(intro[must.end() :])
         whole = re.search(r"\b(?:apply|true|met)\b", behind) or len(behind.split()) > 3
         return intro, "" if whole else f"{_doer(intro[: must.start()])} must {behind}".strip(), True
@@ -175,8 +173,7 @@ def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[i
     if _EVERY.search(intro):
         return True
     joints = [re.search(r"\b(and|or)[;,.\s]*$", text[start:end], re.I) for start, end in points]
-    words = [joint[1].lower() for joint in joints if joint is not None]
-    if words:
+    if words := [joint[1].lower() for joint in joints if joint is not None]:
         return words.count("and") > words.count("or")
     if not wanted or _ANY.search(intro):
         return False
@@ -209,8 +206,7 @@ def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition
 
 def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
     sentence = text[start:end]
-    marks = [mark for mark in _MARK.finditer(text, start, end) if mark["if"] != "because"]
-    if marks:
+    if marks := [mark for mark in _MARK.finditer(text, start, end) if mark["if"] != "because"]:
         yield from _marked(text, start, end, marks)
         return
     must = _MUST.search(sentence)
