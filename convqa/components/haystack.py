@@ -97,8 +97,7 @@ class Wrapper:
                 raise
             name = type(self.wrapped).__name__
             raise StoreUnavailable(f"{name} does not reach its server: {type(error).__name__}: {error}") from error
-        found = made.get(self.gives) if isinstance(made, Mapping) else None
-        if isinstance(found, list):
+        if isinstance(made, Mapping) and isinstance(found := made.get(self.gives), list):
             return found
         raise ValueError(f"{type(self.wrapped).__name__} gave no list of {self.gives}: {shorten(made)}")
 

@@ -128,7 +128,7 @@ def harmless(text: str) -> str:
     """
     line = " ".join(str(mend(text)[0]).translate(_BRACKETS).split())
     plain = line.isascii() and line.isprintable()
-    shown = line if plain else "".join(letter for letter in line if _is_shown(letter))
+    shown = line if plain else "".join(letter for letter in line if letter in _JOINERS or not _is_hidden(letter))
     return _OPENS.sub("< ", shown)
 
 
@@ -156,7 +156,6 @@ def fence(texts: Sequence[str]) -> str:
     return digest[:_FENCE_DIGITS]
 
 
-def _is_shown(letter: str) -> bool:
+def _is_hidden(letter: str) -> bool:
     # Format (Cf) has the signs of direction and the invisible letters of the block Tags; Control (Cc) escapes and NUL.
-    hidden = unicodedata.category(letter) in {"Cf", "Cc", "Co"} or ord(letter) in _SELECTORS
-    return letter in _JOINERS or not hidden
+    return unicodedata.category(letter) in {"Cf", "Cc", "Co"} or ord(letter) in _SELECTORS

@@ -89,10 +89,8 @@ class Extractive(Reader):
                 task.found = sorted(task.found)[: self.top_k]
 
     def _reading(self, task: _Task) -> Reading:
-        spans = []
-        for lost, _, place, start, end in task.found:
-            passage = task.passages[place]
-            spans.append(Span(passage.id, start, end, passage.text[start:end], -lost))
+        found = ((task.passages[place], start, end, -lost) for lost, _, place, start, end in task.found)
+        spans = (Span(passage.id, start, end, passage.text[start:end], score) for passage, start, end, score in found)
         return Reading(tuple(spans), self._reader.null(task.margin))
 
 

@@ -27,8 +27,7 @@ _CONVERSATIONAL = lexicon.CONVERSATIONAL | german.CONVERSATIONAL
 
 
 class Word(NamedTuple):
-    """A content word: its stem, how it was written, how much it says before its place in the history counts, and
-    whether it looks like a name: capitalised, but not to begin a sentence."""
+    """A content word; ``score`` is without its place in the history, a ``name`` is capitalised inside a sentence."""
 
     stem: str
     written: str
