@@ -31,7 +31,10 @@ def measuring(name: str, run_path: Path, allow_same: bool = False) -> Supports:
     try:
         found: Any = read_json(file, "what convqa writes beside a run") if file.exists() else {}
         models = [(node, *part) for node, parts in found["fingerprint"]["models"].items() for part in parts.items()]
-    except (AttributeError, KeyError, TypeError):
+    except AttributeError as error:
+        wanted = "{node: {part: identity}}, as convqa writes it"
+        raise InputError(f"{file}: fingerprint.models: wanted {wanted}.") from error
+    except (KeyError, TypeError):
         log.warning("%s: does not say, so nobody knows whether %s built this run too", file, support.name)
         return support
     for node, part, identity in models:

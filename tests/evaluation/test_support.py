@@ -36,9 +36,13 @@ def test_another_scorer_is_taken(tmp_path):
     assert measuring("lexical", meta(tmp_path, {})).name == "lexical"
 
 
-@pytest.mark.parametrize(
-    "written", [None, "null", "[]", '{"status": "done"}', '{"fingerprint": {"models": {"builder": "x"}}}']
-)
+@pytest.mark.parametrize("models", [[], {"builder": "x"}])
+def test_a_broken_meta_file_is_a_mistake(tmp_path, models):
+    with pytest.raises(InputError, match=r"fingerprint\.models: wanted"):
+        measuring("lexical", meta(tmp_path, models))
+
+
+@pytest.mark.parametrize("written", [None, "null", "[]", '{"status": "done"}'])
 def test_a_run_of_unknown_origin_is_measured_with_a_warning(tmp_path, caplog, written):
     if written is not None:
         (tmp_path / "run.meta.json").write_text(written)
