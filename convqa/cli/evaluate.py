@@ -60,14 +60,15 @@ def _with_tasks() -> Callable[..., None]:
     runs, officials = (
         ", ".join(sorted({getattr(task, name) for task in known})) for name in ("run_file", "official_file")
     )
-    said = {
+    helps = {
         "truth": typer.Argument(metavar="TRUTH_DIR", help=f"The truth, or its folder: {truths}."),
         "run": typer.Argument(metavar="RUN_DIR", help=f"The run ({runs}), or its folder."),
         "output": typer.Option(help=f"Write the official file ({officials}) and turns.jsonl here."),
     }
+    signature = inspect.signature(_evaluate, eval_str=True).parameters
     parameters = {
-        name: parameter.replace(annotation=Annotated[Path | None, said[name]]) if name in said else parameter
-        for name, parameter in inspect.signature(_evaluate, eval_str=True).parameters.items()
+        name: parameter.replace(annotation=Annotated[Path | None, helps[name]]) if name in helps else parameter
+        for name, parameter in signature.items()
         if parameter.kind is not parameter.VAR_KEYWORD
     }
     for task in known:
@@ -81,8 +82,11 @@ def _with_tasks() -> Callable[..., None]:
                 )
                 parameters.setdefault(field.name, made)
 
+    own = {name: parameter.default for name, parameter in parameters.items() if name not in signature}
+
     def evaluate(**arguments: Any) -> None:
-        _evaluate(**arguments)
+        # A task need not have an option that nobody asked for.
+        _evaluate(**{name: value for name, value in arguments.items() if name not in own or value != own[name]})
 
     evaluate.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
     return evaluate
@@ -110,8 +114,6 @@ def _evaluate(
     run_dir = needed(one_of(run, input_run, "RUN_DIR"), "RUN_DIR (--input-run)")
     if trec and output is None:
         raise InputError("--trec writes files: say where with --output DIR.")
-    # A task need not have an option that nobody asked for.
-    asked = {name: value for name, value in options.items() if value}
     evaluation = evaluate(
         truth_dir,
         run_dir,
@@ -120,7 +122,7 @@ def _evaluate(
         seed=seed,
         support=support,
         allow_same=allow_same,
-        **asked,
+        **options,
     )
     if json:
         print_json(evaluation.to_json())

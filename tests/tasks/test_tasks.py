@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from convqa import tasks
@@ -136,12 +138,32 @@ def test_a_task_of_another_package(installed, tmp_path, call):
     assert "--by-halves" in call("evaluate", "--help")[1]
 
 
+def test_the_options_of_a_task_are_its_own(installed, root, tmp_path, call):
+    source = (root / "tests" / "fixtures" / "outside" / "outside" / "quiz.py").read_text()
+    installed("quizzes", "convqa.tasks", "quiz = quizzes:Quiz", source)
+    (tmp_path / "key.txt").write_text("a\nb\n")
+    (tmp_path / "answers.txt").write_text("a\nc\n")
+    for given, mean in (((), 0.5), (("--points", "4"), 2.0), (("--points", "0"), 0.0)):
+        code, out, err = call("evaluate", tmp_path, tmp_path, "--task", "quiz", "--json", *given)
+        assert (code, err) == (0, "") and json.loads(out)["measures"]["right"]["mean"] == mean, given
+    # An option of another task, which nobody gave, is no matter.
+    truth = root / "tests" / "fixtures" / "qrecc"
+    assert "no option" not in call("evaluate", truth, truth, "--task", "qrecc")[2]
+
+
 @pytest.mark.parametrize(
     ("point", "source", "reason"),
     [
         ("half = absent_module:Half", "", r"half: lost offers it .*No module named 'absent_module'"),
         ("half = ruined:Half", "1 / 0", r"half: ruined offers it in the group convqa\.tasks .*ZeroDivisionError"),
-        ("half = number:Half", "Half = 3", r"half: number:Half of the group convqa\.tasks is 3; wanted a class"),
+        ("half = number:Half", "Half = 3", r"half: number:Half .* is no class derived from convqa\.tasks\.Task"),
+        (
+            "half = bare:Half",
+            "from convqa.tasks import Task\nclass Half(Task): pass",
+            r"bare:Half .* lacks gold, ",
+        ),
+        ("half = other:Half", OUTSIDE.replace('"half"', '"other"'), "is called 'other'"),
+        ("half = clash:Half", OUTSIDE.replace("by_halves", "no_rewriting").replace("bool", "int"), ": no_rewriting"),
     ],
 )
 def test_a_broken_one_is_no_matter_until_it_is_asked_for(installed, tmp_path, call, point, source, reason):
