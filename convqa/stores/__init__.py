@@ -23,6 +23,8 @@ _ENGINES = {
 }
 """Scheme -> module, loaded when the scheme is first used. A folder has no scheme."""
 
+_FUNCTIONS = [name for name in vars(Engine) if not name.startswith("_")]
+
 GROUP = "convqa.stores"
 """The entry points of other packages' engines: scheme = module."""
 
@@ -112,7 +114,7 @@ def take_over(url: str) -> None:
 def find_stores(place: str) -> list[str]:
     """The URLs of the collections in a place: a folder, or an engine's server."""
     engine, found = _engine(place)
-    # A folder may hold collections of every engine whose places are folders.
+    # A folder may hold collections of both of our engines whose places are folders.
     engines = [engine] if SCHEME.match(found.url) else [_built_in(""), _built_in("anserini")]
     return sorted({url for engine in engines for url in engine.find(found)})
 
@@ -158,7 +160,13 @@ def _load(scheme: str) -> Engine | None:
     if scheme in _ENGINES:
         return _built_in(scheme)
     point = plugins(GROUP).get(scheme)
-    return None if point is None else cast(Engine, load(point))
+    if point is None:
+        return None
+    engine = load(point)
+    if lacking := [name for name in _FUNCTIONS if not callable(getattr(engine, name, None))]:
+        missing = ", ".join(lacking)
+        raise InputError(f"{scheme}: {point.value} (an entry point of {GROUP}) lacks {missing}. Mend its package.")
+    return cast(Engine, engine)
 
 
 def _built_in(scheme: str) -> Engine:
