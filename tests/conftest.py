@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     ``config.outside`` is what ``--convqa-member`` names: classes, and the URLs of stores.
     """
-    config.outside = [name if ":" in name else _class(name) for name in config.getoption("--convqa-member")]
+    config.outside = [_store(name) if ":" in name else _class(name) for name in config.getoption("--convqa-member")]
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -68,11 +68,25 @@ def pytest_configure(config: pytest.Config) -> None:
 def _class(name: str) -> type:
     module, _, cls = name.rpartition(".")
     try:
-        return getattr(importlib.import_module(module), cls)
-    except (ImportError, AttributeError, ValueError) as error:
+        found = getattr(importlib.import_module(module), cls)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise pytest.UsageError(
             f"--convqa-member {name}: wanted MODULE.CLASS, or SCHEME: of a store ({error})"
         ) from error
+    bases = {base.__module__ for base in getattr(found, "__mro__", ())}
+    if not bases & {"convqa.components.base", "convqa.tasks.base"}:
+        raise pytest.UsageError(f"--convqa-member {name}: wanted a class of a station or a task; found {found!r}")
+    return found
+
+
+def _store(url: str) -> str:
+    from convqa.plugins import plugins
+    from convqa.stores import GROUP
+
+    known = ", ".join(plugins(GROUP)) or "none"
+    if url.partition(":")[0] not in plugins(GROUP):
+        raise pytest.UsageError(f"--convqa-member {url}: no package offers such a store; there are: {known}")
+    return url
 
 
 @pytest.hookimpl(tryfirst=True)
