@@ -1,4 +1,4 @@
-"""What can go wrong, in the user's words. Every message says what, where, what was wanted and what to do.
+"""The errors of convqa. Every message says what, where, what was wanted and what to do.
 
 ``InputError`` and ``WorkError`` are ordinary exceptions. ``RunError`` derives from ``BaseException`` because it has to
 cross a Haystack pipeline unwrapped (Haystack wraps every ``Exception`` and writes a snapshot into the home folder);

@@ -1,4 +1,4 @@
-"""The Python door: ``convqa.load(...)`` gives an assistant that holds conversations or answers many at once."""
+"""The Python API: ``convqa.load(...)`` returns an assistant that holds conversations or answers many at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pydantic's errors in the user's words: where, what was found, what is wanted."""
+"""pydantic's errors in plain words: where, what was found, what is wanted."""
 
 from __future__ import annotations
 

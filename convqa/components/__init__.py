@@ -1,1 +1,1 @@
-"""What answers a turn: one folder a station, one class a file."""
+"""What answers a turn: one folder per station, one class per file."""

@@ -1,4 +1,4 @@
-"""The stations of a turn. Each base class does the plumbing; a member is one class with one method.
+"""Base classes of the stations: they do the plumbing, and a member implements one method.
 
 A member subclasses its station, carries ``@component`` and implements the single-item method (``rewrite``,
 ``rank`` ...) or, where a model wants batches, the batched form. Sockets are the same for every member, so that any

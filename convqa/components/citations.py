@@ -1,4 +1,4 @@
-"""The check of every answer and its citations, whoever built it, and the explicit no-answer.
+"""Check every answer of a builder or decider and its citations, and make the explicit no-answer.
 
 The base classes of builders and deciders call it (:mod:`convqa.components.base`).
 """

@@ -1,4 +1,4 @@
-"""Which passages a turn may be answered from: its own filter and that of the node, as retrievers keep to them."""
+"""Filters on passages: combine a turn's own with the node's, and group turns by filter."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from convqa.domain import Exchange, Turn
-from convqa.models.kinds.resolver_input import Said as Said
+from convqa.models.kinds.resolver_input import Past as Past
 from convqa.text.dialogue import replies as replied
 
 REACH = 50
@@ -18,7 +18,7 @@ _AROUND = 8
 """Tokens that a format puts around an exchange, at most."""
 
 
-def said_before(turn: Turn, rewrites: bool = False) -> list[Said]:
+def said_before(turn: Turn, rewrites: bool = False) -> list[Past]:
     """The exchanges before a turn's open question, oldest first: the first one and the latest 50 that are not empty.
 
     Where the system asked back, what it asked and what the user replied come last, and the open question, which is the
@@ -36,11 +36,11 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Said]:
     """
     history = first_and_latest(turn.history, REACH)
     closed = max(0, len(history) - len(replied(turn)))
-    pairs = [Said((rewrites and one.rewrite) or one.question, one.answer) for one in history[:closed]]
+    pairs = [Past((rewrites and one.rewrite) or one.question, one.answer) for one in history[:closed]]
     if asked := history[closed:]:
         said = ["", *(exchange.question for exchange in asked[1:]), turn.question]
-        pairs += [Said(*pair) for pair in zip(said, [*(exchange.answer for exchange in asked), ""], strict=True)]
-    shown = [Said(_short(question), _short(answer)) for question, answer in pairs]
+        pairs += [Past(*pair) for pair in zip(said, [*(exchange.answer for exchange in asked), ""], strict=True)]
+    shown = [Past(_short(question), _short(answer)) for question, answer in pairs]
     return [exchange for exchange in shown if any(exchange)]
 
 
@@ -60,8 +60,8 @@ def blank(exchange: Exchange) -> bool:
 
 
 def fitted(
-    said: Sequence[Said], question: str, room: int, lengths: Callable[[Sequence[str]], Sequence[int]]
-) -> list[Said]:
+    said: Sequence[Past], question: str, room: int, lengths: Callable[[Sequence[str]], Sequence[int]]
+) -> list[Past]:
     """The exchanges that fit into a model's room beside the question: the first question, and the latest ones.
 
     What is left out is in the middle, as the first question names the topic and the latest ones what is spoken of now.
@@ -76,7 +76,7 @@ def fitted(
     beside = [f"{first.question} {question}", f"{first.question} {first.answer} {question}"]
     alone, whole, *costs = (length + _AROUND for length in lengths([*beside, *texts]))
     left = room - alone
-    kept: list[Said] = []
+    kept: list[Past] = []
     for exchange, cost in zip(reversed(later), reversed(costs), strict=True):
         if cost > left:
             break
@@ -84,7 +84,7 @@ def fitted(
         kept.append(exchange)
     if len(kept) == len(later) and whole - alone <= left:
         return list(said)
-    return [*([Said(first.question, "")] if first.question else []), *reversed(kept)]
+    return [*([Past(first.question, "")] if first.question else []), *reversed(kept)]
 
 
 def _short(text: str) -> str:

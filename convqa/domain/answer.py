@@ -1,4 +1,4 @@
-"""What is read in passages and said, with citations."""
+"""Readings and answers, with their citations."""
 
 from __future__ import annotations
 

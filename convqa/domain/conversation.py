@@ -1,4 +1,4 @@
-"""What is asked: turns with their history, in conversations."""
+"""Conversations, turns, exchanges and passages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer's citations quote, and the fields in which a run of SCAI-QReCC says so."""
+"""The quotes of an answer's citations, and the fields of SCAI-QReCC's run.json that hold them."""
 
 from __future__ import annotations
 

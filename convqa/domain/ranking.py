@@ -1,4 +1,4 @@
-"""What is searched and what is found."""
+"""Queries, rewrites and rankings."""
 
 from __future__ import annotations
 

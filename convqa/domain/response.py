@@ -1,4 +1,4 @@
-"""What a run is made of: everything made for one turn, or why it could not be made."""
+"""Response and Failure: everything made for one turn, or why it could not be made."""
 
 from __future__ import annotations
 

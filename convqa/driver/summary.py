@@ -1,4 +1,4 @@
-"""What a run came to, counted while its run file is written."""
+"""Count a run's responses while its run file is written."""
 
 from __future__ import annotations
 

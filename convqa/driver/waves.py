@@ -1,4 +1,4 @@
-"""The walk: groups of conversations, wave by wave, one pipeline run for each wave."""
+"""Answer groups of conversations in waves: all first turns, then all second turns; one pipeline run per wave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the files of a truth and a run to an evaluation, for any task."""
+"""Evaluate a run against a truth, for any task; the means of measures are taken in ``result.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scorer of support that measures a run: never the one that built it, unless that is asked for."""
+"""Choose the scorer of support for ALCE, and refuse the one that the run was built with."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from convqa.indexing.build import Progress
 from convqa.models import TextEncoder
 from convqa.stores import exists, open_store
 from convqa.stores.address import redact
-from convqa.stores.base import Info, VectorOptions, WritableStore, told
+from convqa.stores.base import Info, VectorOptions, WritableStore, label
 
 _AT_ONCE = 256
 """Passages that are encoded together, sorted by length."""
@@ -74,7 +74,7 @@ def _writable(url: str, model: TextEncoder) -> WritableStore:
         raise InputError(f"{place} ({info.engine}) cannot be given vectors: convqa did not make it, or only reads it.")
     if info.encoder not in {None, named(model)}:
         raise InputError(
-            f"{place} has vectors of {told(info.encoder)}; found the encoder {told(named(model))}. Give the "
+            f"{place} has vectors of {label(info.encoder)}; found the encoder {label(named(model))}. Give the "
             "collection's own, or index the passages anew with --replace."
         )
     return store

@@ -1,4 +1,4 @@
-"""How much of the gold quotes an answer's quotes have, character by character."""
+"""Recall of the gold quotes' characters."""
 
 from __future__ import annotations
 

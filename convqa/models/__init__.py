@@ -5,7 +5,7 @@ What cannot be found, loaded, run or made as asked raises InputError, which says
 
 from __future__ import annotations
 
-from convqa.models.kinds.conditions import Conditions, Told, load_conditions
+from convqa.models.kinds.conditions import Conditions, Settled, load_conditions
 from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.models.kinds.generator import Generator, Written, load_generator
 from convqa.models.kinds.pairs import PairScorer, load_pair_scorer
@@ -22,10 +22,10 @@ __all__ = [
     "PairScorer",
     "Resolution",
     "Resolver",
+    "Settled",
     "SpanReader",
     "Support",
     "TextEncoder",
-    "Told",
     "Written",
     "load_conditions",
     "load_encoder",

@@ -22,7 +22,7 @@ from convqa.models.kinds.generator import load_generator
 from convqa.models.kinds.pairs import load_pair_scorer
 from convqa.models.kinds.reader import load_reader
 from convqa.models.kinds.resolver import Resolver, load_resolver
-from convqa.models.kinds.resolver_input import Said
+from convqa.models.kinds.resolver_input import Past
 from convqa.models.kinds.support import load_support
 from convqa.models.source import find_model
 from convqa.models.tokens import load_tokenizer
@@ -123,7 +123,7 @@ def sample_passages() -> list[str]:
 
 
 def _resolved(resolver: Resolver, texts: Sequence[str]) -> list[str]:
-    turns = [("What else is said of it?", [Said(text[:60], text)]) for text in texts]
+    turns = [("What else is said of it?", [Past(text[:60], text)]) for text in texts]
     return [resolution.text() for resolution in resolver.resolve(turns)]
 
 

@@ -127,12 +127,12 @@ def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
         raise InputError(f"{store} has no vectors; add them with convqa index --vectors, or use a sparse retriever.")
     if info.encoder != encoder:
         raise InputError(
-            f"{store} has vectors of {told(info.encoder)}; found a query of {told(encoder)}. Use the encoder that "
+            f"{store} has vectors of {label(info.encoder)}; found a query of {label(encoder)}. Use the encoder that "
             "the collection was made with (in a pipeline: retriever.encoder), or make its vectors anew."
         )
 
 
-def told(encoder: Encoder) -> str:
+def label(encoder: Encoder) -> str:
     """An encoder as messages name it."""
     return f"{encoder.name} ({encoder.dimension} dimensions, checksum {encoder.checksum[:12]})"
 

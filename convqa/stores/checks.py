@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.stores.address import Address, redact
-from convqa.stores.base import Encoder, Floats, VectorOptions, told
+from convqa.stores.base import Encoder, Floats, VectorOptions, label
 from convqa.text.analysis import Analyzer, analyzer
 
 LARGEST = 1e18
@@ -79,7 +79,7 @@ def refuse_other_vectors(
     :raises InputError: for another encoder, or options that are given and differ.
     """
     if encoder != kept:
-        have, found = told(kept), told(encoder)
+        have, found = label(kept), label(encoder)
     elif options not in {None, kept_as}:
         have, found = str(kept_as), str(options)
     else:

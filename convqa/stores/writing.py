@@ -1,4 +1,4 @@
-"""What a store that is written to does in the same way in every engine: one transaction, dropped when it fails."""
+"""The writing half of every store: one transaction, dropped when it fails."""
 
 from __future__ import annotations
 

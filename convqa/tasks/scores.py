@@ -1,4 +1,4 @@
-"""What scoring gives: measures, and for each a score for every turn that it rests on. The same for all tasks."""
+"""The results of scoring: measures, and for each its values by turn. The same for all tasks."""
 
 from __future__ import annotations
 

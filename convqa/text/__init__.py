@@ -1,0 +1,1 @@
+"""Language without models: tokens, sentences, BM25, rules of English."""

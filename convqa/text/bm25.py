@@ -1,4 +1,4 @@
-"""BM25 as every store scores (docs/data-model.md): one formula, wherever passages are ranked."""
+"""The BM25 formula: folders and the retriever ``given`` use it, Elasticsearch and Anserini compute an equal one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remember what was made of a text, but not of texts so long that a few thousand of them would fill the memory."""
+"""An ``lru_cache`` for functions of texts, which does not keep very long texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipe ``conditions``: does what a user tells answer a yes/no question, and how: two logistic regressions."""
+"""The recipe ``conditions``: whether what a user says answers a yes/no question, and how. Two logistic regressions."""
 
 from __future__ import annotations
 

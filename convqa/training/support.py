@@ -1,4 +1,4 @@
-"""The recipe ``support``: does evidence support a sentence: a logistic regression."""
+"""The recipe ``support``: whether evidence supports a sentence. A logistic regression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every recipe is: a training with its examples and its model, in a folder of its own."""
+"""What all recipes share: a training with its examples and its model, in a folder of its own."""
 
 from __future__ import annotations
 

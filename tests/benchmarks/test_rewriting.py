@@ -18,10 +18,10 @@ def test_quality_is_that_of_the_texts():
 def test_an_example_of_training_is_a_turn_with_its_history():
     from rewriting import turn
 
-    from convqa.models.kinds.resolver_input import Said
+    from convqa.models.kinds.resolver_input import Past
     from convqa.training.data.rewrites import Example
 
-    made = turn(Example("qrecc-7", "When?", (Said("Who?", "Goethe"), Said("Why?", "")), "When did he?"), 3)
+    made = turn(Example("qrecc-7", "When?", (Past("Who?", "Goethe"), Past("Why?", "")), "When did he?"), 3)
     assert (made.question, [(said.question, said.answer, said.status) for said in made.history]) == (
         "When?",
         [("Who?", "Goethe", "answered"), ("Why?", "", "unanswered")],

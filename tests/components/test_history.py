@@ -7,7 +7,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.components.history import LONGEST, REACH, Said, fitted, said_before
+from convqa.components.history import LONGEST, REACH, Past, fitted, said_before
 from convqa.domain import Exchange, Turn, TurnId
 
 
@@ -21,7 +21,7 @@ def lengths(texts):
 
 def test_empty_exchanges_are_left_out_and_lines_are_joined():
     history = (Exchange("", ""), Exchange("Who\n wrote it?", ""), Exchange("", "Ada."), Exchange(" ", "\n"))
-    assert said_before(turn("Why?", *history)) == [Said("Who wrote it?", ""), Said("", "Ada.")]
+    assert said_before(turn("Why?", *history)) == [Past("Who wrote it?", ""), Past("", "Ada.")]
 
 
 def test_rewrites_are_shown_where_they_are_asked_for_and_there():
@@ -36,7 +36,7 @@ def test_the_open_question_is_not_among_what_was_said():
         Exchange("Yes", "Are you a veteran?", status="asked"),
     )
     said = said_before(turn("No", *history))
-    assert said == [Said("", "Are you over 60?"), Said("Yes", "Are you a veteran?"), Said("No", "")]
+    assert said == [Past("", "Are you over 60?"), Past("Yes", "Are you a veteran?"), Past("No", "")]
 
 
 def test_a_question_in_place_of_a_reply_is_open_itself_and_what_went_before_is_told():
@@ -44,17 +44,17 @@ def test_a_question_in_place_of_a_reply_is_open_itself_and_what_went_before_is_t
         Exchange("Can I apply?", "Are you over 60?", status="asked"),
         Exchange("What about my wife?", "Is she a veteran?", status="asked"),
     )
-    before = [Said("Can I apply?", "Are you over 60?")]
-    assert said_before(turn("Yes", *history)) == [*before, Said("", "Is she a veteran?"), Said("Yes", "")]
+    before = [Past("Can I apply?", "Are you over 60?")]
+    assert said_before(turn("Yes", *history)) == [*before, Past("", "Is she a veteran?"), Past("Yes", "")]
     asked = said_before(turn("How much is it?", *history))
-    assert asked == [*before, Said("What about my wife?", "Is she a veteran?")]
+    assert asked == [*before, Past("What about my wife?", "Is she a veteran?")]
 
 
 def test_of_more_replies_than_are_looked_at_the_first_and_the_latest_are_told():
     history = [Exchange("q0", "f0", status="asked")]
     history += [Exchange(f"a{n}", f"f{n}", status="asked") for n in range(1, REACH + 20)]
     said = said_before(turn("Yes", *history))
-    assert said[-1] == Said("Yes", "") and len(said) == REACH + 2
+    assert said[-1] == Past("Yes", "") and len(said) == REACH + 2
 
 
 def test_ten_thousand_exchanges_are_the_first_and_the_latest():
@@ -77,7 +77,7 @@ def test_long_texts_are_cut_between_words_where_there_are_any():
     assert said[0].question.endswith("seven77") and said[0].answer == "\u8c01" * LONGEST
 
 
-SAID = [Said("what is one", "a b c"), Said("two two", "d e"), Said("three three", "f"), Said("four", "g")]
+SAID = [Past("what is one", "a b c"), Past("two two", "d e"), Past("three three", "f"), Past("four", "g")]
 
 
 def test_all_is_shown_where_there_is_room():
@@ -86,14 +86,14 @@ def test_all_is_shown_where_there_is_room():
 
 
 def test_the_middle_goes_first_and_the_first_question_stays():
-    assert fitted(SAID, "why", 23, lengths) == [Said("what is one", ""), SAID[3]]
-    assert fitted(SAID, "why", 12, lengths) == [Said("what is one", "")]
-    assert fitted(SAID, "why", 0, lengths) == [Said("what is one", "")]
+    assert fitted(SAID, "why", 23, lengths) == [Past("what is one", ""), SAID[3]]
+    assert fitted(SAID, "why", 12, lengths) == [Past("what is one", "")]
+    assert fitted(SAID, "why", 0, lengths) == [Past("what is one", "")]
 
 
 @settings(deadline=None)
 @given(
-    st.lists(st.builds(Said, st.text("ab ", max_size=9), st.text("ab ", max_size=9)), max_size=9), st.integers(0, 99)
+    st.lists(st.builds(Past, st.text("ab ", max_size=9), st.text("ab ", max_size=9)), max_size=9), st.integers(0, 99)
 )
 def test_what_is_shown_is_a_beginning_and_an_end(said, room):
     shown = fitted(said, "why", room, lengths)

@@ -1,4 +1,4 @@
-"""Addresses in what a model says: URLs, e-mail addresses, hosts. Those that no passage has are never said.
+"""Remove URLs, e-mail addresses and hosts from what a model wrote, unless a passage has them.
 
 There is no list of top-level domains, as new ones come every month: a dotted name counts as a host by its form.
 """

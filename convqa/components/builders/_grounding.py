@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from convqa.components.builders._addresses import foreign
 from convqa.components.builders._prompt import INSTRUCTION, Shown
-from convqa.components.builders._reply import Said
+from convqa.components.builders._reply import Claim
 from convqa.domain import Citation, Sentence
 from convqa.errors import InputError
 from convqa.text.sentences import sentences
@@ -43,7 +43,7 @@ class _Quote(NamedTuple):
 
 
 def check(
-    said: Sequence[Said], passages: Sequence[Shown], scorer: Scorer, language: str, unsupported: Unsupported, most: int
+    said: Sequence[Claim], passages: Sequence[Shown], scorer: Scorer, language: str, unsupported: Unsupported, most: int
 ) -> Checked:
     """Hold the sentences of a reply to the passages that the model was shown; the first ``most`` that may stay stay.
 
@@ -71,7 +71,7 @@ def check(
 
 
 def _citations(
-    said: Said, passages: Sequence[Shown], scorer: Scorer, language: str
+    said: Claim, passages: Sequence[Shown], scorer: Scorer, language: str
 ) -> tuple[tuple[Citation, ...], str]:
     """A sentence's citations, and what there is to note."""
     named = [passages[number - 1] for number in said.numbers]

@@ -48,7 +48,7 @@ _ENDING = frozenset(".!?:;\u3002\uff01\uff1f]")
 _CLOSING = frozenset(".,;:!?\u3002\uff0c\uff01\uff1f")
 
 
-class Said(NamedTuple):
+class Claim(NamedTuple):
     """A sentence of a reply without its markers, and the numbers of passages that it names, in order, each once."""
 
     text: str
@@ -58,7 +58,7 @@ class Said(NamedTuple):
 class Parsed(NamedTuple):
     """A reply as it is understood. ``strange``: how many numbers are those of no passage."""
 
-    said: tuple[Said, ...] = ()
+    said: tuple[Claim, ...] = ()
     declined: bool = False
     strange: int = 0
 
@@ -72,12 +72,12 @@ def parse(reply: str, passages: int, language: str) -> Parsed:
     backticks are no markers.
 
     >>> parse("Goethe wrote it. [1][7] He lived in Weimar [2, 3].", 3, "en").said
-    (Said(text='Goethe wrote it.', numbers=(1,)), Said(text='He lived in Weimar.', numbers=(2, 3)))
+    (Claim(text='Goethe wrote it.', numbers=(1,)), Claim(text='He lived in Weimar.', numbers=(2, 3)))
     """
     text = _plain(reply)
     if _NO_ANSWER.search(_bare(text)):
         return Parsed(declined=True)
-    found: list[Said] = []
+    found: list[Claim] = []
     strange = 0
     for line in _lines(text):
         said, outside = _marked(line, passages, language)
@@ -145,7 +145,7 @@ def _bare_label(line: str) -> str:
     return label + colon if colon and not _WORD.search(" ".join(listed)) else line
 
 
-def _marked(line: str, passages: int, language: str) -> tuple[list[Said], int]:
+def _marked(line: str, passages: int, language: str) -> tuple[list[Claim], int]:
     """The sentences of a line with their numbers, and how many numbers are those of no passage."""
     plain, marks, strange = _without_markers(line, passages)
     bounds = sentences(plain, language) or ([(0, 0)] if marks else [])
@@ -154,7 +154,7 @@ def _marked(line: str, passages: int, language: str) -> tuple[list[Said], int]:
         before = [index for index, (start, _) in enumerate(bounds) if start < place]
         named[before[-1] if before else 0] += numbers
     texts = (" ".join(plain[start:end].split()) for start, end in bounds)
-    return [Said(text, tuple(dict.fromkeys(some))) for text, some in zip(texts, named, strict=True)], strange
+    return [Claim(text, tuple(dict.fromkeys(some))) for text, some in zip(texts, named, strict=True)], strange
 
 
 def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, list[int]]], int]:

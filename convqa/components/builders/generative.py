@@ -1,4 +1,4 @@
-"""Builds an answer that a language model writes from the passages, and lets stand what they bear out."""
+"""Builds an answer that a language model writes, and keeps only sentences that the passages support."""
 
 from __future__ import annotations
 

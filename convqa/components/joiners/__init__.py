@@ -1,1 +1,1 @@
-"""Members of the station; the dotted path of a class is its name in a pipeline."""
+"""The joiners: one module each, named as in a pipeline; modules that begin with ``_`` are helpers."""

@@ -1,4 +1,4 @@
-"""How much speaks for a sentence: a lexical score, and the share of its words that a right answer is expected to have.
+"""Score sentences: by lexical match, and by the words that a right answer is expected to have.
 
 The score is of its words and its form, with the words of the question at hand: no model. What counts, and how much,
 was chosen on the conversations of even number of INSCIT and MTRAG; docs/benchmarks.md has the figures on the others.

@@ -1,4 +1,4 @@
-"""Reads sentences: which of them a right answer would say.
+"""Reads sentences: those most likely to be in the right answer.
 
 By the words that they share with the question and by their form, without a model; or by these and by the vectors of an
 encoder.

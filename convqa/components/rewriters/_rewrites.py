@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from convqa.components.history import Said
+from convqa.components.history import Past
 from convqa.domain import Query, Rewrite
 from convqa.files import mend
 from convqa.text.analysis import analyzer, placed
@@ -54,7 +54,7 @@ def new_words(question: str, text: str, language: str) -> list[str]:
 
 
 def settled(
-    text: str, doubt: str, question: str, said: Sequence[Said], language: str, search: Search, weight: float, who: str
+    text: str, doubt: str, question: str, said: Sequence[Past], language: str, search: Search, weight: float, who: str
 ) -> Rewrite:
     """The rewrite by a model's text, or the unchanged question with a note why.
 
@@ -92,7 +92,7 @@ def from_json(reply: str) -> str | None:
     return " ".join(str(mend(found["question"])[0]).split())
 
 
-def why_not(text: str, question: str, said: Sequence[Said], language: str) -> str:
+def why_not(text: str, question: str, said: Sequence[Past], language: str) -> str:
     """Why a model's text cannot stand for the question, as one of :data:`FALLBACKS`; "" where it can."""
     words, asked = analyzer(language).words(text), analyzer(language).words(question)
     if not words:
@@ -118,7 +118,7 @@ def _loops(words: Sequence[str]) -> bool:
     return False
 
 
-def _strays(text: str, question: str, said: Sequence[Said], language: str) -> bool:
+def _strays(text: str, question: str, said: Sequence[Past], language: str) -> bool:
     def content(text: str) -> set[str]:
         return {stem for _, stem in analyzer(language).content_words(text)}
 

@@ -1,4 +1,4 @@
-"""The question with what it left out put in: a trained model points at the words of the history that belong there."""
+"""Completes the question with phrases of the history that a trained model selects."""
 
 from __future__ import annotations
 

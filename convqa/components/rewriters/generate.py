@@ -10,7 +10,7 @@ from pydantic import Field
 
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
-from convqa.components.history import Said, fitted, said_before
+from convqa.components.history import Past, fitted, said_before
 from convqa.components.members import member
 from convqa.components.rewriters._prompts import of_format
 from convqa.components.rewriters._rewrites import Search, first_line, from_json, settled
@@ -116,8 +116,8 @@ class Generate(Rewriter):
         return rewrites
 
 
-def _with_answers(said: Sequence[Said], most: int | None) -> list[Said]:
+def _with_answers(said: Sequence[Past], most: int | None) -> list[Past]:
     """The exchanges, with the answers of the latest ``most`` only."""
     first = 0 if most is None else len(said) - most
-    shown = [exchange if place >= first else Said(exchange.question, "") for place, exchange in enumerate(said)]
+    shown = [exchange if place >= first else Past(exchange.question, "") for place, exchange in enumerate(said)]
     return [exchange for exchange in shown if any(exchange)]

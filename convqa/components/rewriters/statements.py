@@ -1,4 +1,4 @@
-"""The question with the user's statements and replies as query terms: finds a rule text again while one asks back."""
+"""Adds the user's statements and replies as query terms, so that the same rule text is found again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs a model's tensors: ONNX Runtime, or torch.
+"""Choose and load the engine that runs a model: ONNX Runtime or torch.
 
 The rule that decides what :class:`Options` leave open (docs/models.md): a folder that holds ``model.onnx`` runs on ONNX
 Runtime, on the CPU, in the precision that it was made in; any other runs on torch, on a GPU where there is one: on a

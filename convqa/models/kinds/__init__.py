@@ -1,1 +1,1 @@
-"""What is loaded: each module loads the models of one kind and runs them on texts."""
+"""The kinds of models: each module loads one kind and applies it to texts."""

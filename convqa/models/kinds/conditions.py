@@ -1,4 +1,4 @@
-"""Does what somebody tells of themselves settle a yes/no question: scorers by name, with a model or without."""
+"""Condition scorers by name: whether what a user says answers a yes/no question, and how."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _BELOW = re.compile(
 )
 
 
-class Told(NamedTuple):
+class Settled(NamedTuple):
     """``known``: how likely what is told answers the question, 0 to 1; ``yes``: how likely with yes, if it does."""
 
     known: float
     yes: float
 
 
-Scores = Callable[[Sequence[Pair]], Sequence[Told]]
+Scores = Callable[[Sequence[Pair]], Sequence[Settled]]
 
 
 class Settings(HeadSettings, frozen=True):
@@ -67,7 +67,7 @@ class Settings(HeadSettings, frozen=True):
 class Conditions(Model):
     """Says what somebody's words settle. Safe to call from several threads.
 
-    ``threshold``: of ``Told.known``, from which on a question counts as answered.
+    ``threshold``: of ``Settled.known``, from which on a question counts as answered.
     """
 
     def __init__(self, name: str, checksum: str, runs: str, threshold: float, scores: Scores) -> None:
@@ -75,19 +75,19 @@ class Conditions(Model):
         self.threshold = threshold
         self._scores = scores
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Told]:
+    def judge(self, pairs: Sequence[Pair]) -> list[Settled]:
         """One for each pair (what is told, question), in order; nothing is known where either is blank.
 
         :raises WorkError: if the model makes something that is no score.
         """
         there = [place for place, pair in enumerate(pairs) if all(text.strip() for text in pair)]
-        found = [Told(0.0, 0.5)] * len(pairs)
+        found = [Settled(0.0, 0.5)] * len(pairs)
         made = self._scores([pairs[place] for place in there]) if there else []
         for place, told in zip(there, made, strict=True):
             if not all(0 <= one <= 1 for one in told):
                 raise WorkError(f"the condition check {self.name} made no score; try: convqa models check {self.name}")
             # A number on the wrong side of what is asked for is no yes, whatever else is alike.
-            found[place] = Told(told.known, min(told.yes, CAP)) if compared(*pairs[place]) < 0 else told
+            found[place] = Settled(told.known, min(told.yes, CAP)) if compared(*pairs[place]) < 0 else told
         return found
 
 
@@ -109,11 +109,11 @@ def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Con
     return once((CONDITIONS, folder.path, folder.checksum(), options), lambda: _head(folder, options))
 
 
-def lexical(pairs: Sequence[Pair]) -> list[Told]:
+def lexical(pairs: Sequence[Pair]) -> list[Settled]:
     """By words alone: known is the share of the question's words that one sentence has; a negation turns it to no.
 
     >>> lexical([("I am 30. I don't live in Cyprus.", "Do you live in Cyprus?")])
-    [Told(known=1.0, yes=0.0)]
+    [Settled(known=1.0, yes=0.0)]
     """
     found = []
     for text, asked in pairs:
@@ -121,17 +121,17 @@ def lexical(pairs: Sequence[Pair]) -> list[Told]:
         # Words count here whether they are negated or not.
         shares = [overlap(plain(part), plain(asked)).share for part in parts]
         best = max(range(len(parts)), key=shares.__getitem__)
-        found.append(Told(shares[best], 0.0 if opposed(parts[best], asked) else 1.0))
+        found.append(Settled(shares[best], 0.0 if opposed(parts[best], asked) else 1.0))
     return found
 
 
 def _head(folder: ModelFolder, options: Options) -> Conditions:
     settings, encoder = load_head(folder, Settings, FEATURES, options)
 
-    def scores(pairs: Sequence[Pair]) -> Sequence[Told]:
+    def scores(pairs: Sequence[Pair]) -> Sequence[Settled]:
         rows = features(encoder, pairs)
         columns = (line.probabilities(rows, FEATURES).tolist() for line in (settings.known, settings.yes))
-        return [Told(*one) for one in zip(*columns, strict=True)]
+        return [Settled(*one) for one in zip(*columns, strict=True)]
 
     return Conditions(folder.name, folder.checksum(), str(encoder.runs), settings.threshold, scores)
 

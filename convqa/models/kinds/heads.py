@@ -1,4 +1,4 @@
-"""Models that are a few numbers in their manifest, over the features that an encoder's vectors and words give."""
+"""Logistic regressions over an encoder's features, which are stored in the manifest alone."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 from convqa.errors import InputError, WorkError
 from convqa.models.engines import load_once
 from convqa.models.folder import MANIFEST, ModelFolder
-from convqa.models.kinds.resolver_input import Layout, Said, lay_out
+from convqa.models.kinds.resolver_input import Layout, Past, lay_out
 from convqa.models.kinds.resolver_output import Scores, edited, term_probabilities
 from convqa.models.source import find_model
 from convqa.models.tokens import Tokens
@@ -75,7 +75,7 @@ class Resolver(Model):
             )
         self._patterns = tuple(patterns)
 
-    def resolve(self, turns: Sequence[tuple[str, Sequence[Said]]]) -> list[Resolution]:
+    def resolve(self, turns: Sequence[tuple[str, Sequence[Past]]]) -> list[Resolution]:
         """What each question needs of its history (oldest first), in order.
 
         :raises WorkError: if the model makes something that is no number.

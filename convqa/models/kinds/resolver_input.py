@@ -28,7 +28,7 @@ _LEAST = 8
 _WORD = re.compile(r"'s\b|\u2019s\b|[^\W_]+|[^\w\s]|_")
 
 
-class Said(NamedTuple):
+class Past(NamedTuple):
     """One exchange of the history: what the user said and what the system said; either may be empty."""
 
     question: str
@@ -74,14 +74,14 @@ class Layout:
         return self.utterances[first.utterance][first.start : last.end]
 
 
-def lay_out(question: str, history: Sequence[Said], tokenizer: Tokenizer, most: int = MOST_TOKENS) -> Layout:
+def lay_out(question: str, history: Sequence[Past], tokenizer: Tokenizer, most: int = MOST_TOKENS) -> Layout:
     """The sequence of a turn, at most ``most`` tokens long; ``history`` is oldest first. What is blank is left out;
     half characters (lone surrogates) count as U+FFFD.
     """
     opening, separator = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     assert opening is not None and separator is not None
     question = mend(question)[0]
-    history = [Said(mend(said.question)[0], mend(said.answer)[0]) for said in history]
+    history = [Past(mend(said.question)[0], mend(said.answer)[0]) for said in history]
     layout = Layout([opening], [0], [], [], 0)
     _append(layout, question, tokenizer, _MOST_QUESTION, separator, 0)
     end = len(layout.ids) - 1

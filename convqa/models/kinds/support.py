@@ -1,4 +1,4 @@
-"""Does this evidence support this sentence: scorers by name, from one that asks no model to models of entailment."""
+"""Support scorers by name: whether evidence supports a sentence, by words, a small model or entailment."""
 
 from __future__ import annotations
 

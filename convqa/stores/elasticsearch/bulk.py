@@ -1,4 +1,4 @@
-"""Sending documents: many in a request, again what a busy server turned away, and never one twice."""
+"""Bulk requests: retried where a busy server rejects documents, and no document is written twice."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
             f"{target.http}/_cat/shards/{name}?v and {target.http}/_cluster/allocation/explain say which and why."
         )
     # What the server says of a login might show it.
-    words = Credentials.of(target).told if status == 401 else reason or kind or "in words that are not Elasticsearch's"
+    words = Credentials.of(target).shown if status == 401 else reason or kind or "in words that are not Elasticsearch's"
     message = f"Elasticsearch at {target.http} refused a request to {name or 'the server'} (status {status}: {words})."
     if kind == "index_closed_exception":
         return StoreUnavailable(f"{message} It is closed. Open it: POST {target.http}/{name}/_open")

@@ -1,4 +1,4 @@
-"""Passages on their way into an index: analysed and packed here, sent by a few threads, told from what is there."""
+"""Bulk-load passages: analyse, send in threads, and recognise those that are there already."""
 
 from __future__ import annotations
 

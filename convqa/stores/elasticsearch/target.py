@@ -114,7 +114,7 @@ class Credentials:
         return cls((target.user or SUPERUSER) if password else "", password, api_key, ca)
 
     @property
-    def told(self) -> str:
+    def shown(self) -> str:
         """What is given, without the secret."""
         if self.api_key:
             return f"the API key of {API_KEY}"

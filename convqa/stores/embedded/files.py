@@ -1,4 +1,4 @@
-"""The files of a collection: arrays and blobs, read by memory map and written at the end only.
+"""A collection's files: arrays and blobs, memory-mapped and append-only.
 
 ``sizes``, everywhere: the files that the manifest names, with their bytes in use.
 """

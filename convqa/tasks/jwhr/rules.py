@@ -1,4 +1,4 @@
-"""What an entry of the right shape can still have wrong: faults, which scoring cannot stand, and oddities."""
+"""Checks of an entry beyond its schema: errors that prevent scoring, and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The task: its files and what is done with them."""
+"""The task JWHR: its files and what is done with them."""
 
 from convqa.tasks.base import Task
 from convqa.tasks.jwhr import check, input, passages, run, score, truth

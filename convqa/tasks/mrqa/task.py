@@ -1,4 +1,4 @@
-"""The task: its files and what is done with them."""
+"""The task MRQA: its files and what is done with them."""
 
 from convqa.tasks.base import Task
 from convqa.tasks.mrqa import check, input, official, run, score, truth

@@ -1,4 +1,4 @@
-"""How good the citations of a run are. None of it is official; a measure whose truth is not there is left out."""
+"""Score a run's citations. None of it is official; measures whose truth is missing are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a run is silent where there is no answer. None of it is official; without such truth it is left out."""
+"""Score a run's refusals. None of it is official; measures whose truth is missing are left out."""
 
 from __future__ import annotations
 

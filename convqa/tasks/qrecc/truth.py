@@ -1,4 +1,4 @@
-"""ground-truth.json."""
+"""ground-truth.json: the truth of every turn."""
 
 from __future__ import annotations
 

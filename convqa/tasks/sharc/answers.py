@@ -11,7 +11,7 @@ CLASSES: dict[Form, tuple[str, ...]] = {"official": ("yes", "no", "more", "irrel
 """In the order of the official scripts; ``more`` is that of follow-up questions."""
 
 
-class Said(NamedTuple):
+class Scored(NamedTuple):
     """``label``: its class. ``asks``: it counts as a follow-up question (the word "more" alone does not)."""
 
     words: tuple[str, ...]
@@ -23,7 +23,7 @@ class Said(NamedTuple):
         return " ".join(self.words)
 
 
-def said(answer: str, form: Form) -> Said:
+def said(answer: str, form: Form) -> Scored:
     """An answer as it is compared.
 
     >>> said(" YES", "official").label, said("Yes.", "official").label, said("Irrelevant", "open").label
@@ -32,4 +32,4 @@ def said(answer: str, form: Form) -> Said:
     words = tuple(token.lower() for token in spacy_english(answer))
     text = " ".join(words)
     classes = CLASSES[form]
-    return Said(words, text if text in classes else "more", text not in classes)
+    return Scored(words, text if text in classes else "more", text not in classes)

@@ -1,4 +1,4 @@
-"""Which file has the utterances, in which form; the rule texts beside the open-retrieval one; conversations of them."""
+"""Read ShARC's files: find the utterances, recognise their form, and make conversations of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each utterance adds to the figures that are no means of turns: class recalls' mean, corpus BLEU, their product.
+"""ShARC's corpus-level figures (macro accuracy, BLEU, their product), computable on any sample of turns.
 
 All are figures of sums over turns, so a sample of turns (for an interval, for a group) has them as the whole run does.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from convqa.domain import TurnId
 from convqa.metrics.bleu import COLUMNS, bleu, bleu_counts
 from convqa.tasks.scores import Measure, Scores
-from convqa.tasks.sharc.answers import CLASSES, Said, said
+from convqa.tasks.sharc.answers import CLASSES, Scored, said
 from convqa.tasks.sharc.schema import Form
 from convqa.tasks.sharc.truth import Gold
 
@@ -44,7 +44,7 @@ class Table:
     rows: Sums
 
     @classmethod
-    def of(cls, gold: Gold, answers: Sequence[Said]) -> Table:
+    def of(cls, gold: Gold, answers: Sequence[Scored]) -> Table:
         """:param answers: the run's, turn by turn."""
         import numpy
 
@@ -127,7 +127,7 @@ class Table:
         return 2 * len(CLASSES[self.form]) + part * (1 + COLUMNS)
 
 
-def _row(gold: Said, answer: Said, form: Form) -> list[int]:
+def _row(gold: Scored, answer: Scored, form: Form) -> list[int]:
     classes = CLASSES[form]
     row = [int(gold.label == name) for name in classes]
     row += [int(gold.label == name == answer.label) for name in classes]

@@ -1,1 +1,1 @@
-"""What the language English knows: one lexicon, and the grammar of questions, conditions and rules."""
+"""English: one lexicon, and the grammar of questions, conditions and rule texts."""

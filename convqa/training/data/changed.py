@@ -1,4 +1,4 @@
-"""Sentences made false by rule: another number, another name, a negation more or less."""
+"""Falsify sentences by rule: swap a number or a name, add or remove a negation."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from pydantic import AliasChoices, Field
 from convqa.errors import InputError
 from convqa.files import read_bytes
 from convqa.metrics.rouge1 import rouge1
-from convqa.models.kinds.resolver_input import Said
+from convqa.models.kinds.resolver_input import Past
 from convqa.training.config import OWN, RewriteSettings
 from convqa.training.data.records import named_folder, need_files, read_lines, read_list
 from convqa.validation import Record, shorten
@@ -57,7 +57,7 @@ class Example:
 
     conversation: str
     question: str
-    history: tuple[Said, ...]
+    history: tuple[Past, ...]
     rewrite: str
 
     def texts(self) -> Iterator[tuple[str, bool]]:
@@ -143,7 +143,7 @@ def silenced(examples: Iterable[Example], share: float, seed: int) -> list[Examp
     """The same, but a share of them without the answers of their history: in use, answers may be missing."""
     chance = random.Random(seed)
     return [
-        replace(one, history=tuple(Said(said.question, "") for said in one.history)) if chance.random() < share else one
+        replace(one, history=tuple(Past(said.question, "") for said in one.history)) if chance.random() < share else one
         for one in examples
     ]
 
@@ -186,7 +186,7 @@ def qrecc_4k(path: Path) -> list[Example]:
     found = []
     for line in read_lines(path, _Line, "JSON lines of {conversation, question, label}"):
         parts = re.split(r"(?:^|\n)Q: ", line.conversation)[1:]
-        history = tuple(Said(*map(str.strip, [*part.split(" A: ", 1), ""][:2])) for part in parts)
+        history = tuple(Past(*map(str.strip, [*part.split(" A: ", 1), ""][:2])) for part in parts)
         if history:
             found.append(Example(f"4k-{history[0].question}", line.question, history, line.label))
     return found
@@ -210,17 +210,17 @@ def canard_tables(folder: Path) -> list[Example]:
         dialogs.setdefault(dialog, []).append((int(number), key))
     found = []
     for dialog, turns in dialogs.items():
-        history: list[Said] = []
+        history: list[Past] = []
         for _, key in sorted(turns):
             if history and rewrites.get(key):
                 found.append(Example(_article(dialog), questions[key], tuple(history), rewrites[key]))
-            history.append(Said(questions[key], answers.get(key, "").replace(" | ", " ")))
+            history.append(Past(questions[key], answers.get(key, "").replace(" | ", " ")))
     return found
 
 
-def _said(utterances: Sequence[str]) -> tuple[Said, ...]:
+def _said(utterances: Sequence[str]) -> tuple[Past, ...]:
     """Exchanges of questions and answers that alternate."""
-    return tuple(Said(*utterances[i : i + 2]) for i in range(0, len(utterances) - 1, 2))
+    return tuple(Past(*utterances[i : i + 2]) for i in range(0, len(utterances) - 1, 2))
 
 
 def _table(path: Path) -> dict[str, str]:
@@ -322,7 +322,7 @@ def read_own(paths: Iterable[Path]) -> list[Example]:
         Example(
             f"own-{one.conversation}",
             one.question,
-            tuple(Said(said.question, said.answer) for said in one.history),
+            tuple(Past(said.question, said.answer) for said in one.history),
             one.rewrite,
         )
         for path in paths

@@ -6,7 +6,7 @@ import pytest
 
 from convqa.components.builders._grounding import check, worded
 from convqa.components.builders._prompt import INSTRUCTION, shown
-from convqa.components.builders._reply import Said
+from convqa.components.builders._reply import Claim
 from convqa.domain import Hit, Passage, Ranking
 from convqa.models import load_support
 from convqa.text.support import SUPPORTED, lexical_support
@@ -23,7 +23,7 @@ PASSAGES = (
 
 def checked(*said, unsupported="drop", most=5, passages=PASSAGES, score=None):
     parts = shown(Ranking(tuple(Hit(one.id, 1.0, one) for one in passages)), None, 5, 1200, "en")
-    return check([Said(*one) for one in said], parts, score or load_support("lexical").score, "en", unsupported, most)
+    return check([Claim(*one) for one in said], parts, score or load_support("lexical").score, "en", unsupported, most)
 
 
 def quotes(found):
@@ -146,7 +146,7 @@ def test_offsets_are_of_the_whole_text_where_a_part_was_shown():
     text = " ".join(["Nothing is said here."] * 60) + " Goethe wrote Faust. \U0001f44b"
     passage = Passage("p", text)
     parts = shown(Ranking((Hit("p", 1.0, passage),)), None, 5, 2000, "en")
-    (sentence,) = check([Said("Goethe wrote Faust.", (1,))], parts, load_support("lexical").score, "en", "drop", 3)[0]
+    (sentence,) = check([Claim("Goethe wrote Faust.", (1,))], parts, load_support("lexical").score, "en", "drop", 3)[0]
     assert text[sentence.citations[0].start : sentence.citations[0].end] == "Goethe wrote Faust."
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.builders._reply import Parsed, Said, parse, unfinished
+from convqa.components.builders._reply import Claim, Parsed, parse, unfinished
 
-ONE, TWO = Said("Goethe wrote Faust.", (1,)), Said("He lived in Weimar.", (2,))
+ONE, TWO = Claim("Goethe wrote Faust.", (1,)), Claim("He lived in Weimar.", (2,))
 BOTH = (ONE, TWO)
 
 
@@ -56,7 +56,7 @@ def test_forms_of_one_answer(reply):
     ],
 )  # fmt: skip
 def test_several_numbers(markers, numbers):
-    assert parse(f"Goethe wrote Faust {markers}.", 3, "en").said == (Said("Goethe wrote Faust.", numbers),)
+    assert parse(f"Goethe wrote Faust {markers}.", 3, "en").said == (Claim("Goethe wrote Faust.", numbers),)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_numbers_of_no_passage_are_left_out_and_counted(reply, numbers, strange)
     ],
 )  # fmt: skip
 def test_brackets_that_are_text(text):
-    assert parse(f"{text} It ends [2].", 3, "en").said == (Said(text, ()), Said("It ends.", (2,)))
+    assert parse(f"{text} It ends [2].", 3, "en").said == (Claim(text, ()), Claim("It ends.", (2,)))
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,12 @@ def test_markers_alone_say_nothing():
 
 def test_other_languages():
     assert parse("ゲーテが『ファウスト』を書いた。[1]彼はワイマールに住んだ[2]。", 3, "ja").said == (
-        Said("ゲーテが『ファウスト』を書いた。", (1,)),
-        Said("彼はワイマールに住んだ。", (2,)),
+        Claim("ゲーテが『ファウスト』を書いた。", (1,)),
+        Claim("彼はワイマールに住んだ。", (2,)),
     )
     assert parse("كتب غوته فاوست [1]. عاش في فايمار؟ [2]", 3, "ar").said == (
-        Said("كتب غوته فاوست.", (1,)),
-        Said("عاش في فايمار؟", (2,)),
+        Claim("كتب غوته فاوست.", (1,)),
+        Claim("عاش في فايمار؟", (2,)),
     )
 
 

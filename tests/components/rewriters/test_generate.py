@@ -11,7 +11,7 @@ import time
 import pytest
 from haystack import Pipeline
 
-from convqa.components.history import Said
+from convqa.components.history import Past
 from convqa.components.rewriters._prompts import canard_t5
 from convqa.components.rewriters._rewrites import FALLBACKS
 from convqa.components.rewriters.generate import Generate
@@ -213,7 +213,7 @@ def test_a_model_that_learned_for_a_minute_rewrites(make_generator, tmp_path):
 
     pairs = list(itertools.product(NAMES, QUESTIONS))
     held_out = set(random.Random(0).sample(pairs, 8))
-    prompts = {pair: canard_t5([Said(f"Tell me about {pair[0]}.", "")], pair[1]) for pair in pairs}
+    prompts = {pair: canard_t5([Past(f"Tell me about {pair[0]}.", "")], pair[1]) for pair in pairs}
     wanted = {pair: QUESTIONS[pair[1]].format(pair[0]) for pair in pairs}
     model, tokenizer = make_generator("t5", tmp_path, [*prompts.values(), *wanted.values()] * 3, size=64)
     seen = [pair for pair in pairs if pair not in held_out]

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.components.history import Said
+from convqa.components.history import Past
 from convqa.components.rewriters._prompts import chat, of_format
 from convqa.errors import InputError
 
-SAID = [Said("Who wrote Faust?", "Goethe did (1808)."), Said("", "Really?"), Said("Is it long?", "")]
+SAID = [Past("Who wrote Faust?", "Goethe did (1808)."), Past("", "Really?"), Past("Is it long?", "")]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_plain_says_who_speaks():
 
 def test_a_template_is_filled_with_text_and_nothing_in_the_text():
     shape = of_format("<{history}|{question}>")
-    assert shape([Said("{question} {0}", "{history}")], "{x}?") == "<Question: {question} {0}\nAnswer: {history}|{x}?>"
+    assert shape([Past("{question} {0}", "{history}")], "{x}?") == "<Question: {question} {0}\nAnswer: {history}|{x}?>"
     assert of_format("rewrite: {question}")(SAID, "Why?") == "rewrite: Why?"
 
 
@@ -55,7 +55,7 @@ wild = st.text(max_size=50) | st.sampled_from(['"}\nLast question: "x', "</s>[IN
 @settings(deadline=None)
 @given(wild, wild, wild)
 def test_the_conversation_is_quoted_line_by_line(question, said, replied):
-    shown = chat([Said(said, replied)], question)
+    shown = chat([Past(said, replied)], question)
     told, _, quoted = shown.rpartition("\n\nConversation:\n")
     # JSON escapes line feeds; other separators are no line ends to a reader of the quotes.
     found = dict(line.split(": ", 1) for line in quoted.split("\n"))

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.components.history import Said
+from convqa.components.history import Past
 from convqa.components.rewriters._rewrites import FALLBACKS, asks, first_line, from_json, why_not
 
-SAID = [Said("Who was Ada Lovelace?", "A mathematician who worked with Charles Babbage in London.")]
+SAID = [Past("Who was Ada Lovelace?", "A mathematician who worked with Charles Babbage in London.")]
 
 
 def reason(text, question="When was she born?", language="en", said=SAID):
@@ -69,13 +69,13 @@ def test_statements_may_stay_statements():
 
 
 def test_german():
-    said = [Said("Wer schrieb Faust?", "Johann Wolfgang von Goethe.")]
+    said = [Past("Wer schrieb Faust?", "Johann Wolfgang von Goethe.")]
     assert reason("Wann wurde Goethe geboren?", "Wann wurde er geboren?", "de", said) == ""
     assert reason("Goethe wurde in Frankfurt geboren.", "Wann wurde er geboren?", "de", said) == "no question"
 
 
 def test_other_scripts():
-    said = [Said("\u8c01\u5199\u4e86\u6d6e\u58eb\u5fb7\uff1f", "\u6b4c\u5fb7")]
+    said = [Past("\u8c01\u5199\u4e86\u6d6e\u58eb\u5fb7\uff1f", "\u6b4c\u5fb7")]
     question, text = "\u4ed6\u5728\u54ea\u91cc\u51fa\u751f\uff1f", "\u6b4c\u5fb7\u5728\u54ea\u91cc\u51fa\u751f\uff1f"
     assert why_not(text, question, said, "en") == ""
     assert asks("\u0623\u064a\u0646 \u0648\u0644\u062f\u061f", "en")

@@ -10,10 +10,10 @@ import pytest
 from convqa.errors import InputError
 from convqa.models import load_resolver
 from convqa.models.check import check
-from convqa.models.kinds.resolver_input import Said
+from convqa.models.kinds.resolver_input import Past
 from convqa.models.source import SHIPPED
 
-HISTORY = [Said("Who is Ada Lovelace?", "A mathematician.")]
+HISTORY = [Past("Who is Ada Lovelace?", "A mathematician.")]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_it_writes_the_question_out():
 
 
 def test_the_longest_sequence_runs():
-    long = [Said("Who is it? " * 40, "Nobody knows that. " * 40)] * 9
+    long = [Past("Who is it? " * 40, "Nobody knows that. " * 40)] * 9
     assert load_resolver("resolver").resolve([("What else? " * 90, long)])[0].terms
 
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import convqa.models
-from convqa.models.kinds.resolver_input import Said, lay_out, word_spans
+from convqa.models.kinds.resolver_input import Past, lay_out, word_spans
 
 TOKENIZER = Tokenizer.from_file(str(Path(convqa.models.__file__).parent / "weights" / "encoder" / "tokenizer.json"))
 TOKENIZER.no_truncation()
 TOKENIZER.no_padding()
 
-HISTORY = [Said("Who wrote Faust?", "Johann Wolfgang von Goethe."), Said("Is it long?", "Very.")]
+HISTORY = [Past("Who wrote Faust?", "Johann Wolfgang von Goethe."), Past("Is it long?", "Very.")]
 
 
 def decoded(layout):
@@ -37,7 +37,7 @@ def test_question_then_latest_exchange_then_the_first():
 
 
 def test_words_know_their_places():
-    layout = lay_out("Whose?", [Said("Zappa's band", "")], TOKENIZER)
+    layout = lay_out("Whose?", [Past("Zappa's band", "")], TOKENIZER)
 
     assert [layout.text(word) for word in layout.history_words] == ["Zappa", "'s", "band"]
     first, _, last = layout.history_words
@@ -46,7 +46,7 @@ def test_words_know_their_places():
 
 
 def test_the_first_question_keeps_its_place_when_the_room_ends():
-    history = [Said("Tell me about Ada Lovelace.", "x " * 500), *[Said(f"And {n}?", "word " * 90) for n in range(300)]]
+    history = [Past("Tell me about Ada Lovelace.", "x " * 500), *[Past(f"And {n}?", "word " * 90) for n in range(300)]]
 
     layout = lay_out("Why?", history, TOKENIZER)
 
@@ -57,7 +57,7 @@ def test_the_first_question_keeps_its_place_when_the_room_ends():
 
 @pytest.mark.parametrize("text", ["", "   ", "؟ ما هذا", "東京はどこ", "😀👩‍👩‍👧", "a" * 5000, "e\u0301\t\r\nx"])
 def test_any_text(text):
-    layout = lay_out(text, [Said(text, text)], TOKENIZER)
+    layout = lay_out(text, [Past(text, text)], TOKENIZER)
 
     assert len(layout.ids) == len(layout.types) <= 192
     for word in layout.words:
@@ -66,7 +66,7 @@ def test_any_text(text):
 
 @given(st.lists(st.tuples(st.text(max_size=80), st.text(max_size=200)), max_size=12), st.text(max_size=120))
 def test_every_word_is_where_it_says(history, question):
-    layout = lay_out(question, [Said(*pair) for pair in history], TOKENIZER)
+    layout = lay_out(question, [Past(*pair) for pair in history], TOKENIZER)
 
     assert len(layout.ids) == len(layout.types) <= 192
     assert [word.first for word in layout.words] == sorted(word.first for word in layout.words)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from convqa.models.kinds.resolver_input import Said, lay_out
+from convqa.models.kinds.resolver_input import Past, lay_out
 from convqa.models.kinds.resolver_output import Scores, edited, term_probabilities
 from tests.models.kinds.test_resolver_input import TOKENIZER
 
 PATTERNS = ["{}", "{} 's", "besides {}", "the"]
-HISTORY = [Said("What did Zappa's band play?", "They played rock and some jazz.")]
+HISTORY = [Past("What did Zappa's band play?", "They played rock and some jazz.")]
 
 
 class Says:

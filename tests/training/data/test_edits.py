@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.models.kinds.resolver_input import Said, lay_out
+from convqa.models.kinds.resolver_input import Past, lay_out
 from convqa.training.data.edits import find_edits, known_pattern
 from tests.models.kinds.test_resolver_input import TOKENIZER
 
 HISTORY = [
-    Said("What group disbanded?", "Zappa and the Mothers of Invention"),
-    Said("Why?", "Zappa broke up the band."),
+    Past("What group disbanded?", "Zappa and the Mothers of Invention"),
+    Past("Why?", "Zappa broke up the band."),
 ]
 
 
@@ -68,7 +68,7 @@ def test_unknown_patterns():
     st.lists(st.tuples(st.text(max_size=40), st.text(max_size=40)), max_size=3),
 )
 def test_any_text_has_edits(question, rewrite, history):
-    layout = lay_out(question, [Said(*pair) for pair in history], TOKENIZER)
+    layout = lay_out(question, [Past(*pair) for pair in history], TOKENIZER)
 
     found = find_edits(layout, rewrite)
 

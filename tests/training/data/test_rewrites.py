@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
-from convqa.models.kinds.resolver_input import Said
+from convqa.models.kinds.resolver_input import Past
 from convqa.training.data.rewrites import (
     Example,
     alternate,
@@ -28,7 +28,7 @@ examples = st.lists(
         Example,
         st.sampled_from(["a", "b", "c", "d", "e"]),
         texts,
-        st.lists(st.builds(Said, texts, texts), min_size=1, max_size=2).map(tuple),
+        st.lists(st.builds(Past, texts, texts), min_size=1, max_size=2).map(tuple),
         texts,
     ),
     max_size=8,
@@ -36,7 +36,7 @@ examples = st.lists(
 
 
 def one(name, rewrite, *asked):
-    return Example(name, "what?", tuple(Said(text, "") for text in asked), rewrite)
+    return Example(name, "what?", tuple(Past(text, "") for text in asked), rewrite)
 
 
 def test_one_long_text_in_common_is_overlap_whatever_its_signs():
@@ -59,7 +59,7 @@ def test_a_conversation_is_dropped_whole_and_by_name():
 
 def test_one_long_answer_in_common_is_overlap_and_a_shorter_one_is_chance():
     def answered(name, answer):
-        return Example(name, "what?", (Said("and then?", answer),), "what was it?")
+        return Example(name, "what?", (Past("and then?", answer),), "what was it?")
 
     ten = "He moved to Weimar in 1775, at the duke's call."
     reported = [answered("r", ten), answered("s", "he wrote a play about a doctor again")]
@@ -69,7 +69,7 @@ def test_one_long_answer_in_common_is_overlap_and_a_shorter_one_is_chance():
 
 def test_an_answer_is_compared_with_answers_only():
     text = "he was the first of all the men who ever stood on the moon"
-    reported = [Example("r", "what?", (Said("and?", text),), "what was it?")]
+    reported = [Example("r", "what?", (Past("and?", text),), "what was it?")]
     assert without_overlap([one("t", text)], reported) == [one("t", text)]
 
 
@@ -105,11 +105,11 @@ def test_readers(tmp_path):
         {"Conversation_no": 3, "Question": "A?", "Truth_rewrite": "A?", "NewContext": []},
     ]
     (tmp_path / "dev.json").write_text(json.dumps(turns))
-    assert qrecc_turns(tmp_path / "dev.json") == [Example("qrecc-3", "When?", (Said("A?", "Yes."),), "When was A?")]
+    assert qrecc_turns(tmp_path / "dev.json") == [Example("qrecc-3", "When?", (Past("A?", "Yes."),), "When was A?")]
     line = {"conversation": "Q: Who? A: He.\nQ: Why?", "question": "How?", "label": "How did he?"}
     (tmp_path / "4k.jsonl").write_text(json.dumps(line) + "\n")
     assert qrecc_4k(tmp_path / "4k.jsonl") == [
-        Example("4k-Who?", "How?", (Said("Who?", "He."), Said("Why?", "")), "How did he?")
+        Example("4k-Who?", "How?", (Past("Who?", "He."), Past("Why?", "")), "How did he?")
     ]
 
 
@@ -121,7 +121,7 @@ def test_canard_tables_are_put_together_by_turn_number(tmp_path):
     write("train.rewrite.tsv", {"C_1_0_q#10": "Third of A?", "C_1_0_q#1": "First of A?"})
     write("train.answer.tokens.tsv", {"C_1_0_q#1": "red | green"})
     assert canard_tables(tmp_path) == [
-        Example("C_1", "Third?", (Said("First?", "red green"), Said("Second?", "")), "Third of A?")
+        Example("C_1", "Third?", (Past("First?", "red green"), Past("Second?", "")), "Third of A?")
     ]
 
 

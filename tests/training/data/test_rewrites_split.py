@@ -8,7 +8,7 @@ import json
 import pytest
 
 from convqa.errors import InputError
-from convqa.models.kinds.resolver_input import Said
+from convqa.models.kinds.resolver_input import Past
 from convqa.training.data.rewrites import (
     FILES,
     Example,
@@ -69,7 +69,7 @@ def test_a_data_folder_without_the_files_is_refused_by_name(tmp_path):
 
 
 def test_what_is_held_out_is_whole_conversations_and_always_the_same():
-    examples = [Example(f"c{number % 5}", str(number), (Said("q", "a"),), "r") for number in range(20)]
+    examples = [Example(f"c{number % 5}", str(number), (Past("q", "a"),), "r") for number in range(20)]
     rest, held = held_out(examples, 2)
     assert len({example.conversation for example in held}) == 2
     assert not {example.conversation for example in held} & {example.conversation for example in rest}
@@ -86,14 +86,14 @@ def test_own_examples_alone_give_a_tenth_to_validation_and_report_nothing(own):
 
 def test_own_examples_beside_the_split_are_guarded(written):
     reported = written.measured["qrecc-report"]
-    mine = [Example("own-1", "What?", (Said("A question of nobody else's about xyzzy?", ""),), "What is xyzzy?")]
+    mine = [Example("own-1", "What?", (Past("A question of nobody else's about xyzzy?", ""),), "What is xyzzy?")]
     found = with_own(written, [*mine, *reported])
     assert found.training["own"] == mine
     assert found.training["canard"] == written.training["canard"]
 
 
 def test_own_examples_of_which_the_guard_leaves_none_are_refused():
-    shared = Said("Tell me something about this very long shared first question please", "No.")
+    shared = Past("Tell me something about this very long shared first question please", "No.")
     same = [Example(f"own-{number}", "q?", (shared,), f"q {number}?") for number in range(12)]
     with pytest.raises(InputError, match="none of the 11 own examples is left to train on"):
         with_own(NOTHING, same)
@@ -106,7 +106,7 @@ def test_own_examples_that_all_are_reported_on_are_refused(written):
 
 def test_one_conversation_of_ones_own_is_too_few():
     with pytest.raises(InputError, match="at least 2"):
-        with_own(NOTHING, [Example("own-1", "q", (Said("h", ""),), "r")])
+        with_own(NOTHING, [Example("own-1", "q", (Past("h", ""),), "r")])
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_an_own_file_that_is_missing_is_said_to_be_missing(tmp_path):
 
 
 def test_a_share_of_the_examples_loses_its_answers():
-    examples = [Example(str(number), "q", (Said("h", "a"), Said("i", "b")), "r") for number in range(1000)]
-    silent = [example for example in silenced(examples, 0.2, 1) if example.history == (Said("h", ""), Said("i", ""))]
+    examples = [Example(str(number), "q", (Past("h", "a"), Past("i", "b")), "r") for number in range(1000)]
+    silent = [example for example in silenced(examples, 0.2, 1) if example.history == (Past("h", ""), Past("i", ""))]
     assert 150 < len(silent) < 250
     assert silenced(examples, 0.2, 1) == silenced(examples, 0.2, 1) != silenced(examples, 0.2, 2)
     assert silenced(examples, 0, 1) == examples
