@@ -25,6 +25,11 @@ class Run:
     path: Path
     entries: Mapping[int, RunEntry]
 
+    @property
+    def answers(self) -> dict[int, str]:
+        """What is said, "" where there is no answer."""
+        return {id: entry.answer.text if entry.answer else "" for id, entry in self.entries.items()}
+
 
 def read(path: Path) -> Run:
     """run.jsonl, or the one in a directory. What is wrong inside an entry is told, and counts as it scores.
