@@ -27,6 +27,12 @@ def shape(part):
 @pytest.mark.parametrize(
     ("text", "tree", "grants"),
     [
+        # What denies stands behind the condition.
+        (
+            "Contracts for payments below the minimum wage are not legally binding.",
+            ("all", "not Are payments below the minimum wage legally binding?"),
+            False,
+        ),
         (DUTIES, ("all", "Do you earn on average \u00a3113 a week?", "Do you give proof you are pregnant?"), True),
         (KINDS, ("any", "Is it ambulances?", "Is it goods for disabled people?"), True),
         (
