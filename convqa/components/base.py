@@ -118,7 +118,10 @@ class Station:
 
 
 class Rewriter(Station):
-    """Turn with history -> self-contained question and its queries. Implement ``rewrite`` or ``rewrite_batch``."""
+    """Turn with history -> self-contained question and its queries. Implement ``rewrite`` or ``rewrite_batch``.
+
+    A first turn, which has no history, stays as it is.
+    """
 
     station = "rewriter"
 

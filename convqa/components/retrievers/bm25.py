@@ -1,4 +1,4 @@
-"""BM25 over whatever store the collection names."""
+"""BM25 over whatever store the collection names; the formula is :mod:`convqa.text.bm25`."""
 
 from __future__ import annotations
 
