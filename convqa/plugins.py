@@ -1,4 +1,4 @@
-"""What other packages add to convqa: entry points, so that no file of convqa has to be edited for them."""
+"""Entry points, by which other packages add stores and tasks without an edit of convqa."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def load(point: EntryPoint) -> Any:
         package = point.dist.name if point.dist else "a package"
         raise InputError(
             f"{point.name}: {package} offers it in the group {point.group} as {point.value}, which cannot be loaded "
-            f"({type(error).__name__}: {error}). Mend that package, or uninstall it."
+            f"({type(error).__name__}: {error}). Fix that package or uninstall it."
         ) from error

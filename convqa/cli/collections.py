@@ -112,7 +112,7 @@ def delete_collection(
 
 
 def _everywhere() -> dict[str, list[dict[str, Any]]]:
-    """What is in this folder and in the cache, and the shipped files, which are not asked whether they are there."""
+    """List the collections of this folder and of the cache, and the shipped files, whose collections are not opened."""
     from convqa.places import cache_folder
     from convqa.stores.address import address, shipped_names
 

@@ -126,7 +126,9 @@ def _encoder(name: str | None, options: dict[str, object]) -> tuple[TextEncoder 
     """
     if name is None:
         if options:
-            raise InputError(f"{', '.join(options)}: how vectors are kept; give --vectors ENCODER too.")
+            flags = {"precision": "--precision", "index": "--vector-index"}
+            named = " and ".join(flags[name] for name in options)
+            raise InputError(f"{named}: these say how vectors are kept: give --vectors ENCODER too.")
         return None, None
     from convqa.models import load_encoder
     from convqa.stores.base import VectorOptions

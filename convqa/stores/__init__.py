@@ -165,7 +165,7 @@ def _load(scheme: str) -> Engine | None:
     engine = load(point)
     if lacking := [name for name in _FUNCTIONS if not callable(getattr(engine, name, None))]:
         missing = ", ".join(lacking)
-        raise InputError(f"{scheme}: {point.value} (an entry point of {GROUP}) lacks {missing}. Mend its package.")
+        raise InputError(f"{scheme}: {point.value} (an entry point of {GROUP}) lacks {missing}. Fix its package.")
     return cast(Engine, engine)
 
 

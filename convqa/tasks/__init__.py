@@ -103,7 +103,7 @@ def _outside(name: str) -> Task:
         problem = f"has options of other tasks with another type or default: {', '.join(taken)}"
     else:
         return cls()
-    raise InputError(f"task {name}: {point.value} (an entry point of {GROUP}) {problem}. Mend its package.")
+    raise InputError(f"task {name}: {point.value} (an entry point of {GROUP}) {problem}. Fix its package.")
 
 
 def _taken(cls: type[Task]) -> list[str]:

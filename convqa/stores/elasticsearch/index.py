@@ -1,4 +1,4 @@
-"""Indexes on a server by their own names; those that are versions of a collection are put in place behind its alias."""
+"""Indexes on a server: create, clone and check them, and put a version of a collection behind its alias."""
 
 from __future__ import annotations
 

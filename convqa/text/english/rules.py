@@ -226,7 +226,7 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
     elif targets := list(_FOR.finditer(sentence)):
         last = targets[-1]
         target = Condition(start + last.end(), end, *ask(sentence[last.end() :]))
-        # "Contracts for ... are not binding": what denies stands behind the condition.
+        # "Contracts for ... are not binding": the denial comes after the condition.
         yield Rule(start, end, sentence[: last.start()], Group((target,), True), not DENIED.search(sentence))
     elif len(sentence.split()) > SHORTEST:
         yield _rule(start, end, sentence, [Condition(start, end, *ask(sentence))])

@@ -27,7 +27,7 @@ def shape(part):
 @pytest.mark.parametrize(
     ("text", "tree", "grants"),
     [
-        # What denies stands behind the condition.
+        # The denial comes after the condition.
         (
             "Contracts for payments below the minimum wage are not legally binding.",
             ("all", "not Are payments below the minimum wage legally binding?"),

@@ -1,4 +1,4 @@
-"""torch as models need it: imported with patient threads, on the device that was asked for."""
+"""Set up torch: threads that sleep while they wait, the device, the precision and batches."""
 
 from __future__ import annotations
 
