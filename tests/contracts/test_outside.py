@@ -24,7 +24,7 @@ def outside(installed, root):
 
 @pytest.fixture
 def held(outside, root, request):
-    """What pytest says of a suite with these members. (In a fixture: most of its time are another process's imports.)"""
+    """The result of a suite with these members: in a fixture, since most of its time is a process's imports."""
     suite, members = request.param
     chosen = [argument for member in members for argument in ("--convqa-member", member)]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, "-k", "outside or shelf"]
