@@ -99,24 +99,6 @@ def parse_line(line: bytes, where: str, advice: str, first: bool = False) -> tup
         raise InputError(f"{where}: this JSON cannot be read ({error}). {advice}") from None
 
 
-def read_yaml(path: Path, what: str) -> Any:
-    """The YAML value in a file.
-
-    :param what: what the file is called in messages, such as "training file".
-    :raises InputError: if it cannot be read, or is no YAML.
-    """
-    import yaml
-
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{what} {path} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{what} {path} is not UTF-8: {error}.") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"{what} {path} is not YAML: {' '.join(str(error).split())}.") from error
-
-
 def mend(value: Any) -> tuple[Any, int]:
     """A JSON value with its lone surrogates replaced by U+FFFD, and how many they were.
 

@@ -98,18 +98,14 @@ def parsed(settings: list[str] | None, form: str = "NODE.PARAMETER") -> dict[str
 
     :raises InputError: for a pair without ``=`` or name, or a value that is not YAML.
     """
-    import yaml
+    from convqa.safe_yaml import parse_yaml
 
     found = {}
     for setting in settings or ():
         name, _, value = setting.partition("=")
         if not name.strip() or "=" not in setting:
             raise InputError(f"--set {setting}: wanted is {form}=VALUE.")
-        try:
-            found[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            reason = " ".join(str(error).split())
-            raise InputError(f"--set {setting}: the value {value!r} is not YAML: {reason}.") from error
+        found[name.strip()] = parse_yaml(value, f"--set {name.strip()}: the value")
     return found
 
 

@@ -21,12 +21,9 @@ def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> 
     :raises InputError: naming the file and the node.
     """
     file = find(str(pipeline))
-    try:
-        document = _extended(file, ())
-        with _named(file):
-            return _resolve_types(_set(document, settings or {}, "--set"))
-    except RecursionError as error:
-        raise InputError(f"pipeline {file}: a value contains itself (an alias within its own anchor).") from error
+    document = _extended(file, ())
+    with _named(file):
+        return _resolve_types(_set(document, settings or {}, "--set"))
 
 
 def _extended(file: Path, above: tuple[Path, ...]) -> Document:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from convqa.errors import InputError, nearest
 from convqa.places import shipped
+from convqa.safe_yaml import read_yaml
 from convqa.validation import explain
 
 
@@ -66,21 +67,6 @@ class Document(BaseModel, extra="forbid"):
         return yaml.safe_dump(data, sort_keys=True, allow_unicode=True, width=120)
 
 
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML takes the last of two equal keys in silence; a pipeline with two nodes of one name is a mistake."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = key_node.value
-            if key in seen and key != "<<":
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
 def shipped_pipelines() -> list[str]:
     """Names of the pipelines that ship with convqa."""
     return sorted(path.stem for path in shipped("pipelines").glob("*.yaml"))
@@ -112,14 +98,7 @@ def read(file: Path) -> Document:
 
     :raises InputError: naming the file and the line or the field.
     """
-    try:
-        data = yaml.load(file.read_text(encoding="utf-8"), Loader=_UniqueKeys)  # a SafeLoader
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"pipeline {file}: cannot be read ({error}).") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"pipeline {file}: is not valid YAML: {' '.join(str(error).split())}.") from error
-    except RecursionError as error:
-        raise InputError(f"pipeline {file}: is nested too deeply.") from error
+    data = read_yaml(file, "pipeline")
     if not isinstance(data, dict):
         wanted = "a mapping with components, connections, inputs and outputs is wanted"
         raise InputError(f"pipeline {file}: found {'nothing' if data is None else type(data).__name__}; {wanted}.")

@@ -10,8 +10,8 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from convqa.errors import InputError
-from convqa.files import read_yaml
 from convqa.places import shipped
+from convqa.safe_yaml import read_yaml
 from convqa.text.analysis import analyzer
 from convqa.validation import Record, explain, names_secret
 

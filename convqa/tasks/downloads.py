@@ -14,8 +14,9 @@ import httpx
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from convqa.errors import InputError, WorkError, nearest, reason_of
-from convqa.files import read_yaml, unwritable
+from convqa.files import unwritable
 from convqa.places import shipped
+from convqa.safe_yaml import read_yaml
 from convqa.validation import explain
 
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from convqa.errors import InputError, nearest
-from convqa.files import read_yaml
 from convqa.models.types import READER_TOKENS
 from convqa.places import shipped
+from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, explain
 
 OWN, INSCIT, SHARC_SEEN = "own", "inscit", "sharc-seen"

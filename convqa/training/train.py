@@ -17,6 +17,7 @@ from convqa.errors import InputError
 from convqa.files import whole_file
 from convqa.models.folder import ModelFolder
 from convqa.models.source import find_model
+from convqa.safe_yaml import read_yaml
 from convqa.training.config import Settings
 
 Scores = dict[str, dict[str, float]]
@@ -115,7 +116,7 @@ def _same_training(settings: Settings, folder: Path) -> None:
     """Refuse if the folder holds a training with other settings."""
     if not (folder / _NOTE).exists():
         return
-    now, before = settings.model_dump(mode="json"), yaml.safe_load((folder / _NOTE).read_text(encoding="utf-8")) or {}
+    now, before = settings.model_dump(mode="json"), read_yaml(folder / _NOTE, "note of the training") or {}
     names = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
     other = "; ".join(f"{name} {before.get(name)!r}, now {now.get(name)!r}" for name in names if name not in _FREE)
     if other:

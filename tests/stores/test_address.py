@@ -73,7 +73,7 @@ def test_a_store_is_made_and_opened_by_its_file(file, tmp_path):
     [
         ("", "found nothing. Wanted: url"),
         ("- url", "found list. Wanted: url"),
-        ("url: [", "is not YAML: while parsing"),
+        ("url: [", "is not valid YAML: line 1, column 7"),
         ("language: en", "url: is missing"),
         ("url: ''", "url: found ''"),
         ("url: 7", "url: found 7"),

@@ -51,7 +51,7 @@ def test_names_that_are_not_there(arguments, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[", "is not YAML"),
+        ("[", "is not valid YAML"),
         ("", "the file: found None"),
         ("train: {}", "train: found {}"),
         ("train: {A: {file: a, url: 'http://x', examples: 1}}", "train.A.md5: is missing"),

@@ -55,7 +55,7 @@ def test_the_resolver_has_no_choice_of_precision():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("- 1", "found list"), ("", "found nothing"), ("a: [", "not YAML"), ("\xff", "not UTF-8")]
+    ("text", "said"), [("- 1", "found list"), ("", "found nothing"), ("a: [", "not valid YAML"), ("\xff", "not UTF-8")]
 )
 def test_a_file_that_is_no_settings_is_refused(tmp_path, text, said):
     (tmp_path / "mine.yaml").write_bytes(text.encode("latin-1"))

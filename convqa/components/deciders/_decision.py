@@ -18,8 +18,8 @@ from pydantic import BaseModel, Field
 
 from convqa.domain import Answer, Hit, Ranking, Reading, Rewrite, Turn, quotes
 from convqa.errors import InputError, nearest
-from convqa.files import read_yaml
 from convqa.places import shipped
+from convqa.safe_yaml import read_yaml
 from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
 from convqa.text.idf import idf

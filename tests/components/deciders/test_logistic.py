@@ -129,7 +129,7 @@ def test_a_decision_belongs_to_a_runs_fingerprint(file, tmp_path):
         ),
         ("intercept: 0.0\nthreshold: 0.5\nsignals: {}\nsignal: 1\n", "signal: is not known here"),
         ("- a\n", "the record"),
-        ("a: [\n", "is not YAML"),
+        ("a: [\n", "is not valid YAML"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_by_field(tmp_path, text, problem):
