@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest --durations=10 -n 2 --dist loadfile
 # One server for all tests of the command that follows, handed to them in CONVQA_TEST_ELASTICSEARCH.
 WITH_SERVER := $(BIN)/python tests/services/elasticsearch_server.py run --brief --
 
-.PHONY: help run test test-services test-models test-all check fix bench clean
+.PHONY: help run test test-hostile test-services test-models test-all check fix bench clean
 .DEFAULT_GOAL := help
 
 help:  ## these targets
@@ -57,7 +57,10 @@ run: $(VENV)/.base  ## install the base and answer, score and show the bundled c
 	@$(BIN)/python examples/conversation.py
 
 test: check  ## formatting, lint, types, and the tests that need neither a server nor torch
-	@$(PYTEST) -m 'not services and not models and not slow'
+	@$(PYTEST) -m 'not services and not models and not hostile and not slow'
+
+test-hostile: $(VENV)/.test  ## hostile input: some hundreds of cases, each bounded in time and memory
+	@$(PYTEST) -m hostile --dist load tests/hostile
 
 test-services: $(VENV)/.services  ## the tests with Elasticsearch (one server, up and down) and Anserini
 	@$(WITH_SERVER) $(PYTEST) -m 'services and not slow'

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,7 +63,7 @@ def parse_json(path: Path, data: bytes, wanted: str) -> Any:
     # orjson is fast and strict; this says where the error is, and accepts what the standard library accepts.
     try:
         text = data.decode("utf-8-sig")
-        value = json.loads(text)
+        mended, count = mend(json.loads(text))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start} is not UTF-8; wanted {wanted} in UTF-8.") from None
     except json.JSONDecodeError as error:
@@ -71,8 +72,7 @@ def parse_json(path: Path, data: bytes, wanted: str) -> Any:
         cut = " The file seems to be cut off: copy it again." if at_end else ""
         raise InputError(f"{path}: {where}: this is no JSON ({error.msg}); wanted {wanted}.{cut}") from None
     except (RecursionError, ValueError) as error:
-        raise InputError(f"{path}: this JSON cannot be read ({error}); wanted {wanted}.") from None
-    mended, count = mend(value)
+        raise InputError(f"{path}: {_too_much(error)}; wanted {wanted}.") from None
     if count:
         log.warning(MENDED, path, count)
     return mended
@@ -96,7 +96,14 @@ def parse_line(line: bytes, where: str, advice: str, first: bool = False) -> tup
     except json.JSONDecodeError as error:
         raise InputError(f"{where}, column {error.colno}: this is no JSON ({error.msg}). {advice}") from None
     except (RecursionError, ValueError) as error:
-        raise InputError(f"{where}: this JSON cannot be read ({error}). {advice}") from None
+        raise InputError(f"{where}: {_too_much(error)}. {advice}") from None
+
+
+def _too_much(error: RecursionError | ValueError) -> str:
+    """What in a JSON text is more than Python reads."""
+    if isinstance(error, RecursionError):
+        return "the JSON is nested too deeply"
+    return f"the JSON holds a number of more than {sys.get_int_max_str_digits():,} digits"
 
 
 def mend(value: Any) -> tuple[Any, int]:

@@ -78,4 +78,6 @@ def _message(wanted: str, kind: str, found: object) -> str:
         return "is missing"
     if kind in {"extra_forbidden", "unexpected_keyword_argument"}:
         return "is not known here"
+    if kind in {"model_type", "dict_type", "dataclass_type"}:
+        wanted = "wanted an object"
     return f"found {shorten(found)}; {wanted[0].lower()}{wanted[1:]}"

@@ -63,7 +63,7 @@ def test_a_port_that_is_only_probed(server, line, capfd):
         ("no JSON", "this is no JSON"),
         ("", "this is no JSON"),
         (b"\xff\xfe", "byte 1 is not UTF-8"),
-        ("[" * 100_000, "this JSON cannot be read"),
+        ("[" * 100_000, "the JSON is nested too deeply"),
         ("[]", "the body: found list"),
         ('{"context": "x", "qas": [{"qid": "a"}]}', "qas[0].question: is missing"),
     ],

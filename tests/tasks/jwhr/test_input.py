@@ -206,7 +206,7 @@ def test_ids_are_one_answer_each(write, entry, tmp_path):
         (b"[3]", "record 0: the record: found 3"),
         (b"3", "line 1: the record: found 3"),
         (b"\x1f\x8b\x08nothing", "the gzip is damaged"),
-        (b"[" * 100_000, "this JSON cannot be read"),
+        (b"[" * 100_000, "the JSON is nested too deeply"),
     ],
 )
 def test_files_that_are_something_else(tmp_path, content, message):

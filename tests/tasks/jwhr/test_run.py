@@ -147,7 +147,7 @@ def test_check_lists_every_problem(write, made_up, golden):
         "line 6 (entry 'x'): id: found 'x'; input should be a valid integer",
         "line 6 (entry 'x'): question: is missing",
         "line 6 (entry 'x'): references: is missing",
-        "line 9: found 3; input should be a valid dictionary or instance of RunEntry",
+        "line 9: found 3; wanted an object",
         "1 of 6 entries are not in the input: 9",
         "1 of 6 ids occur more than once: 101",
     ]

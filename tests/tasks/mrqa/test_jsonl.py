@@ -86,7 +86,7 @@ MISTAKES = [
     (b"", r"line 2: is blank", "blank lines"),
     (b'{"context": "x", "qas": [', r"line 2, column \d+: this is no JSON", "lines that are no JSON"),
     (b'{"context": "\xff", "qas": []}', r"line 2: byte 14 is not UTF-8", "lines that are no JSON"),
-    (b"[" * 100_000, r"line 2: this JSON cannot be read", "lines that are no JSON"),
+    (b"[" * 100_000, r"line 2: the JSON is nested too deeply", "lines that are no JSON"),
     (b'{"context": "\\ud800", "qas": []}', r"line 2: has 1 half surrogates", "lines with half surrogates"),
     ([], r"line 2: the record: found \[\]", "lines that are no contexts"),
     (HEADER, r"line 2: a header stands on the first line only", "lines that are no contexts"),

@@ -68,11 +68,11 @@ def test_all_problems_come_at_once(problems):
         7,
     ]
     assert problems(run) == [
-        "record 0 (turn 1_1): Model_passages: found None; input should be a valid dictionary",
+        "record 0 (turn 1_1): Model_passages: found None; wanted an object",
         "record 0 (turn 1_1): Model_answer: found 3; input should be a valid string",
         "record 1 (turn 1_1): Model_rewrite: found None; input should be a valid string",
         "record 2 (turn 1_9): Model_passages.b: found nan; input should be a finite number",
-        "record 3: found 7; input should be a valid dictionary",
+        "record 3: found 7; wanted an object",
         "1 of 2 turns of the input are missing: 1_2",
         "1 of 2 turns are not in the input: 1_9",
         "1 of 2 turns occur more than once: 1_1",
@@ -82,13 +82,13 @@ def test_all_problems_come_at_once(problems):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"Model_passages": []}, "Model_passages: found []; input should be a valid dictionary"),
+        ({"Model_passages": []}, "Model_passages: found []; wanted an object"),
         ({"Model_passages": {"": 1}}, "Model_passages: found {'': 1}; wanted passage ids that are not empty"),
         ({"Model_passages": {"a": "1"}}, "Model_passages.a: found '1'; input should be a valid number"),
         ({"Model_passages": {"a": float("-inf")}}, "Model_passages.a: found -inf; input should be a finite number"),
         ({"Turn_no": 1.0}, "Turn_no: found 1.0; wanted a whole number of 64 bits, 0 or more"),
         ({"Model_evidence": {"id": "a"}}, "Model_evidence.id: is not known here"),
-        ({"Model_evidence": []}, "Model_evidence: found []; input should be a valid dictionary"),
+        ({"Model_evidence": []}, "Model_evidence: found []; wanted an object"),
         (
             {"Model_evidence": {"passage_id": "z", "text": ""}},
             "Model_evidence.passage_id: found 'z'; wanted an id of Model_passages",

@@ -251,8 +251,8 @@ def passages(value):
     ("content", "message"),
     [
         ({}, r"found \{\}; wanted a JSON array of \{Conversation_no, Turn_no, Model_rewrite"),
-        (passages(None), r"record 0 \(turn 1_1\): Model_passages: found None; input should be a valid dictionary"),
-        (passages([]), r"Model_passages: found \[\]; input should be a valid dictionary"),
+        (passages(None), r"record 0 \(turn 1_1\): Model_passages: found None; wanted an object"),
+        (passages([]), r"Model_passages: found \[\]; wanted an object"),
         (passages({"": 1}), r"Model_passages: found \{'': 1\}; wanted passage ids that are not empty"),
         (passages({"a": "1"}), r"Model_passages\.a: found '1'; input should be a valid number"),
         (passages({"a": None}), r"Model_passages\.a: found None; input should be a valid number"),

@@ -1,0 +1,120 @@
+"""What runs the cases of hostile input: hostile.py says what a case is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile import GOOD, Case, Content
+
+SERVER = Path(__file__).resolve().parents[1] / "services" / "forking_cli.py"
+
+SECONDS = 20.0
+"""The most that a call may take by the clock. On a quiet machine each takes less than three."""
+MEGABYTES = 1200
+"""The most memory that a call may hold at its peak."""
+CHARACTERS = 10_000
+"""The most that a call may print."""
+
+NEVER = re.compile(r"Traceback \(most|fault in convqa|MemoryError|recursion depth|instance of|object at 0x|\x1b|\x00")
+"""What no output contains."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "hostile" in metafunc.fixturenames:
+        cases = metafunc.module.CASES
+        names = [one.name for one in cases]
+        assert len(set(names)) == len(names), {name for name in names if names.count(name) > 1}
+        metafunc.parametrize("hostile", [pytest.param(one, marks=pytest.mark.hostile) for one in cases], ids=names)
+
+
+@pytest.fixture(scope="session")
+def command_line() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
+    """Calls the command line in forks of one process."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
+    process = subprocess.Popen(
+        [sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    )
+    source, sink = process.stdin, process.stdout
+    assert source is not None and sink is not None
+
+    def call(request: dict[str, Any]) -> dict[str, Any]:
+        source.write(json.dumps(request) + "\n")
+        source.flush()
+        return json.loads(sink.readline())
+
+    yield call
+    source.close()
+    sink.close()
+    process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def good_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The good files, with a collection of their passages."""
+    from convqa.indexing import index
+
+    folder = tmp_path_factory.mktemp("good")
+    for name, text in GOOD.items():
+        _write(folder / name, text)
+    index([folder / "passages.jsonl"], str(folder / "collection"))
+    return folder
+
+
+def _write(path: Path, content: Content) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    if callable(content):
+        content(path)
+    elif content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+
+
+@pytest.fixture
+def check(
+    command_line: Callable[[dict[str, Any]], dict[str, Any]], good_folder: Path, tmp_path: Path
+) -> Callable[[Case], None]:
+    """Gives a case's command in a folder of its own, and holds the outcome against what is expected."""
+
+    def run(case: Case) -> None:
+        folder = tmp_path / "work"
+        shutil.copytree(good_folder, folder)
+        for name, content in case.files.items():
+            _write(folder / name, content)
+        (tmp_path / "stdin").write_text(case.stdin)
+        outcome = command_line(
+            {
+                "arguments": shlex.split(case.command),
+                "folder": str(folder),
+                "environment": {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), **case.environment},
+                "seconds": SECONDS,
+                "memory": 2 * MEGABYTES,
+                **{name: str(tmp_path / name) for name in ("stdin", "stdout", "stderr")},
+            }
+        )
+        said = [(tmp_path / name).read_bytes().decode("utf-8", "replace") for name in ("stdout", "stderr")]
+        output = "\n".join(said)
+        faults = [
+            (outcome["exit"] not in case.exits, f"the exit code is not of {case.exits}"),
+            (outcome["peak"] > MEGABYTES, f"more than {MEGABYTES} MB"),
+            (len(output) > CHARACTERS, f"{len(output)} characters of output"),
+            (NEVER.search(output), "words that no output contains"),
+            (outcome["exit"] != 0 and not said[1].strip(), "no message on standard error"),
+            *((word not in output, f"{word!r} is not in the output") for word in case.says),
+            *((word in output, f"{word!r} is in the output") for word in case.hides),
+        ]
+        if wrong := [text for fault, text in faults if fault]:
+            pytest.fail(f"{'; '.join(wrong)}\n{outcome}\n$ convqa {case.command}\n{output[:2000]}", pytrace=False)
+
+    return run
