@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,8 +13,13 @@ from convqa.errors import InputError
 Shape = TypeVar("Shape", bound=BaseModel)
 
 _SECRET = re.compile(
-    r"pass(word|wd|phrase)?|secret|token|credentials?|(api|access|private)[-_]?key|((basic|http)[-_]?)?auth", re.I
+    r"pass|token|((basic|http)[-_]?)?auth|(.*[-_])?(pass(word|wd|phrase)|secret|credentials?|authorization"
+    r"|(api|access|private|secret)[-_]?key|(access|auth|bearer|hf)[-_]?token)",
+    re.I,
 )
+
+_LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
+"""A user with a password in a URL."""
 
 
 class Record(BaseModel):
@@ -67,10 +72,30 @@ def shorten(value: object, limit: int = 60) -> str:
 def names_secret(field: str) -> bool:
     """Whether a field is called as one that holds a secret, which belongs into the environment.
 
-    >>> names_secret("API-Key"), names_secret("basic_auth"), names_secret("max_tokens")
-    (True, True, False)
+    >>> [names_secret(field) for field in ("API-Key", "my_password", "basic_auth", "max_tokens", "eos_token")]
+    [True, True, True, False, False]
     """
     return _SECRET.fullmatch(field) is not None
+
+
+def refuse_secrets(value: object, place: str, named: bool = False) -> None:
+    """Refuse a secret in what is printed, and saved beside every run: a pipeline, a component's parameters.
+
+    :param place: the path to the value, for the message, which does not repeat it.
+    :param named: whether the value is called as one that holds a secret.
+    :raises InputError: for text under such a name, and a password in a URL.
+    """
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            refuse_secrets(inner, f"{place}.{name}", names_secret(str(name).rpartition(".")[2]))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            refuse_secrets(inner, place, named)
+    elif isinstance(value, str) and (_LOGIN.search(value) or (named and value)):
+        raise InputError(
+            f"{place}: a pipeline holds no secrets. Put it into the environment and name the variable there, as "
+            "{type: env_var, env_vars: [MY_SECRET], strict: true}."
+        )
 
 
 def _message(wanted: str, kind: str, found: object) -> str:

@@ -17,23 +17,25 @@ def check(
 ) -> int:
     """Check pipelines without running them: every mistake in each, with its node and parameter.
 
-    Models and collections are not looked at: whether they are there, and fit, is found when a run begins.
+    Models and collections are not looked at: whether they are there, and fit, is found when a run begins. Environment
+    variables and addresses that a pipeline names are listed: it can send any variable to any address.
     """
     from convqa.errors import InputError
     from convqa.pipeline.compose import compose
     from convqa.pipeline.load import assemble
+    from convqa.pipeline.show import reached
 
     chosen = parsed(settings)
     wrong = 0
     for name in pipelines:
         try:
-            _, mistakes = assemble(compose(name, chosen))
+            made, mistakes = assemble(compose(name, chosen))
         except InputError as error:
-            mistakes = [str(error)]
+            made, mistakes = None, [str(error)]
         for mistake in mistakes:
             typer.echo(mistake if mistake.startswith("pipeline ") else f"{name}: {mistake}", err=True)
-        if not mistakes:
-            typer.echo(f"{name}: ok")
+        if made is not None:
+            typer.echo("\n  ".join([f"{name}: ok", *reached(made.document)]))
         wrong += bool(mistakes)
     return 2 if wrong else 0
 

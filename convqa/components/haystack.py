@@ -18,7 +18,6 @@ A component that takes something else (an embedding, say) can be put behind its 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -30,10 +29,7 @@ from convqa.components.rankings import RRF_K
 from convqa.domain import Hit, MetaValue, Passage, Ranking
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.files import mend
-from convqa.validation import names_secret, shorten
-
-_LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
-"""A user with a password in a URL."""
+from convqa.validation import refuse_secrets, shorten
 
 _OUTAGES = frozenset({"ConnectionError", "TimeoutError", "TransportError", "APIConnectionError"})
 """What clients call their errors when a server does not answer (Python, requests, httpx, Elastic's, OpenAI's): by name,
@@ -67,7 +63,7 @@ class Wrapper:
                 f"{' and '.join(able)}, and gives {self.gives}."
             )
         self.component = describe(self.wrapped)
-        _refuse_secrets(self.component["init_parameters"], f"component {name}")
+        refuse_secrets(self.component["init_parameters"], f"component {name}")
         self._inputs = frozenset(inputs)
 
     def warm_up(self) -> None:
@@ -139,18 +135,3 @@ def ranked(hits: Iterable[Hit], scored: bool) -> Ranking:
 
 def _is_plain(value: object) -> bool:
     return isinstance(value, MetaValue) and not (isinstance(value, float) and not math.isfinite(value))
-
-
-def _refuse_secrets(value: object, place: str, named: bool = False) -> None:
-    """A pipeline is saved beside every run, so no parameter holds a secret itself. ``named``: as its name says."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            _refuse_secrets(inner, f"{place}: {name}", names_secret(str(name)))
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            _refuse_secrets(inner, place, named)
-    elif isinstance(value, str) and (_LOGIN.search(value) or (named and value)):
-        raise InputError(
-            f"{place}: a pipeline holds no secrets. Put it into the environment and name the variable there, as "
-            "{type: env_var, env_vars: [MY_SECRET], strict: true}."
-        )

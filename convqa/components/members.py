@@ -201,6 +201,12 @@ def _import(name: str, place: str) -> ModuleType:
                 f"{place}.type: {name} needs the package {error.name!r}, which is not installed."
             ) from error
         known = [f"{components.__name__}.{station}s.{member}" for station in STATIONS for member in members(station)]
+        package = module.partition(".")[0]
+        if not any(trusted.partition(".")[0] == package for trusted in _TRUSTED):
+            raise InputError(
+                f"{place}.type: Python finds no module {module!r}. Set PYTHONPATH to the folder that holds {package} "
+                "(PYTHONPATH=. for the current one), or install its package."
+            ) from error
         raise InputError(f"{place}.type: there is no module {module!r}.{nearest(module, known)}") from error
 
 

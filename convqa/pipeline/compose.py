@@ -11,6 +11,7 @@ from convqa.errors import InputError, nearest
 from convqa.pipeline.document import Document, Node, find, read
 from convqa.pipeline.drop import drop
 from convqa.pipeline.nodes import type_of
+from convqa.validation import names_secret, refuse_secrets
 
 
 def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> Document:
@@ -23,6 +24,8 @@ def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> 
     file = find(str(pipeline))
     document = _extended(file, ())
     with _named(file):
+        for key, value in (settings or {}).items():
+            refuse_secrets(value, f"--set {key}", names_secret(key.rpartition(".")[2]))
         return _resolve_types(_set(document, settings or {}, "--set"))
 
 
@@ -33,7 +36,9 @@ def _extended(file: Path, above: tuple[Path, ...]) -> Document:
         chain = " -> ".join(path.name for path in (*above, here))
         raise InputError(f"pipeline {file}: extends itself in a circle: {chain}.")
     own = read(file)
-    base = _extended(find(own.extends, beside=file), (*above, here)) if own.extends else Document()
+    with _named(file):
+        extended = find(own.extends, beside=file) if own.extends else None
+    base = _extended(extended, (*above, here)) if extended else Document()
     merged = Document(
         metadata={**base.metadata, **own.metadata},
         components={**base.components, **own.components},

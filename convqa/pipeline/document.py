@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from convqa.errors import InputError, nearest
 from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
-from convqa.validation import explain
+from convqa.validation import explain, refuse_secrets
 
 
 class Node(BaseModel, extra="forbid"):
@@ -67,6 +67,9 @@ class Document(BaseModel, extra="forbid"):
         return yaml.safe_dump(data, sort_keys=True, allow_unicode=True, width=120)
 
 
+_SUFFIXES = (".yaml", ".yml")
+
+
 def shipped_pipelines() -> list[str]:
     """Names of the pipelines that ship with convqa."""
     return sorted(path.stem for path in shipped("pipelines").glob("*.yaml"))
@@ -78,7 +81,9 @@ def find(name: str, beside: Path | None = None) -> Path:
     :raises InputError: if there is neither.
     """
     candidates = [Path(name)] if beside is None else [beside.parent / name, Path(name)]
-    if Path(name).suffix in {".yaml", ".yml"} or "/" in name:
+    if Path(name).suffix not in _SUFFIXES and "/" in name:
+        raise InputError(f"pipeline {name!r}: a file is wanted whose name ends in {' or '.join(_SUFFIXES)}.")
+    if Path(name).suffix in _SUFFIXES:
         for candidate in candidates:
             if candidate.is_file():
                 return candidate
@@ -103,7 +108,11 @@ def read(file: Path) -> Document:
         wanted = "a mapping with components, connections, inputs and outputs is wanted"
         raise InputError(f"pipeline {file}: found {'nothing' if data is None else type(data).__name__}; {wanted}.")
     try:
+        for name, value in data.items():
+            refuse_secrets(value, str(name))
         return Document.model_validate(data)
+    except InputError as error:
+        raise InputError(f"pipeline {file}: {error}") from error
     except ValidationError as error:
         raise InputError(f"pipeline {file}: {' '.join(_mistake(*mistake) for mistake in explain(error))}") from error
 

@@ -1,8 +1,14 @@
-"""A pipeline's graph as text and as mermaid, made here: Haystack's own drawing needs a server."""
+"""A pipeline's graph as text and as mermaid, made here (Haystack's own drawing needs a server), and what it reaches."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from convqa.pipeline.document import Document
+
+_ADDRESS = re.compile(r"(.*_)?(url|uri|hosts?|server|endpoint|address)", re.I)
+"""What a parameter is called that holds an address; any text with ``://`` is one, too."""
 
 
 def as_text(document: Document) -> str:
@@ -43,3 +49,25 @@ def as_mermaid(document: Document) -> str:
         for label, sender in sorted(document.outputs.items())
     ]
     return "\n".join(lines)
+
+
+def reached(document: Document) -> list[str]:
+    """What the parameters name outside the pipeline: environment variables, then addresses, as lines of text."""
+    found: dict[str, dict[str, None]] = {"reads from the environment": {}, "sends to": {}}
+    for node in document.components.values():
+        for kind, name in _names(node.init_parameters):
+            found[kind][name] = None
+    return [f"{kind}: {', '.join(names)}" for kind, names in found.items() if names]
+
+
+def _names(value: object, parameter: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        if value.get("type") == "env_var":
+            yield from (("reads from the environment", str(name)) for name in value.get("env_vars") or ())
+        for name, inner in value.items():
+            yield from _names(inner, str(name))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _names(inner, parameter)
+    elif isinstance(value, str) and ("://" in value or (value and _ADDRESS.fullmatch(parameter))):
+        yield "sends to", value

@@ -36,6 +36,25 @@ def test_check_refuses_weights_that_are_infinite(call):
     assert code == 2 and "components.retriever.weights.sparse found inf" in err
 
 
+def test_check_lists_the_variables_and_addresses_that_a_pipeline_names(call):
+    code, out, _ = call("check", "default", "generative")
+    assert code == 0 and out == (
+        "default: ok\n"
+        "generative: ok\n"
+        "  reads from the environment: OPENAI_API_KEY\n"
+        "  sends to: http://localhost:8080/v1\n"
+    )
+
+
+def test_show_prints_no_secret(call, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: copy-bm25\noverride: {rewriter.api_key: sk-0815}\n")
+    for form in ("yaml", "text"):
+        code, out, err = call("show", path, "--as", form)
+        assert (code, out) == (2, "") and "override.rewriter.api_key: a pipeline holds no secrets" in err
+        assert "sk-0815" not in err
+
+
 def test_show_as_text(call):
     code, out, _ = call("show", "expansion-bm25", "--set", "retriever.top_k=7")
     assert code == 0

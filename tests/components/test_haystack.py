@@ -113,7 +113,7 @@ class Remote:
     "parameters", [{"api_key": "s3cret"}, {"basic_auth": ["me", "s3cret"]}, {"hosts": "https://me:s3cret@host:9200"}]
 )
 def test_secrets_in_plain_text_are_refused(parameters):
-    with pytest.raises(InputError, match=rf"component Remote: {next(iter(parameters))}: a pipeline holds no") as caught:
+    with pytest.raises(InputError, match=rf"component Remote\.{next(iter(parameters))}: a pipeline holds no") as caught:
         Retriever(Remote(**parameters))
     assert "s3cret" not in str(caught.value)
     Retriever(Remote("https://host:9200", {"type": "env_var", "env_vars": ["MY_KEY"], "strict": True}))

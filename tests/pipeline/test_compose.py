@@ -177,6 +177,14 @@ def test_dropping_what_is_needed_is_an_error(tmp_path):
         ("a: [1", "is not valid YAML"),
         ("components: {a: {type: x}, a: {type: y}}", "the key 'a' stands twice"),
         ("override: {nobody.x: 1}\nextends: default\n", "there is no node 'nobody'"),
+        (
+            "extends: /etc/shadow\n",
+            "p.yaml: pipeline '/etc/shadow': a file is wanted whose name ends in .yaml or .yml.",
+        ),
+        (
+            "extends: copy-bm25\nmetadata: &m {x: *m}\n",
+            "p.yaml is not valid YAML: line 2, column 18: the alias *m stands",
+        ),
     ],
 )
 def test_mistakes_are_named(tmp_path, text, message):
@@ -194,6 +202,36 @@ connections:
 outputs: {rankings: two.rankings}
 """
     assert "connections go in a circle" in mistakes(write(tmp_path, "p.yaml", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (SMALL.replace("top_k: 10", "api_key: sk-0815"), "components.retriever.init_parameters.api_key"),
+        (f"{SMALL}metadata: {{hf_token: [sk-0815]}}", "metadata.hf_token"),
+        ("extends: default\noverride: {retriever.component.api_key: sk-0815}", "override.retriever.component.api_key"),
+        ("extends: default\noverride: {retriever.hosts: ['https://me:sk-0815@host']}", "override.retriever.hosts"),
+        ("extends: secret.yaml\noverride: {retriever.api_key: null}", "secret.yaml: components.retriever"),
+    ],
+)
+def test_a_secret_in_a_file_is_refused_before_anything_repeats_it(tmp_path, text, place):
+    write(tmp_path, "secret.yaml", SMALL.replace("top_k: 10", "api_key: sk-0815"))
+    with pytest.raises(InputError) as caught:
+        compose(write(tmp_path, "p.yaml", text))
+    assert place in str(caught.value) and "holds no secrets" in str(caught.value)
+    assert "sk-0815" not in str(caught.value)
+
+
+def test_a_secret_among_the_settings_is_refused_and_a_variable_is_not():
+    with pytest.raises(
+        InputError, match=r"^pipeline .*: --set builder\.api_key: a pipeline holds no secrets"
+    ) as caught:
+        compose("default", {"builder.api_key": "sk-0815"})
+    assert "sk-0815" not in str(caught.value)
+    variable = {"type": "env_var", "env_vars": ["MY_KEY"], "strict": True}
+    assert (
+        compose("default", {"builder.api_key": variable}).components["builder"].init_parameters["api_key"] == variable
+    )
 
 
 def test_an_unknown_pipeline_names_the_nearest():
@@ -216,5 +254,9 @@ def test_a_module_of_the_users_own_loads_when_it_is_named_in_the_environment(tmp
     monkeypatch.syspath_prepend(tmp_path)
     path = write(tmp_path, "p.yaml", SMALL.replace("convqa.components.rewriters.copy.Copy", "mine_for_test.Shout"))
     assert "HAYSTACK_DESERIALIZATION_ALLOWLIST=mine_for_test" in mistakes(path)
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "elsewhere_for_test")
+    path = write(tmp_path, "q.yaml", SMALL.replace("convqa.components.rewriters.copy.Copy", "elsewhere_for_test.Shout"))
+    assert "finds no module 'elsewhere_for_test'. Set PYTHONPATH to the folder that holds" in mistakes(path)
+    path = write(tmp_path, "p.yaml", SMALL.replace("convqa.components.rewriters.copy.Copy", "mine_for_test.Shout"))
     monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "mine_for_test")
     assert mistakes(path) == ""

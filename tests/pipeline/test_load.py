@@ -141,7 +141,7 @@ def test_only_pipelines_that_search_need_a_collection():
 
 def test_a_pipeline_does_not_name_its_collection():
     with pytest.raises(InputError, match="give --collection"):
-        load("default", settings={"retriever.collection": "elasticsearch://user:secret@host/index"})
+        load("default", settings={"retriever.collection": "elasticsearch://host/index"})
 
 
 def test_a_default_that_changes_is_another_pipeline():
