@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import convqa
+from convqa.driver.code import classes_in, code_of
 from convqa.driver.history import HistoryMode
 from convqa.pipeline.load import Pipeline
 from convqa.stores import open_store
@@ -33,6 +34,9 @@ def fingerprint(
     :param digest: of the input.
     """
     models = pipeline.models
+    classes = [*classes_in(pipeline.document.model_dump()["components"])]
+    if pipeline.collection is not None:
+        classes.append(type(open_store(pipeline.collection)))
     return {
         "convqa": convqa.__version__,
         "task": task,
@@ -40,6 +44,7 @@ def fingerprint(
         "pipeline": hashlib.sha256(pipeline.document.to_yaml().encode()).hexdigest(),
         "collection": None if pipeline.collection is None else _collection(pipeline.collection),
         "models": models,
+        "code": code_of(classes),
         "history": history,
         "batch_size": batch_size,
         "limit": limit,
@@ -48,8 +53,9 @@ def fingerprint(
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Names of the entries in which two fingerprints differ."""
-    return [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    """Names of the entries in which two fingerprints differ; of the code, the classes whose own does."""
+    before, now = ({**mark, **{f"code of {name}": code for name, code in mark["code"].items()}} for mark in (old, new))
+    return [name for name in {**before, **now} if before.get(name) != now.get(name) and name != "code"]
 
 
 def versions() -> dict[str, str]:

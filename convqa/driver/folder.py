@@ -57,6 +57,11 @@ class RunFolder:
                 f"output {self._folder}: holds a run with another {changed}. Give another folder, "
                 "or --restart to throw that run away."
             )
+        elif unknown := ", ".join(name for name, code in mark["code"].items() if code is None):
+            raise InputError(
+                f"output {self._folder}: holds a run, and it is not known whether {unknown} changed since, as no file "
+                "holds its source. Give another folder, or --restart to throw that run away."
+            )
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._meta = {
             "status": "running",

@@ -6,7 +6,9 @@ import errno
 import json
 import shutil
 import signal
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -181,6 +183,20 @@ def test_another_fingerprint_is_refused_until_restart(call, small, indexed, tmp_
     assert code == 2 and "holds a run with another pipeline" in err and "--restart" in err
     assert call(*arguments, "--set", "retriever.top_k=5", "--restart")[0] == 0
     assert len(json.loads((tmp_path / "out" / "run.json").read_text())[0]["Model_passages"]) == 5
+
+
+def test_a_component_that_was_edited_is_another_run(call, slow, small, indexed, tmp_path, monkeypatch):
+    command = ("run", small, tmp_path / "out", "--collection", indexed, "--pipeline", slow, "--limit", "1")
+    assert call(*command)[0] == call(*command)[0] == 0
+    source = Path(sys.modules["slow_for_test"].__file__)  # which another test may have loaded
+    source.write_text(source.read_text().replace("turn.question,", "turn.question.upper(),"))
+    code, _, err = call(*command)
+    assert code == 2 and "holds a run with another code of slow_for_test.Slow." in err and "--restart" in err
+    assert call(*command, "--restart")[0] == 0
+    monkeypatch.setattr("convqa.driver.fingerprint.code_of", lambda classes: {"__main__.Slow": None})
+    assert call(*command, "--restart")[0] == 0
+    code, _, err = call(*command)
+    assert code == 2 and "it is not known whether __main__.Slow changed since" in err and "--restart" in err
 
 
 def test_a_restart_leaves_no_file_of_the_old_run_behind(call, slow, small, indexed, tmp_path, monkeypatch):

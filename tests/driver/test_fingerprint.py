@@ -82,3 +82,17 @@ def test_torch_and_transformers_count_where_a_model_runs_on_torch(monkeypatch):
         libraries[runs] = set(fingerprint("qrecc", "", pipeline, "own", 256, None)["libraries"])
     onnx, torch = libraries.values()
     assert "onnxruntime" in onnx and torch - onnx == {"torch", "transformers"}
+
+
+def test_the_code_of_another_packages_store_is_part_of_it(installed, tmp_path, root):
+    source = (root / "tests" / "fixtures" / "outside" / "outside" / "store.py").read_text()
+    folder = installed(
+        "store_for_test", "convqa.stores", "edited = store_for_test", source.replace("shelf:", "edited:")
+    )
+    with create_store(f"edited:{tmp_path / 'collection'}", "en") as store:
+        store.add([Passage("a", "one")])
+    before = made(f"edited:{tmp_path / 'collection'}")
+    assert list(before["code"]) == ["store_for_test.Shelf"]
+    (folder / "store_for_test.py").write_text(source + "\n# edited")
+    after = made(f"edited:{tmp_path / 'collection'}")
+    assert differences(before, after) == ["code of store_for_test.Shelf"]
