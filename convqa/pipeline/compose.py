@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from convqa.components.members import describe
 from convqa.errors import InputError, nearest
+from convqa.pipeline import nodes
 from convqa.pipeline.document import Document, Node, find, read
 from convqa.pipeline.drop import drop
 from convqa.pipeline.nodes import type_of
-from convqa.validation import names_secret, refuse_secrets
+from convqa.validation import names_secret, refuse_secrets, shorten
+
+_DESCRIPTION = frozenset({"type", "init_parameters"})
+"""What describes a component that a parameter holds."""
 
 
 def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> Document:
@@ -69,9 +75,13 @@ def _union(first: Sequence[str], second: Sequence[str]) -> list[str]:
 
 
 def _set(document: Document, settings: Mapping[str, Any], where: str) -> Document:
-    """Apply ``node.param`` and ``node.type`` settings. A new type starts from its own defaults."""
+    """Apply settings: ``node.param`` and ``node.type``, and of what a parameter holds ``node.param.init_parameters.x``.
+
+    A new type starts from its own defaults.
+    """
     components = {name: node.model_copy(deep=True) for name, node in document.components.items()}
-    for key, value in sorted(settings.items(), key=lambda item: not item[0].endswith(".type")):
+    # What lies further out comes first, and a type before what is set in it.
+    for key, value in sorted(settings.items(), key=lambda item: (item[0].count("."), not item[0].endswith(".type"))):
         name, dot, parameter = key.partition(".")
         if name in components and not parameter:
             raise InputError(f"{where} {key}: names no parameter; wanted is {name}.PARAMETER or {name}.type.")
@@ -81,12 +91,41 @@ def _set(document: Document, settings: Mapping[str, Any], where: str) -> Documen
                 f"Nodes: {', '.join(components)}; wanted is NODE.PARAMETER or NODE.type."
             )
         if parameter != "type":
-            components[name].init_parameters[parameter] = value
+            _set_parameter(name, components[name], parameter.split("."), copy.deepcopy(value), f"{where} {key}")
         elif not isinstance(value, str):
             raise InputError(f"{where} {key}: found {value!r}, wanted the name of a component.")
         elif type_of(name, value) != type_of(name, components[name].type):
             components[name] = Node(type=value)
     return document.model_copy(update={"components": components})
+
+
+def _set_parameter(name: str, node: Node, keys: Sequence[str], value: Any, where: str) -> None:
+    """Set a parameter of a node, or a part of one: a field of a mapping, a parameter of a component that it holds."""
+    *outer, last = keys
+    if "init_parameters" in keys[:1] or not all(keys):
+        wanted = ".".join([name, *(key for key in keys[1:] if key)])
+        raise InputError(f"{where}: wanted is a parameter behind the name of its node, such as {wanted}.")
+    if outer and not isinstance(node.init_parameters.get(outer[0]), dict):
+        # Not written, or a component by its short name: what is set is a part of the default, or of that component.
+        made = nodes.make(name, Node(type=type_of(name, node.type), init_parameters=node.init_parameters))
+        node.init_parameters |= {
+            key: part for key, part in describe(made)["init_parameters"].items() if key == outer[0]
+        }
+    inside, path = node.init_parameters, name
+    for key, following in zip(outer, keys[1:], strict=True):
+        path = f"{path}.{key}"
+        if inside.get(key) is None:
+            inside[key] = {}
+        inside = inside[key]
+        if not isinstance(inside, dict):
+            raise InputError(f"{where}: {path} is {shorten(inside)}, which has no part {following!r}.")
+        if "type" in inside and _DESCRIPTION.issuperset(inside):
+            if following not in _DESCRIPTION:
+                wanted = f"{path}.init_parameters.{last}"
+                raise InputError(f"{where}: {path} is a component; wanted is {wanted} or {path}.type.")
+            if following == last == "type" and inside["type"] != value:
+                inside.clear()
+    inside[last] = value
 
 
 def _resolve_types(document: Document) -> Document:

@@ -9,7 +9,7 @@ import pytest
 from convqa.errors import InputError
 from convqa.pipeline.compose import compose
 from convqa.pipeline.document import shipped_pipelines
-from convqa.pipeline.load import assemble
+from convqa.pipeline.load import assemble, wire
 
 SMALL = """
 components:
@@ -58,6 +58,63 @@ def test_a_new_type_starts_from_its_own_defaults():
     document = compose("expansion-bm25", {"rewriter.type": "copy"})
     assert document.components["rewriter"].init_parameters == {}
     assert compose("copy-bm25").to_yaml() == document.to_yaml()
+
+
+def test_what_a_parameter_holds_is_set_by_its_path(tmp_path):
+    parameters = "builder.component.init_parameters"
+    child = write(
+        tmp_path, "p.yaml", f"extends: generative\noverride: {{{parameters}.model: one, builder.passages: 3}}\n"
+    )
+    settings = {
+        f"{parameters}.generation_kwargs.temperature": 0,
+        f"{parameters}.api_key.env_vars": ["MY_KEY"],
+        f"{parameters}.model": "two",
+    }
+    builder = compose(child, settings).components["builder"].init_parameters
+    assert builder["passages"] == 3 and builder["component"]["type"].endswith("OpenAIChatGenerator")
+    made = builder["component"]["init_parameters"]
+    assert made["model"] == "two" and made["api_base_url"] == "http://localhost:8080/v1"
+    assert made["generation_kwargs"] == {"temperature": 0}
+    assert made["api_key"] == {"type": "env_var", "env_vars": ["MY_KEY"], "strict": True}
+    assert compose(child).components["builder"].init_parameters["component"]["init_parameters"]["model"] == "one"
+
+
+def test_a_part_of_a_parameter_that_is_not_written_is_a_part_of_its_default():
+    document = compose("copy-bm25", {"retriever.type": "hybrid", "retriever.weights.dense": 3.0})
+    assert document.components["retriever"].init_parameters == {"weights": {"sparse": 1.0, "dense": 3.0}}
+    document = compose("copy-bm25", {"builder.builder.init_parameters.words": 20, "builder.type": "merge"})
+    assert document.components["builder"].init_parameters["builder"] == {
+        "type": "convqa.components.builders.sentences.Sentences",
+        "init_parameters": {"sentences": 2, "words": 20},
+    }
+    document = compose("asking", {"builder.builder.type": "span"})
+    assert document.components["builder"].init_parameters["builder"] == {"type": "span"}
+
+
+def test_the_callers_settings_stay_as_they_are():
+    component = {"type": "merge", "init_parameters": {}}
+    compose("asking", {"builder.builder": component, "builder.builder.init_parameters.x": 1})
+    assert component == {"type": "merge", "init_parameters": {}}
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("component.model", "builder.component is a component; wanted is builder.component.init_parameters.model"),
+        (
+            "component.init_parameter.model",
+            "wanted is builder.component.init_parameters.model or builder.component.type",
+        ),
+        ("component.init_parameters.modell", r"builder.component.modell is not known. Did you mean 'model'\?"),
+        ("componen.init_parameters.model", r"builder.componen is not known. Did you mean 'component'\?"),
+        ("init_parameters.keep", "wanted is a parameter behind the name of its node, such as builder.keep"),
+        (".keep", "such as builder.keep"),
+        ("keep.x", "--set builder.keep.x: builder.keep is True, which has no part 'x'"),
+    ],
+)
+def test_a_wrong_path_into_a_parameter_is_named(key, message):
+    with pytest.raises(InputError, match=message):
+        wire(compose("generative", {f"builder.{key}": "tiny"}), "generative")
 
 
 def test_dropping_the_reader_removes_its_optional_receivers(tmp_path):
