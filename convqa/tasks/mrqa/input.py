@@ -97,7 +97,7 @@ def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
 def read_contexts(path: Path, lenient: Lenient | None = None, aligned: bool = True) -> Iterator[Context]:
     """The contexts of a file in either format, in order; MRQA's are read one at a time.
 
-    :param lenient, aligned: as ``read_jsonl`` has them; SQuAD-format JSON is always read strictly.
+    :param lenient, aligned: as ``read_jsonl`` has them; of SQuAD-format JSON all else is always read strictly.
     """
     form, packed = form_of(path)
     if form is None:  # the reader that can say best what is wrong
@@ -107,7 +107,7 @@ def read_contexts(path: Path, lenient: Lenient | None = None, aligned: bool = Tr
     elif packed:
         raise InputError(f"{path}: SQuAD-format JSON is read as plain JSON only; unpack it with gunzip.")
     else:
-        yield from squad.read_squad(path)
+        yield from squad.read_squad(path, aligned)
 
 
 def form_of(path: Path) -> tuple[Form | None, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 
 import pytest
@@ -16,6 +17,7 @@ from convqa.tasks.mrqa.sets import domain_of
 
 LINE = {"context": "c", "qas": [{"qid": "q", "question": "?", "answers": ["c"]}]}
 HEADER = {"header": {"dataset": "DuoRC.ParaphraseRC", "split": "dev"}}
+STARTS = [0, 2, 99, -1]
 PARAGRAPH = {"context": "c", "qas": [{"id": "q", "question": "?", "answers": [{"text": "c", "answer_start": 0}]}]}
 SQUAD = {"version": "1.1", "data": [{"title": "t", "paragraphs": [PARAGRAPH]}]}
 
@@ -99,6 +101,27 @@ def test_both_formats_give_the_same(write):
 def test_what_is_neither_is_explained_by_the_reader_of_its_name(write, name, content, message):
     with pytest.raises(InputError, match=message):
         list(read_contexts(write(name, content)))
+
+
+def test_shifted_answers_are_told_once_and_scored_all_the_same(write, tmp_path, caplog):
+    """As in COVID-QA: the official script never looks at answer_start. Training does."""
+    logging.getLogger("convqa").propagate = True
+    asked = [{"id": f"q{start}", "question": "?", "answers": [{"text": "b", "answer_start": start}]} for start in STARTS]
+    path = write("shifted.json", {"data": [{"title": "t", "paragraphs": [{"context": "a b c", "qas": asked}]}]})
+    task = MRQA()
+    (context,) = read_contexts(path, aligned=False)
+    assert [question.spans for question in context.questions] == [(), ((2, 3),), (), ()]
+    assert [question.answers for question in context.questions] == [("b",)] * 4
+    for read in (lambda: list(task.read(path)), lambda: task.gold(path), lambda: task.check(tmp_path / "run", path)):
+        caplog.clear()
+        (tmp_path / "run").mkdir(exist_ok=True)
+        (tmp_path / "run" / "predictions.json").write_text(json.dumps({one["id"]: "b" for one in asked}))
+        read()
+        (told,) = caplog.messages
+        assert "3 answers do not stand at their answer_start" in told and "wanted the answer 'b'" in told
+    assert [turn.answers for turn in task.gold(path).turns] == [("b",)] * 4
+    with pytest.raises(InputError, match=r"qas\[0\]\.answers\[0\]: answer_start: the context has 'a' there; wanted"):
+        list(read_contexts(path))
 
 
 def test_squad_in_gzip_is_refused_by_name(write):
