@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ _NOT_A_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EIS
 MENDED = "%s: replaced %d lone surrogates (half characters) by U+FFFD"
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_COLON = re.compile(rb"\\u003[aA]")
 
 
 def read_bytes(path: Path, wanted: str) -> bytes:
@@ -57,25 +59,19 @@ def read_json(path: Path, wanted: str) -> Any:
 def parse_json(path: Path, data: bytes, wanted: str) -> Any:
     """The JSON value in the bytes of a file, as :func:`read_json` gives it."""
     try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        pass
-    # orjson is fast and strict; this says where the error is, and accepts what the standard library accepts.
-    try:
-        text = data.decode("utf-8-sig")
-        mended, count = mend(json.loads(text))
+        value, mended = _value(data, "utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start} is not UTF-8; wanted {wanted} in UTF-8.") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        at_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
         cut = " The file seems to be cut off: copy it again." if at_end else ""
         raise InputError(f"{path}: {where}: this is no JSON ({error.msg}); wanted {wanted}.{cut}") from None
     except (RecursionError, ValueError) as error:
-        raise InputError(f"{path}: {_too_much(error)}; wanted {wanted}.") from None
-    if count:
-        log.warning(MENDED, path, count)
-    return mended
+        raise InputError(f"{path}: {_unread(error)}; wanted {wanted}.") from None
+    if mended:
+        log.warning(MENDED, path, mended)
+    return value
 
 
 def parse_line(line: bytes, where: str, advice: str, first: bool = False) -> tuple[Any, int]:
@@ -85,25 +81,73 @@ def parse_line(line: bytes, where: str, advice: str, first: bool = False) -> tup
     :raises InputError: naming the column of what is no JSON.
     """
     try:
-        return orjson.loads(line), 0
-    except orjson.JSONDecodeError:
-        pass
-    # orjson is fast and strict; this says what is wrong, and accepts what the standard library accepts.
-    try:
-        return mend(json.loads(line.decode("utf-8-sig" if first else "utf-8").rstrip()))
+        return _value(line, "utf-8-sig" if first else "utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: byte {error.start + 1} is not UTF-8. {advice}") from None
     except json.JSONDecodeError as error:
         raise InputError(f"{where}, column {error.colno}: this is no JSON ({error.msg}). {advice}") from None
     except (RecursionError, ValueError) as error:
-        raise InputError(f"{where}: {_too_much(error)}. {advice}") from None
+        raise InputError(f"{where}: {_unread(error)}. {advice}") from None
 
 
-def _too_much(error: RecursionError | ValueError) -> str:
-    """What in a JSON text is more than Python reads."""
+def _unread(error: RecursionError | ValueError) -> str:
+    """What in a JSON text is more than can be read."""
+    if isinstance(error, _KeyTwice):
+        return str(error)
     if isinstance(error, RecursionError):
         return "the JSON is nested too deeply"
     return f"the JSON holds a number of more than {sys.get_int_max_str_digits():,} digits"
+
+
+class _KeyTwice(ValueError):
+    """An object has a key twice, of which only one value could be read."""
+
+
+def _value(data: bytes, encoding: str) -> tuple[Any, int]:
+    """A JSON value, and how many lone surrogates were replaced in it.
+
+    orjson is fast and strict. The standard library says what is wrong, and accepts lone surrogates and NaN.
+
+    :raises ValueError: for what is no JSON, and a key that is there twice, of which both would take the last.
+    """
+    try:
+        value = orjson.loads(data)
+        # A key that was dropped took its colon along. (One that is escaped tells nothing.)
+        if data.count(b":") == orjson.dumps(value).count(b":") and (b"\\" not in data or not _COLON.search(data)):
+            return value, 0
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        pass
+    value = json.loads(data.decode(encoding).rstrip(), object_pairs_hook=_object)
+    for problem in _repeats(value):
+        raise _KeyTwice(problem)
+    return mend(value)
+
+
+class _Repeating(dict[str, Any]):
+    """An object that has a key more than once."""
+
+    key = ""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    repeating = _Repeating(found)
+    repeating.key = Counter(key for key, _ in pairs).most_common(1)[0][0]
+    return repeating
+
+
+def _repeats(value: Any, place: str = "") -> Iterator[str]:
+    """Where a key is there twice."""
+    if isinstance(value, _Repeating):
+        yield f"{place}the key {value.key!r} is there twice"
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _repeats(part, f"{place}{key}: ")
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from _repeats(part, f"{place}record {number}: ")
 
 
 def mend(value: Any) -> tuple[Any, int]:

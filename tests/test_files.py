@@ -1,13 +1,22 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from convqa.errors import StorageFull
-from convqa.files import whole_file
+from convqa.errors import InputError, StorageFull
+from convqa.files import parse_json, parse_line, whole_file
+
+json_values = st.recursive(
+    st.none() | st.integers(-9, 9) | st.text(st.sampled_from('a":\\ {')),
+    lambda parts: st.lists(parts) | st.dictionaries(st.text(st.sampled_from('a":\\ {')), parts),
+)
 
 
 def names(folder):
@@ -55,3 +64,27 @@ def test_an_error_of_making_it_last_is_one_of_the_file(tmp_path, monkeypatch, na
     with pytest.raises(StorageFull, match="a: cannot be written"), whole_file(tmp_path / "a") as stream:
         stream.write(b"x")
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"a": 1, "a": 2}', "the key 'a'"),
+        ('{"a" : ":", "b": "x", "a" :"\\u003a"}', "the key 'a'"),
+        ('{"a\\\\": 1, "a\\\\": 2}', r"the key 'a\\'"),
+        ('{"": 1, "meta": {"b": [{"c": 0, "\\u0063": 1}]}}', "meta: b: record 0: the key 'c'"),
+        ('[{"a": 1}, {"a": "\\ud800", "b": NaN, "a": 2}]', "record 1: the key 'a'"),
+    ],
+)
+def test_a_key_that_is_there_twice_is_refused_with_its_place(text, place):
+    """orjson and the standard library would take the last, silently."""
+    with pytest.raises(InputError, match=rf"^x: {re.escape(place)} is there twice"):
+        parse_line(text.encode(), "x", "")
+    with pytest.raises(InputError, match=rf"^x: {re.escape(place)} is there twice"):
+        parse_json(Path("x"), text.encode(), "")
+
+
+@given(json_values)
+def test_other_values_are_read_as_the_standard_library_reads_them(value):
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, separators=(",", " :"))):
+        assert parse_line(text.encode(), "x", "") == (json.loads(text), 0)

@@ -15,6 +15,7 @@ from convqa.components.base import WantedVectors
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, WorkError
 from convqa.indexing import collection_for, collection_of, find, index, read_passages
+from convqa.indexing.build import build
 from convqa.models import Options, TextEncoder
 from convqa.stores import open_store
 from convqa.stores.base import SearchParams
@@ -70,6 +71,7 @@ def test_passages_are_read_with_all_their_fields(file):
 def test_null_means_absent(file):
     path = file(['{"id": "a", "text": "T", "contents": null, "title": null, "url": null, "meta": null}'])
     assert list(read_passages([path])) == [Passage("a", "T")]
+    assert list(read_passages([file(['{"id": "a", "text": "T", "contents": "T"}'])])) == [Passage("a", "T")]
 
 
 def test_gzip_is_known_by_its_bytes_and_folders_are_read_in_order(file, tmp_path):
@@ -100,6 +102,11 @@ def test_weird_ids_are_kept(file):
         ('{"id": "a", "text": ""}', "text: found ''; wanted: a text"),
         ('{"id": "a", "text": " \\n"}', "text: found ' .*'; wanted: a text"),
         ('{"id": "a", "text": 5}', "text: found 5"),
+        (
+            '{"id": "a", "text": "one", "contents": "two"}',
+            "text and contents: found 'one' and 'two'; wanted: one",
+        ),
+        ('{"id": "a", "text": "one", "text": "two"}', r".*the key 'text' is there twice"),
         ('{"id": "a", "text": "t", "title": ["x"]}', r"title: found \['x'\]"),
         ('{"id": "a", "text": "t", "meta": [1]}', r"meta: found \[1\]"),
         ('{"id": "a", "text": "t", "meta": {"k": [1]}}', r"meta\.k.*found \[1\]"),
@@ -112,6 +119,27 @@ def test_what_is_no_passage_is_refused_with_file_and_line(file, line, message):
     path = file([LINES[0], "", line])
     with pytest.raises(InputError, match=rf"p\.jsonl:3: {message}"):
         list(read_passages([path]))
+
+
+def test_a_line_that_no_passage_can_be_is_refused_before_it_is_read_whole(tmp_path):
+    """Some kB of gzip are hundreds of MB of one line."""
+    path = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        for _ in range(20):
+            stream.write(b"a" * 2**20)
+    with pytest.raises(InputError, match=r"bomb\.jsonl\.gz: line 1: is longer than 16,777,216 bytes"):
+        list(read_passages([path]))
+
+
+def test_a_passage_of_more_than_a_megabyte_is_refused_by_name(file, tmp_path):
+    long = {"id": "long", "text": "word " * 210_000}
+    path = file([LINES[0], json.dumps(long)])
+    with pytest.raises(InputError, match=r":2: passage 'long' has 1,050,0\d\d bytes; wanted at most 1,048,576"):
+        list(read_passages([path]))
+    with pytest.raises(InputError, match="passage 'long' has 1,050,0"):
+        build([Passage("long", long["text"])], str(tmp_path / "c"), "en")
+    escaped = file(['{"id": "a", "text": "' + "\\u00e4" * 200_000 + '"}'])
+    assert len(list(read_passages([escaped]))) == 1
 
 
 def test_damaged_files_are_refused(file, tmp_path):

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
 from convqa.files import parse_line
+from convqa.stores.content import MOST_BYTES, content
 from convqa.tasks.files import read_lines
 from convqa.validation import Record, explain, shorten
 
@@ -106,10 +107,21 @@ def _passage(line: bytes, place: str, notes: _Notes) -> Passage:
             ", ".join(sorted(record.model_extra)),
         )
     text = record.contents if record.text is None else record.text
+    if record.contents is not None and record.contents != text:
+        raise InputError(
+            f"{place}: text and contents: found {shorten(text)} and {shorten(record.contents)}; wanted: one of them, "
+            "or the same in both."
+        )
     if text is None or not text.strip():
         found = "neither" if text is None else shorten(text)
         raise InputError(f"{place}: text: found {found}; wanted: a text that is not empty, under text or contents.")
-    return Passage(_id(record.id, place), text, record.title or "", record.url or "", _meta(record.meta, place))
+    passage = Passage(_id(record.id, place), text, record.title or "", record.url or "", _meta(record.meta, place))
+    if len(line) > MOST_BYTES:  # else the passage has no more either
+        try:
+            content(passage)
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from None
+    return passage
 
 
 def _record(data: Any, place: str) -> _Line:

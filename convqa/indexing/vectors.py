@@ -7,6 +7,7 @@ from itertools import islice
 from convqa.components.encoding import named
 from convqa.domain import Passage
 from convqa.errors import InputError
+from convqa.files import log
 from convqa.indexing.build import Progress
 from convqa.models import TextEncoder
 from convqa.stores import exists, open_store
@@ -54,10 +55,11 @@ def refuse_vectors(url: str, model: TextEncoder) -> None:
 
 def _fill(store: WritableStore, model: TextEncoder, options: VectorOptions | None, progress: Progress | None) -> None:
     info = store.info()
-    done = waiting = 0
+    done = waiting = longer = 0
     missing = store.without_vectors()
     while some := list(islice(missing, _AT_ONCE)):
         _add(store, some, model, options)
+        longer += model.longer([passage.whole_text for passage in some])
         done, waiting = done + len(some), waiting + len(some)
         if waiting >= _COMMIT:
             store.commit()
@@ -65,6 +67,11 @@ def _fill(store: WritableStore, model: TextEncoder, options: VectorOptions | Non
         if progress is not None:
             progress(done, info.count - info.vectors)
     store.commit()
+    if longer:
+        log.warning(
+            "%d of %d passages are longer than the %d tokens that the encoder %s sees: their vectors are of their "
+            "beginnings. Cut long texts into several passages.", longer, done, model.max_tokens, model.name,
+        )  # fmt: skip
 
 
 def _writable(url: str, model: TextEncoder) -> WritableStore:

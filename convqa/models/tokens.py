@@ -47,6 +47,12 @@ class Tokenizer:
         """The tokens of each text; half characters (lone surrogates) count as U+FFFD."""
         return [_tokens(item) for item in self.inner.encode_batch_fast(mend(list(texts))[0])]
 
+    def longer(self, texts: Sequence[str]) -> int:
+        """How many texts have more tokens than ``max_tokens``, so that they are cut."""
+        # No token is shorter than a byte.
+        some = [text for text in mend(list(texts))[0] if len(text.encode()) >= self.max_tokens - 2]
+        return sum(1 for item in self.inner.encode_batch_fast(some) if item.overflowing)
+
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """The tokens of each pair of texts, as one sequence."""
         mended = [tuple(mend(list(pair))[0]) for pair in pairs]

@@ -15,17 +15,27 @@ CHECKSUMS = 2**128
 """A checksum is the sum of the passages' digests modulo this: the same in every store, whatever the order."""
 
 
+MOST_BYTES = 2**20
+"""Of a passage's content. What is longer is a document, of which nobody can be shown a place."""
+
+
 def content(passage: Passage) -> bytes:
     """One line of JSON with sorted keys: equal for equal passages.
 
-    :raises InputError: for an empty id, or a value that JSON has not.
+    :raises InputError: for an empty id, a value that JSON has not, or more than 1 MB.
     """
     if not passage.id:
         raise InputError(f"a passage has an empty id (text {shorten(passage.text)}); wanted: a name of its own")
     try:
-        return orjson.dumps(passage.to_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+        data = orjson.dumps(passage.to_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
     except TypeError as error:
         raise InputError(f"passage {passage.id!r} cannot be stored: {error}") from error
+    if len(data) > MOST_BYTES:
+        raise InputError(
+            f"passage {shorten(passage.id)} has {len(data):,} bytes; wanted at most {MOST_BYTES:,} (1 MB): cut it "
+            "into several passages"
+        )
+    return data
 
 
 def digest(data: bytes) -> int:

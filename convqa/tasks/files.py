@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from convqa.errors import InputError
 from convqa.files import MENDED, log, parse_json, parse_line, whole_file
@@ -16,6 +17,9 @@ from convqa.validation import shorten
 
 _GZIP = b"\x1f\x8b"
 _DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError)
+
+_LONGEST_LINE = 2**24
+"""Bytes. Some kB of gzip can be hundreds of MB of one line, which no record is."""
 
 
 def file_at(path: Path, name: str) -> Path:
@@ -56,15 +60,20 @@ def first_object(start: str) -> dict[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-def read_lines(path: Path, wanted: str) -> Iterator[tuple[int, bytes]]:
+def read_lines(path: Path, wanted: str, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
     """(number from 1, line with its end). The first bytes tell whether a file is gzip, not its name.
 
-    :raises InputError: if it cannot be read, or its gzip is damaged, naming the line.
+    :param longest: bytes of a line; -1: whatever there is.
+    :raises InputError: if it cannot be read, a line is longer, or its gzip is damaged, naming the line.
     """
     number = 0
     with _opened(path, wanted) as (raw, packed):
+        stream = io.BufferedReader(gzip.GzipFile(fileobj=raw), 2**17) if packed else raw
         try:
-            for number, line in enumerate(cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if packed else raw, 1):
+            while line := stream.readline(longest):
+                number += 1
+                if len(line) == longest and not line.endswith(b"\n"):
+                    raise InputError(f"{path}: line {number}: is longer than {longest:,} bytes; wanted {wanted}.")
                 yield number, line
         except _DAMAGED as error:
             raise InputError(
@@ -80,7 +89,7 @@ def read_values(path: Path, wanted: str, advice: str, array: bool) -> Iterator[t
     :raises InputError: naming line and column of what is no JSON; also for what is no array, and a damaged gzip.
     """
     if array:
-        data = b"".join(line for _, line in read_lines(path, wanted))
+        data = b"".join(line for _, line in read_lines(path, wanted, -1))
         if not data.strip():
             raise InputError(f"{path}: the file is empty; wanted {wanted}.")
         records = parse_json(path, data, wanted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from convqa.domain import Passage
@@ -81,3 +83,17 @@ def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(colle
     with pytest.raises(InputError, match=r"has vectors of another .* found the encoder"):
         vectors.refuse_vectors(collection, model)
     vectors.refuse_vectors(collection + "-that-is-not-there", model)
+
+
+def test_passages_that_are_longer_than_the_encoder_sees_are_told_with_their_number(tmp_path, model, caplog):
+    """Two are longer: one by its title. The last has as many tokens as there is room for."""
+    logging.getLogger("convqa").propagate = True
+    url, room = str(tmp_path / "c"), model.max_tokens - 2
+    texts = ["word " * 120_000, "word " * room, "word " * room, "word " * 9]
+    with create_store(url, "en") as store:
+        store.add(Passage(f"p{number}", text, "Title" if number == 1 else "") for number, text in enumerate(texts))
+    add_vectors(url, model)
+    assert "2 of 4 passages are longer than the 256 tokens that the encoder encoder sees" in caplog.text
+    caplog.clear()
+    add_vectors(url, model)
+    assert caplog.text == ""

@@ -57,12 +57,19 @@ class TextEncoder(Model):
         """
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        prefix = self._prefixes.get(role, "")
-        tokens = self._network.tokenizer.texts([prefix + text for text in texts] if prefix else texts)
+        tokens = self._network.tokenizer.texts(self._prefixed(texts, role))
         made = np.stack([vector for (vector,) in self._network.run(tokens)])
         if made.shape != (len(texts), self.dimension) or not np.isfinite(made).all():
             raise WorkError(f"the encoder {self.name} made no vectors; try: convqa models check {self.name}")
         return made
+
+    def longer(self, texts: Sequence[str], role: Role = "passage") -> int:
+        """How many texts are beyond ``max_tokens``, so that their vectors are of their beginnings."""
+        return self._network.tokenizer.longer(self._prefixed(texts, role))
+
+    def _prefixed(self, texts: Sequence[str], role: Role) -> Sequence[str]:
+        prefix = self._prefixes.get(role, "")
+        return [prefix + text for text in texts] if prefix else texts
 
 
 def load_encoder(name: str, options: Options = Options()) -> TextEncoder:  # noqa: B008 - frozen

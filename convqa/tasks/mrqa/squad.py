@@ -66,7 +66,7 @@ def read_squad(path: Path, aligned: bool = True) -> Iterator[Context]:
             yield Context(paragraph.context, tuple(questions), article.title)
     if shifted:
         log.warning(
-            "%s: %d answers do not stand at their answer_start, which changes no prediction and no score. The first: %s",
+            "%s: %d answers do not stand at their answer_start, which changes no prediction and no score. First: %s",
             path, len(shifted), shifted[0],
         )  # fmt: skip
 

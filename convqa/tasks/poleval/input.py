@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.errors import InputError
+from convqa.files import parse_line
 from convqa.tasks.files import any_file, files_in, read_lines
 from convqa.validation import shorten
 
@@ -155,10 +154,9 @@ def read_records(path: Path, wanted: str) -> Iterator[Record]:
 def _record(number: int, line: bytes, where: str, wanted: str) -> Record:
     if not line.strip():
         raise InputError(f"{where}: is blank; wanted {wanted}.")
-    try:
-        found = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{where}: this is no JSON ({error.msg}); wanted {wanted}.") from None
+    found, mended = parse_line(line, where, f"Wanted: {wanted}.")
+    if mended:
+        raise InputError(f"{where}: has {mended} half surrogates; wanted {wanted}.")
     if not isinstance(found, dict):
         raise InputError(f"{where}: found {shorten(found)}; wanted {wanted}.")
     for field in ("id", "text"):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from convqa.domain import Conversation, Exchange, Passage, Turn, TurnId
 from convqa.errors import InputError, nearest
-from convqa.files import read_bytes, read_json
+from convqa.files import read_json
 from convqa.tasks.files import any_file, files_in, first_object, read_start, read_values
 from convqa.tasks.sharc.schema import ADVICE, SHAPES, WANTED, Form, Official, Open
 from convqa.validation import read_as, shorten
@@ -115,7 +114,7 @@ def read_records(found: Source) -> list[Placed]:
 def rule_texts(found: Source) -> dict[str, str]:
     """id2snippet.json: the text of each rule by id.
 
-    :raises InputError: if it is missing or anything else, or an id is there twice.
+    :raises InputError: if it is missing or anything else; also where an id is there twice.
     """
     texts = read_json(found.rules, _RULES_WANTED)
     if not isinstance(texts, dict):
@@ -123,15 +122,6 @@ def rule_texts(found: Source) -> dict[str, str]:
     for id, text in texts.items():
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"{found.rules}: rule {id!r}: found {shorten(text)}; wanted text. {ADVICE}")
-    # Of an id that an object has twice, the last value stays, silently.
-    pairs = json.loads(read_bytes(found.rules, _RULES_WANTED).decode("utf-8-sig"), object_pairs_hook=list)
-    seen = set[str]()
-    for id, _ in pairs:
-        if id in seen:
-            raise InputError(
-                f"{found.rules}: rule {id!r}: is there twice; wanted an id of its own for each rule. {ADVICE}"
-            )
-        seen.add(id)
     return texts
 
 

@@ -17,7 +17,6 @@ from convqa.tasks.mrqa.sets import domain_of
 
 LINE = {"context": "c", "qas": [{"qid": "q", "question": "?", "answers": ["c"]}]}
 HEADER = {"header": {"dataset": "DuoRC.ParaphraseRC", "split": "dev"}}
-STARTS = [0, 2, 99, -1]
 PARAGRAPH = {"context": "c", "qas": [{"id": "q", "question": "?", "answers": [{"text": "c", "answer_start": 0}]}]}
 SQUAD = {"version": "1.1", "data": [{"title": "t", "paragraphs": [PARAGRAPH]}]}
 
@@ -106,7 +105,8 @@ def test_what_is_neither_is_explained_by_the_reader_of_its_name(write, name, con
 def test_shifted_answers_are_told_once_and_scored_all_the_same(write, tmp_path, caplog):
     """As in COVID-QA: the official script never looks at answer_start. Training does."""
     logging.getLogger("convqa").propagate = True
-    asked = [{"id": f"q{start}", "question": "?", "answers": [{"text": "b", "answer_start": start}]} for start in STARTS]
+    answers = [[{"text": "b", "answer_start": start}] for start in (0, 2, 99, -1)]
+    asked = [{"id": f"q{number}", "question": "?", "answers": found} for number, found in enumerate(answers)]
     path = write("shifted.json", {"data": [{"title": "t", "paragraphs": [{"context": "a b c", "qas": asked}]}]})
     task = MRQA()
     (context,) = read_contexts(path, aligned=False)

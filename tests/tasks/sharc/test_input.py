@@ -116,7 +116,7 @@ def test_faults_of_the_open_form(utterance, write):
 def test_a_rule_that_is_there_twice(utterance, write):
     path = write(utterance(open={}), lines=True)
     (path.parent / "id2snippet.json").write_bytes(b'\xef\xbb\xbf{"12": "a", "13": "b", "12": "c"}')
-    with pytest.raises(InputError, match=r"id2snippet\.json: rule '12': is there twice"):
+    with pytest.raises(InputError, match=r"id2snippet\.json: .*the key '12' is there twice"):
         TASK.passages(path)
 
 
