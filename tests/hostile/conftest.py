@@ -60,13 +60,16 @@ def command_line() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
 
 @pytest.fixture(scope="session")
 def good_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The good files, with a collection of their passages."""
-    from convqa.indexing import index
+    """The good files, and two collections of their passages."""
+    from convqa.indexing import add_vectors, index
+    from convqa.models import load_encoder
 
     folder = tmp_path_factory.mktemp("good")
     for name, text in GOOD.items():
         _write(folder / name, text)
     index([folder / "passages.jsonl"], str(folder / "collection"))
+    shutil.copytree(folder / "collection", folder / "vectors")
+    add_vectors(str(folder / "vectors"), load_encoder("encoder"))
     return folder
 
 

@@ -146,4 +146,4 @@ GOOD: dict[str, str | bytes] = {
     "passages.jsonl": lines(*PASSAGES),
     "pipeline.yaml": PIPELINE,
 }  # fmt: skip
-"""The good files. Beside them ``collection`` is an index of ``passages.jsonl`` without vectors."""
+"""The good files. Beside them are ``collection``, of ``passages.jsonl``, and ``vectors``, the same with vectors."""

@@ -124,6 +124,7 @@ class Snapshot:
         """Rank the best ``k`` passages for each query, given by its :meth:`weights`."""
         # One for each term; zeros again after each query.
         slots = np.zeros(len(self.vocabulary), np.uint16)
+        k = min(k, self.manifest.numbers)  # tantivy makes room for as many hits as are asked for
         rankings = []
         for weights in weighed:
             if not weights or k < 1:
@@ -138,7 +139,8 @@ class Snapshot:
         """Rank the best ``k`` of the passages that have vectors, for each row."""
         if self.vectors is None or k < 1:
             return [Ranking()] * len(matrix)
-        found = self.vectors.best(matrix, k, self._accepted(self.vectors, filter) if filter else None)
+        accepted = self._accepted(self.vectors, filter) if filter else None
+        found = self.vectors.best(matrix, min(k, self.manifest.numbers), accepted)
         return [self._ranking(numbers, scores, k, texts) for numbers, scores in found]
 
     def _accepted(self, vectors: Vectors, filter: Filter) -> Integers:

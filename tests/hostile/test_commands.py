@@ -1,0 +1,177 @@
+"""Options, questions and places that nobody meant, for every command."""
+
+from __future__ import annotations
+
+from hostile import case
+
+
+def _link(target):
+    return lambda path: path.symlink_to(target)
+
+
+ASK = "ask --collection collection --pipeline copy-bm25"
+CHAT = "chat --collection collection --pipeline copy-bm25"
+EVALUATE = "evaluate qrecc qrecc-run"
+RUNS = "run qrecc out --pipeline copy-bm25"
+
+CASES = [
+    # questions
+    case("ask a question of the pipeline's own words", f"{ASK} --help-me", says="--help-me"),
+    case("ask nothing", f"{ASK} ''", exits=0, says="No answer"),
+    case("ask blanks", f"{ASK} '  '", exits=0, says="No answer"),
+    case("ask NUL through stdin", CHAT, stdin="a\0b\n", exits=0),
+    case("ask control characters", f"{ASK} '\x1b[31mred\x1b[0m faust'", exits=0),
+    case("ask a question of a megabyte", CHAT, stdin="faust " * 170_000 + "\n", exits=(0, 2)),
+    case("ask in right to left marks", f"{ASK} '\u202efaust\u202c'", exits=0),
+    case("ask emoji", f"{ASK} '🤷‍♀️ faust?'", exits=0),
+    case("ask query syntax", f"{ASK} 'id:* AND (faust OR \"'", exits=0),
+    case("ask a lone surrogate", f"{ASK} 'faust \udcff'", exits=(0, 2)),
+    case("ask 5,000 words", f"{ASK} '{' '.join(f'w{n}' for n in range(5000))}'", exits=0),
+    case("chat: nothing on standard input", CHAT, exits=0),
+    case("chat: an unknown command", CHAT, stdin="/frobnicate\n", exits=0),
+    case("chat: only blank lines", CHAT, stdin="\n\n \n", exits=0),
+    # collections and pipelines that are not
+    *(
+        case(f"{what}", command, says=says)
+        for what, command, says in (
+            ("no collection", "ask --collection nowhere faust", "nowhere"),
+            ("a file that is no collection", "ask --collection qrecc-run/run.json faust", "run.json"),
+            ("a folder that is no collection", "ask --collection qrecc faust", "qrecc"),
+            ("a collection of no engine", "ask --collection nosuch://host/x faust", "nosuch"),
+            ("a collection without a port", "ask --collection elasticsearch://127.0.0.1 faust", "elasticsearch"),
+            ("a collection of an impossible port", "ask --collection elasticsearch://127.0.0.1:99999/x faust", "99999"),
+            ("a collection whose port is no number", "ask --collection elasticsearch://127.0.0.1:x/x faust", "port"),
+            ("a collection without an index", "ask --collection elasticsearch://127.0.0.1:9/ faust", "index"),
+            ("a collection of an impossible name", "ask --collection 'elasticsearch://127.0.0.1:9/A*B' faust", "A*B"),
+            ("an Anserini index that is none", "ask --collection anserini:qrecc faust", "qrecc"),
+            ("an empty collection name", "ask --collection '' faust", "--collection"),
+            ("no pipeline", "ask --collection collection --pipeline nosuch faust", "nosuch"),
+            ("a pipeline that is a folder", "ask --collection collection --pipeline qrecc faust", "qrecc"),
+            ("a pipeline that is JSON of something else", "check qrecc-run/run.json", "run.json"),
+        )
+    ),
+    case(
+        "a server that is not there",
+        "ask --collection elasticsearch://127.0.0.1:9/x faust",
+        exits=(1, 2),
+        says="127.0.0.1:9",
+    ),
+    *(
+        case(
+            f"top_k {top_k} of {name}",
+            f"ask --collection vectors --pipeline {name} --set retriever.top_k={top_k} faust",
+            exits=0,
+        )
+        for top_k in (2_000_000_000, 10**23)
+        for name in ("copy-bm25", "hybrid")
+    ),
+    # options
+    *(
+        case(f"run {options}", f"{RUNS} {options}", says=says)
+        for options, says in (
+            ("--batch-size 0", "--batch-size"),
+            ("--batch-size -5", "--batch-size"),
+            ("--batch-size x", "--batch-size"),
+            ("--limit -1", "--limit"),
+            ("--limit 1e3", "--limit"),
+            ("--wait -1", "--wait"),
+            ("--wait nan", "--wait"),
+            ("--history never", "--history"),
+            ("--history gold", "Context"),
+            ("--task nosuch", "nosuch"),
+            ("--set x", "--set"),
+            ("--set retriever.k1=abc", "k1"),
+            ("--set retriever.k1=nan", "k1"),
+            ("--set retriever.k1=-1", "k1"),
+            ("--set retriever.top_k=0", "top_k"),
+            ("--set retriever.top_k=-3", "top_k"),
+            ("--set retriever.top_k=1.5", "top_k"),
+            ("--set nosuch.k1=1", "nosuch"),
+            ("--set retriever.nosuch=1", "nosuch"),
+            ("--set 'retriever.k1=[1'", "--set"),
+            ("--set '=1'", "--set"),
+            ("--set retriever=1", "--set"),
+            ("--set retriever.type=os.system", "the module 'os' is not allowed"),
+            ("--set retriever.type=nosuch", "nosuch"),
+            ("--set 'retriever.type=!!python/object:os.system [ls]'", "--set"),
+            ("--nosuch", "--nosuch"),
+            ("--log-file nowhere/at/all/log", "--log-file"),
+            ("--log-file qrecc", "--log-file"),
+        )
+    ),
+    *(
+        case(f"evaluate {options}", f"{EVALUATE} {options}", says=says)
+        for options, says in (
+            ("--breakdown nosuch", "nosuch"),
+            ("--breakdown ''", "the field ''"),
+            ("--output qrecc/questions.json", "questions.json"),
+            ("--task nosuch", "nosuch"),
+            ("--task mrqa", "qrecc"),
+            ("--seed x", "--seed"),
+            ("--resamples -1", "resamples"),
+        )
+    ),
+    case("evaluate: swapped arguments", "evaluate qrecc-run qrecc", says="qrecc"),
+    case("evaluate: nothing", "evaluate", says="TRUTH_DIR"),
+    case("evaluate: one folder for both", "evaluate qrecc qrecc", says="run.json"),
+    case("evaluate: no such folder", "evaluate nowhere qrecc-run", says="nowhere"),
+    case("run: no such folder", "run nowhere out", says="nowhere"),
+    case("run: output is a file", "run qrecc qrecc/questions.json --pipeline copy-bm25", says="questions.json"),
+    case("run: output inside a file", "run qrecc qrecc/questions.json/out --pipeline copy-bm25", says="questions.json"),
+    case("run: output is a broken link", RUNS, {"out": _link("nowhere/else")}, exits=(0, 2)),
+    case("run: output is the input", "run qrecc qrecc --pipeline copy-bm25", exits=(0, 2)),
+    case("run: input and output are one file", "run qrecc/questions.json qrecc/questions.json", says="questions.json"),
+    case("index: no source", "index --collection made", says="SOURCES"),
+    case("index: a source that is not there", "index nowhere.jsonl --collection made", says="nowhere.jsonl"),
+    case("index: a folder without passages", "index qrecc-run --collection made", says="qrecc-run"),
+    case("index: onto a file", "index passages.jsonl --collection qrecc-run/run.json", says="run.json"),
+    case("index: onto a folder of something else", "index passages.jsonl --collection qrecc", says="qrecc"),
+    case("index: onto a collection", "index passages.jsonl --collection collection", says="--replace"),
+    case("index: a language of none", "index passages.jsonl --collection made --language xx", says="xx"),
+    case("index: an encoder of none", "index passages.jsonl --collection made --vectors nosuch", says="nosuch"),
+    case(
+        "index: an encoder that is a folder of nothing",
+        "index passages.jsonl --collection made --vectors qrecc",
+        says="qrecc",
+    ),
+    case(
+        "index: a precision of none",
+        "index passages.jsonl --collection made --vectors encoder --precision int3",
+        says="int3",
+    ),
+    case("collections show: none", "collections show nowhere", says="nowhere"),
+    case("collections delete: none", "collections delete nowhere --yes", says="nowhere"),
+    case("collections delete: without --yes", "collections delete collection", says="--yes"),
+    case("collections delete: a folder of something else", "collections delete qrecc --yes", says="qrecc"),
+    case("collections list: none", "collections list nowhere", says="nowhere"),
+    case("collections set: of a folder", "collections set collection --k1 1 --yes", says="k1"),
+    case("show: none", "show nosuch", says="nosuch"),
+    case("export: none", "export qrecc-run --as nosuch", says="nosuch"),
+    case("export: a run without answers", "export sharc --as trec-rag", says="sharc"),
+    case("models check: none", "models check nosuch", says="nosuch"),
+    case("models check: a folder of nothing", "models check qrecc", says="qrecc"),
+    case("train: none", "train nosuch", says="nosuch"),
+    case("train: a recipe that is something else", "train rewriter pipeline.yaml", exits=2, says="pipeline.yaml"),
+    case("download: none", "download nosuch part made", says="nosuch"),
+    case("view: none", "view nowhere", says="nowhere"),
+    case("mrqa-server: a port of none", "mrqa-server 99999", says="PORT"),
+    case("no such command", "frobnicate", says="frobnicate"),
+    # the machine
+    case(
+        "run: home is no folder",
+        RUNS,
+        environment={"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/x"},
+        exits=(0, 1, 2),
+    ),
+    case("ask: no home", f"{ASK} faust", environment={"HOME": ""}, exits=0),
+    case(
+        "ask: plain ASCII terminal", f"{ASK} faust", environment={"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}, exits=0
+    ),
+    case("ask: a terminal of one column", f"{ASK} faust", environment={"COLUMNS": "1"}, exits=0),
+    case("evaluate: a terminal of one column", EVALUATE, environment={"COLUMNS": "1"}, exits=0),
+    case("ask: columns are no number", f"{ASK} faust", environment={"COLUMNS": "x"}, exits=0),
+]
+
+
+def test_commands(hostile, check):
+    check(hostile)
