@@ -108,14 +108,15 @@ def index(
         refuse_vectors(collection, model)
     if take_over:
         free(collection)
+    info = None
     if sources:
         with Progress("indexing", "passages", quiet) as shown:
             how = {"add": add, "replace": replace, "language": language, "task": brings}
             info = build(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
     if model is not None:
         with Progress("encoding", "passages", quiet) as shown:
-            info = add_vectors(collection, model, options, shown)
-    if not quiet:
+            info = add_vectors(collection, model, options, shown, info)
+    if info is not None and not quiet:
         _print(info, collection)
 
 

@@ -6,8 +6,12 @@ from itertools import islice
 
 from convqa.components.encoding import named
 from convqa.domain import Passage
+<<<<<<< HEAD
 from convqa.errors import InputError
 from convqa.files import log
+=======
+from convqa.errors import InputError, WorkError
+>>>>>>> e5ddd1c (Delete of a folder only what convqa made, all of it or nothing)
 from convqa.indexing.build import Progress
 from convqa.models import TextEncoder
 from convqa.stores import exists, open_store
@@ -22,16 +26,27 @@ _COMMIT = 20 * _AT_ONCE
 
 
 def add_vectors(
-    url: str, model: TextEncoder, options: VectorOptions | None = None, progress: Progress | None = None
+    url: str,
+    model: TextEncoder,
+    options: VectorOptions | None = None,
+    progress: Progress | None = None,
+    made: Info | None = None,
 ) -> Info:
     """Give every passage of a collection that has no vector its own, of title and text together.
 
     What was committed stays when the work ends early, and the same call goes on from there.
 
     :param options: how the first vectors are kept (None: the defaults); later ones may leave them out.
+    :param made: what the caller indexed: another process may have put other passages in their place.
     :raises InputError: for a collection that keeps no vectors, or has those of another encoder, or others options.
+    :raises WorkError: if it has not the passages of ``made``.
     """
     store = _writable(url, model)
+    if made is not None and store.info().checksum != made.checksum:
+        raise WorkError(
+            f"collection {redact(url)} was indexed anew by another process, which has its passages: these get no "
+            "vectors here. Give the command again if yours are to take their place."
+        )
     try:
         if options is not None and store.info().encoder is not None:
             # Says at once what options the collection refuses.

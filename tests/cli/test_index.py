@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import pytest
@@ -144,3 +145,21 @@ def test_mistakes_with_vectors(call, tmp_path, arguments, message):
     code, _, err = call("index", *[argument.format(source=source, folder=tmp_path) for argument in arguments])
     assert code == 2 and message in err and "Traceback" not in err
     assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize("engine", ["embedded", pytest.param("elasticsearch", marks=pytest.mark.services)])
+def test_of_two_processes_that_replace_a_collection_the_second_is_refused(call, process, tmp_path, request, engine):
+    url = str(tmp_path / "c") if engine == "embedded" else request.getfixturevalue("index_url")
+    other, slow = passages(tmp_path / "b.jsonl", "b"), tmp_path / "a.jsonl"
+    assert call("index", other, "--collection", url)[0] == 0
+    os.mkfifo(slow)
+    first = process("index", slow, "--collection", url, "--replace")
+    with slow.open("w") as lines:  # opens when the first process reads its passages
+        code, _, err = call("index", other, "--collection", url, "--replace")
+        assert code == 1 and "is being written by another process" in err
+        lines.write('{"id": "a", "text": "The text of a."}\n')
+    out, _ = first.communicate(timeout=60)
+    assert first.returncode == 0 and out.startswith("1 passages in")
+    assert [passage.id for passage in open_store(url).scan()] == ["a"]
+    if engine != "embedded":
+        stores.delete_store(url)

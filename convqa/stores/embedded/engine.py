@@ -1,21 +1,23 @@
 """The embedded engine: a collection is a folder whose manifest names the folder inside it that holds the data.
 
 A build fills a data folder of its own; writing the manifest puts it in place, so that readers see the old collection or
-the new one. What a killed build left is removed by the next one. One writer is at work on a folder at a time.
+the new one. What a killed build left is removed by the next one. One writer is at work on a folder at a time. Whatever
+else lies in a folder is its user's and stays.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace as changed
 from pathlib import Path
 
-from convqa.errors import InputError, StoreDamaged
+from convqa.errors import InputError, StoreDamaged, WorkError
 from convqa.files import part_of
 from convqa.stores.address import Address
 from convqa.stores.checks import check_folder, refuse_fields
@@ -26,6 +28,8 @@ from convqa.stores.embedded.manifest import FORMAT, NAME, Manifest
 from convqa.stores.embedded.store import Embedded
 from convqa.stores.embedded.writer import LOCK, writer_lock
 from convqa.text.analysis import analyzer
+
+logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
 """The name of a data folder."""
@@ -41,9 +45,13 @@ def identity(address: Address) -> tuple[int, ...] | None:
 
 
 def is_collection(folder: Path) -> bool:
-    """Whether the folder has a manifest that speaks of convqa, and is not one that is being built."""
+    """Whether the folder has a manifest of convqa, or one that may not be read, and is not one that is being built."""
+    if _DATA.fullmatch(folder.name):
+        return False
     try:
-        return not _DATA.fullmatch(folder.name) and FORMAT.encode() in (folder / NAME).read_bytes()
+        return FORMAT.encode() in (folder / NAME).read_bytes()
+    except PermissionError:
+        return manifests.identity(folder) is not None
     except OSError:
         return False
 
@@ -79,7 +87,9 @@ def create(
     finally:
         _remove_builds(folder)
         if is_new and not (folder / NAME).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):
+                (folder / LOCK).unlink()
+                folder.rmdir()
         lock.release()
 
 
@@ -104,21 +114,37 @@ def _build(folder: Path, language: str) -> Iterator[Embedded]:
 
 
 def delete(address: Address) -> None:
-    """Remove a collection.
+    """Remove a collection, or what a killed build or deletion left of one: what convqa made, and nothing else.
 
-    :raises InputError: if the folder is no collection.
-    :raises WorkError: if a writer is at work on it.
+    Its folder goes too, and the link that the address names, unless something else lies in the folder.
+
+    :raises InputError: if there is nothing of convqa's in the folder, or what is there may not be removed; then all of
+        it stays.
+    :raises WorkError: if a writer is at work on it, or some of it could not be removed.
     """
-    folder = Path(os.path.realpath(address.url))
-    if not is_collection(folder):
+    link, folder = Path(address.url), Path(os.path.realpath(address.url))
+    check_folder(folder, "collection")
+    if not _ours(folder):
         raise InputError(f"{folder} is not a collection: nothing is deleted.")
+    _check_removable(folder)
     lock = writer_lock(folder)
     try:
-        with writing(folder):
-            (folder / NAME).unlink()
-            shutil.rmtree(folder)
+        # The manifest first: without it nobody opens what is being removed. The lock last.
+        _remove(sorted(_ours(folder), key=lambda path: (path.name == LOCK, path.name != NAME)))
+    except OSError as error:
+        raise WorkError(
+            f"collection {folder} is deleted only in part: {error.filename} cannot be removed ({error.strerror}). See "
+            "to that, then give the command again."
+        ) from error
     finally:
         lock.release()
+    try:
+        folder.rmdir()
+        if link.is_symlink():
+            link.unlink()
+    except OSError as error:
+        left = ", ".join(sorted(path.name for path in folder.iterdir())[:5]) if folder.is_dir() else ""
+        logger.warning("%s stays: %s", folder, f"not convqa's: {left}" if left else error.strerror)
 
 
 def change(address: Address, settings: Mapping[str, object]) -> None:
@@ -151,8 +177,13 @@ def _check_target(folder: Path, replace: bool) -> None:
 
 def _is_free(folder: Path) -> bool:
     """Whether a folder is empty but for what a killed build or deletion left."""
-    left = {LOCK, part_of(folder / NAME).name}
-    return folder.is_dir() and all(path.name in left or _DATA.fullmatch(path.name) for path in folder.iterdir())
+    return folder.is_dir() and len(_ours(folder)) == len(list(folder.iterdir()))
+
+
+def _ours(folder: Path) -> list[Path]:
+    """What of a folder convqa made: a collection, or what a killed build or deletion left."""
+    names = {LOCK, part_of(folder / NAME).name, *([NAME] if is_collection(folder) else [])}
+    return [path for path in folder.iterdir() if path.name in names or _DATA.fullmatch(path.name)]
 
 
 def _remove_builds(folder: Path) -> None:
@@ -161,6 +192,29 @@ def _remove_builds(folder: Path) -> None:
         current = Manifest.read(folder).data if (folder / NAME).exists() else ""
     except (InputError, StoreDamaged):
         return
-    for path in list(folder.iterdir()):
-        if _DATA.fullmatch(path.name) and path.name != current:
-            shutil.rmtree(path, ignore_errors=True)
+    try:
+        _remove(path for path in list(folder.iterdir()) if _DATA.fullmatch(path.name) and path.name != current)
+    except OSError as error:
+        logger.warning(
+            "collection %s: files of an earlier one stay: %s cannot be removed (%s)",
+            folder, error.filename, error.strerror,
+        )  # fmt: skip
+
+
+def _check_removable(folder: Path) -> None:
+    """:raises InputError: if the system lets nobody take something of ours out of the folder."""
+    inside = (Path(place) for path in _ours(folder) if path.is_dir() for place, _, _ in os.walk(path))
+    for place in (folder, *inside):
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise InputError(
+                f"collection {folder} cannot be deleted: {place} cannot be written to. Nothing was deleted; make it "
+                "writable first."
+            )
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)

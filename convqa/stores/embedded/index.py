@@ -6,6 +6,7 @@ and ``meta`` (a digest of each name and value, for filters).
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,6 +39,10 @@ def create(folder: Path) -> None:
 
 
 def _open(path: Path) -> tantivy.Index:
+    # What tantivy raises for a file that may not be read is no OSError.
+    for file in path.iterdir():
+        if not os.access(file, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
     index = tantivy.Index.open(str(path))
     # Tokenizers are not stored with an index.
     blanks = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()

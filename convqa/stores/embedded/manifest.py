@@ -88,7 +88,9 @@ class Manifest:
             ) from None
         except orjson.JSONDecodeError as error:
             raise StoreDamaged(f"{path} is not JSON ({error}). {_ADVICE_DAMAGED}") from error
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise unreadable(folder, error) from error
+        except ValueError as error:
             raise InputError(f"{path} cannot be read: {error}") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"{path} is not of a convqa collection. {_ADVICE_FOREIGN}")
@@ -119,6 +121,15 @@ def identity(folder: str | Path) -> tuple[int, ...] | None:
 
 _ADVICE_FOREIGN = "Wanted: a folder made by convqa index."
 _ADVICE_DAMAGED = "The collection is damaged: index its passages again with --replace."
+
+
+def unreadable(folder: Path, error: OSError | ValueError) -> InputError | StoreDamaged:
+    """The error for a folder whose files cannot be opened: kept from being read, or missing or garbled."""
+    if isinstance(error, ValueError | FileNotFoundError | NotADirectoryError):
+        return damaged(folder, error)
+    return InputError(
+        f"collection {folder}: {error.filename} cannot be read ({error.strerror}). Make it readable to this user."
+    )
 
 
 def damaged(folder: Path, error: Exception) -> StoreDamaged:

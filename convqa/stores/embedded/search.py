@@ -70,7 +70,7 @@ class Snapshot:
                     raise
             except (OSError, ValueError) as error:
                 if manifests.identity(folder) == before:
-                    raise manifests.damaged(folder, error) from error
+                    raise manifests.unreadable(folder, error) from error
 
     def fetch(self, id: str) -> Passage | None:
         number = self.number(id)

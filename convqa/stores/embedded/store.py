@@ -126,4 +126,4 @@ class Embedded(Writing):
             raise damaged(self.folder, error) from error
 
     def _begin(self) -> Writer:
-        return Writer(self.folder)
+        return Writer(self.folder, self._state().manifest.data)

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from convqa.domain import Passage
-from convqa.errors import InputError, WorkError
+from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest, duplicate
 from convqa.stores.embedded.files import Appender, BlobAppender, array, write_array, writing
@@ -51,15 +51,22 @@ def writer_lock(folder: Path) -> FileLock:
 
 
 class Writer:
-    """Any number of adds, deletes and vectors, then ``commit`` or ``close`` (which drops them)."""
+    """Any number of adds, deletes and vectors, then ``commit`` or ``close`` (which drops them).
 
-    def __init__(self, folder: Path) -> None:
+    :param data: the data folder that the collection's reader has open.
+    :raises WorkError: if another writer is at work on the folder.
+    :raises RunError: if the collection was indexed anew since: what is to be written is of other passages.
+    """
+
+    def __init__(self, folder: Path, data: str) -> None:
         self._folder = folder
         self._text: TextWriter | None = None
         self._vectors: VectorWriter | None = None
         self._lock = writer_lock(folder)
         try:
             self._base = Snapshot.open(folder)
+            if self._base.manifest.data != data:
+                raise RunError(f"collection {folder} was indexed anew since it was opened: start again.")
         except BaseException:
             self._lock.release()
             raise

@@ -1,0 +1,124 @@
+"""What is deleted of a folder, and what is said where it cannot be: the rest lies in ``test_store.py``."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from convqa.domain import Passage
+from convqa.errors import InputError, RunError, StoreDamaged, WorkError
+from convqa.stores import create_store, delete_store, exists, find_stores, open_store
+from convqa.stores.base import Encoder
+from convqa.stores.embedded import engine
+
+ENCODER = Encoder("mini", "abc", 2)
+
+
+def make(folder, *texts, **how):
+    with create_store(str(folder), **how) as store:
+        store.add([Passage(str(number), text) for number, text in enumerate(texts or ("A text.", "Another."))])
+    return str(folder)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    make(tmp_path / "c")
+    return tmp_path / "c"
+
+
+def everything(folder):
+    return sorted(path.relative_to(folder) for path in folder.rglob("*"))
+
+
+def test_files_of_the_users_own_stay_and_are_named(folder, caplog):
+    (folder / "notes.txt").write_text("mine")
+    (folder / "thesis").mkdir()
+    delete_store(str(folder))
+    assert everything(folder) == [Path("notes.txt"), Path("thesis")]
+    assert caplog.messages == [f"{folder} stays: not convqa's: notes.txt, thesis"]
+    with pytest.raises(InputError, match="is not a collection: nothing is deleted"):
+        delete_store(str(folder))
+
+
+def test_through_a_link_both_the_collection_and_the_link_go(folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    delete_store(str(tmp_path / "link"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_may_not_be_removed_is_left_whole(folder, monkeypatch):
+    before, data = everything(folder), next(folder.glob("data-*"))
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != data / "tantivy")
+    with pytest.raises(InputError, match=r"data-\w+/tantivy cannot be written to. Nothing was deleted"):
+        delete_store(str(folder))
+    assert everything(folder) == before and open_store(str(folder)).info().count == 2
+
+
+def test_a_deletion_that_ended_early_says_where_and_is_given_again(folder, monkeypatch):
+    def stubborn(path):
+        raise PermissionError(errno.EPERM, "Operation not permitted", "ids.data")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", stubborn)
+        with pytest.raises(WorkError, match=r"only in part: ids.data cannot be removed \(Operation not permitted\)"):
+            delete_store(str(folder))
+    assert not exists(str(folder)) and list(folder.glob("data-*"))
+    delete_store(str(folder))
+    assert not folder.exists()
+
+
+def test_a_folder_that_may_not_be_removed_itself_stays_empty(folder, monkeypatch, caplog):
+    def busy(self):
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr(Path, "rmdir", busy)
+    engine.delete(engine.Address(str(folder)))
+    assert everything(folder) == []
+    assert caplog.messages == [f"{folder} stays: Device or resource busy"]
+
+
+def test_a_replacement_says_which_old_files_stay(folder, monkeypatch, caplog):
+    def stubborn(path):
+        raise PermissionError(errno.EACCES, "Permission denied", "ids.data")
+
+    monkeypatch.setattr(shutil, "rmtree", stubborn)
+    make(folder, "New.", replace=True)
+    assert caplog.messages == [
+        f"collection {folder}: files of an earlier one stay: ids.data cannot be removed (Permission denied)"
+    ]
+    assert open_store(str(folder)).info().count == 1
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "passages.data", "meta.json"])
+def test_a_file_that_may_not_be_read_is_no_damage(folder, monkeypatch, name):
+    opened, allowed = Path.open, os.access
+
+    def guarded(self, *args, **kwargs):
+        if self.name == name:
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        return opened(self, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", guarded)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != name and allowed(path, mode))
+    with pytest.raises(InputError, match=rf"{name} cannot be read \(Permission denied\)"):
+        open_store(str(folder))
+    assert find_stores(str(folder.parent)) == [str(folder)]
+
+
+def test_a_file_that_is_gone_is_damage(folder):
+    next(folder.glob("data-*/passages.data")).unlink()
+    with pytest.raises(StoreDamaged, match=r"passages\.data.*is damaged"):
+        open_store(str(folder))
+
+
+def test_vectors_of_old_texts_do_not_come_to_passages_that_took_their_place(folder):
+    store = open_store(str(folder))
+    make(folder, "Other words under the same id.", replace=True)
+    with pytest.raises(RunError, match="was indexed anew since it was opened: start again"):
+        store.add_vectors(["0"], np.eye(2)[:1], ENCODER)
+    assert open_store(str(folder)).info().vectors == 0
