@@ -6,12 +6,8 @@ from itertools import islice
 
 from convqa.components.encoding import named
 from convqa.domain import Passage
-<<<<<<< HEAD
-from convqa.errors import InputError
-from convqa.files import log
-=======
 from convqa.errors import InputError, WorkError
->>>>>>> e5ddd1c (Delete of a folder only what convqa made, all of it or nothing)
+from convqa.files import log
 from convqa.indexing.build import Progress
 from convqa.models import TextEncoder
 from convqa.stores import exists, open_store

@@ -85,7 +85,6 @@ def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(colle
     vectors.refuse_vectors(collection + "-that-is-not-there", model)
 
 
-<<<<<<< HEAD
 def test_passages_that_are_longer_than_the_encoder_sees_are_told_with_their_number(tmp_path, model, caplog):
     """Two are longer: one by its title. The last has as many tokens as there is room for."""
     logging.getLogger("convqa").propagate = True
@@ -98,7 +97,8 @@ def test_passages_that_are_longer_than_the_encoder_sees_are_told_with_their_numb
     caplog.clear()
     add_vectors(url, model)
     assert caplog.text == ""
-=======
+
+
 def test_passages_that_another_process_put_in_the_place_get_no_vectors(collection, model):
     made = open_store(collection).info()
     with create_store(collection, "en", replace=True) as store:
@@ -106,4 +106,3 @@ def test_passages_that_another_process_put_in_the_place_get_no_vectors(collectio
     with pytest.raises(WorkError, match=r"was indexed anew by another process.*Give the command again"):
         add_vectors(collection, model, made=made)
     assert open_store(collection).info().vectors == 0
->>>>>>> e5ddd1c (Delete of a folder only what convqa made, all of it or nothing)
