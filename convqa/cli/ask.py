@@ -14,7 +14,7 @@ AROUND = 80
 """Characters of a passage that are shown on either side of a cited place."""
 
 if TYPE_CHECKING:
-    from convqa.domain import Citation, Response
+    from convqa.domain import Citation, Failure, Response
 
 
 @command
@@ -30,9 +30,14 @@ def ask(
 
     response = load(pipeline, collection, parsed(settings)).conversation().ask(question)
     if response.error is not None:
-        raise WorkError(f"{response.error.stage} failed: {response.error.error}: {response.error.message}")
+        raise WorkError(failed(response.error))
     for line in lines(response):
         typer.echo(line)
+
+
+def failed(failure: Failure) -> str:
+    """What is said of a turn that failed."""
+    return f"{failure.stage} failed: {failure.error}: {failure.message}. -v shows where in the code."
 
 
 def lines(response: Response) -> list[str]:

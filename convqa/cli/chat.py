@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.ask import lines
+from convqa.cli.ask import failed, lines
 from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, parsed
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ def _is_terminal() -> bool:
 def _show(response: Response) -> None:
     """The answer, or the question that is asked back, with its places; an error where the turn failed."""
     if response.error is not None:
-        failure = response.error
-        typer.echo(f"convqa: error: {failure.stage} failed: {failure.error}: {failure.message}", err=True)
+        typer.echo(f"convqa: error: {failed(response.error)}", err=True)
         return
     said, *places = lines(response)
     if response.answer is not None and response.answer.kind == "question":

@@ -94,5 +94,6 @@ def _failures(summary: Summary) -> int:
     if len(summary.failures) > 10:
         typer.echo(f"convqa: and {len(summary.failures) - 10} more; run.meta.json names them all.", err=True)
     if summary.failures:
-        typer.echo("convqa: failed turns count as unanswered in the run; --retry-errors answers them again.", err=True)
+        again = "--retry-errors answers them again, and with -v says where in the code each error was raised"
+        typer.echo(f"convqa: failed turns count as unanswered in the run; {again}.", err=True)
     return 1 if summary.failures else 0

@@ -7,6 +7,7 @@ member can take the place of any other in a pipeline. (No ``ABC``: it clashes wi
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ from haystack import component
 
 from convqa.components.citations import verified
 from convqa.components.rankings import attach, fuse
+from convqa.components.returned import returned
 from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn
 from convqa.domain.batches import Answers, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, RunError
@@ -24,6 +26,8 @@ from convqa.models import Options
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
 
+
+logger = logging.getLogger(__name__)
 
 MaybeReadings = Sequence[Reading | None]
 """A column of readings; None where the pipeline has no reader."""
@@ -44,6 +48,10 @@ class Station:
     """What all stations share: running a batch without letting one bad item spoil the others."""
 
     station: ClassVar[str]
+    makes: ClassVar[type]
+    """What a member makes of each turn."""
+    methods: ClassVar[Sequence[str]]
+    """A member implements one of these."""
     needs_collection: ClassVar[bool] = False
     """Whether the station cannot work without a collection."""
 
@@ -101,20 +109,39 @@ class Station:
             return []
         name = type(self).__name__
         try:
-            values = list(work(*(list(column) for column in zip(*rows, strict=True))))
-            if len(values) != len(rows):
-                raise ValueError(f"{name} made {len(values)} items of {len(rows)}")
+            values = returned(
+                work(*(list(column) for column in zip(*rows, strict=True))), self.makes, len(rows), self._method
+            )
+            if self.makes is Answer:
+                self._verify(values, rows)
         except InputError as error:
             raise RunError(str(error), error) from error
-        except NotImplementedError as error:
-            raise RunError(f"{name} implements no method of its station, {self.station}.") from error
         except NotFinite as error:
             raise RunError(f"{name}: {error}.") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            if isinstance(error, NotImplementedError) and not self._method:
+                raise RunError(f"{name} implements no method of its station, {self.station}.") from error
             if len(rows) == 1:
+                logger.debug("a turn failed in %s", self._method, exc_info=True)
                 return [Failure(self.station, type(error).__name__, str(error))]
             return [value for row in rows for value in self._safely(work, [row])]
         return values
+
+    @property
+    def _method(self) -> str:
+        """The dotted path of the method that the member implements; empty where it implements none."""
+        cls, base = type(self), STATIONS[self.station]
+        own = (name for name in self.methods if getattr(cls, name) is not getattr(base, name))
+        return next((f"{cls.__module__}.{cls.__qualname__}.{name}" for name in own), "")
+
+    def _verify(self, answers: Sequence[Answer | Failure], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Hold each answer to its turn's ranking. :raises ValueError: for one that it does not bear out."""
+        for answer, (_, _, ranking, *_) in zip(answers, rows, strict=True):
+            try:
+                if isinstance(answer, Answer):
+                    verified(answer, ranking)
+            except ValueError as error:
+                raise ValueError(f"{self._method}: {error}") from None
 
 
 class Rewriter(Station):
@@ -124,6 +151,8 @@ class Rewriter(Station):
     """
 
     station = "rewriter"
+    makes = Rewrite
+    methods = ("rewrite_batch", "rewrite")
 
     def rewrite(self, turn: Turn) -> Rewrite:
         raise NotImplementedError
@@ -143,6 +172,8 @@ class Retriever(Station):
     """
 
     station = "retriever"
+    makes = Ranking
+    methods = ("retrieve_batch", "search_rewritten", "search")
     top_k: int
     texts: int = 0
     """How many of the first hits carry their passage when the ranking leaves the station."""
@@ -162,8 +193,8 @@ class Retriever(Station):
             (turn, rewrite, query) for turn, rewrite in zip(turns, rewrites, strict=True) for query in rewrite.queries
         ]
         columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-        found = iter(self.search_rewritten(*columns))
-        rankings = []
+        found = iter(returned(self.search_rewritten(*columns), Ranking, len(rows), self._method))
+        rankings: list[Ranking] = []
         for rewrite in rewrites:
             parts = [(query.weight, next(found)) for query in rewrite.queries]
             rankings += [parts[0][1]] if len(parts) == 1 else attach([fuse(parts, self.top_k)], self.texts, self.fetch)
@@ -182,6 +213,8 @@ class Joiner(Station):
     """Several rankings -> one. ``inputs`` names the ranking sockets, so that no order of arrival decides anything."""
 
     station = "joiner"
+    makes = Ranking
+    methods = ("join",)
 
     def _declare(self, inputs: Sequence[str]) -> None:
         """Give the node its named sockets; every member calls this in its constructor."""
@@ -204,6 +237,8 @@ class Reranker(Station):
     """Ranking -> ranking in another order. Implement ``rerank`` or ``rerank_batch``."""
 
     station = "reranker"
+    makes = Ranking
+    methods = ("rerank_batch", "rerank")
 
     def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
         raise NotImplementedError
@@ -222,6 +257,8 @@ class Reader(Station):
     """Ranking -> spans of its passages. Implement ``read`` or ``read_batch``."""
 
     station = "reader"
+    makes = Reading
+    methods = ("read_batch", "read")
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         raise NotImplementedError
@@ -243,6 +280,8 @@ class Builder(Station):
     """
 
     station = "builder"
+    makes = Answer
+    methods = ("build_batch", "build")
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         raise NotImplementedError
@@ -258,7 +297,7 @@ class Builder(Station):
         self, turns: Turns, rewrites: Rewrites, rankings: Rankings, readings: Readings | None = None
     ) -> dict[str, Answers]:
         columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings
-        return {"answers": Answers(self._each(lambda *rows: _verified(self.build_batch(*rows), rows[2]), *columns))}
+        return {"answers": Answers(self._each(self.build_batch, *columns))}
 
 
 class Decider(Station):
@@ -268,6 +307,8 @@ class Decider(Station):
     """
 
     station = "decider"
+    makes = Answer
+    methods = ("decide_batch", "decide")
 
     def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
         raise NotImplementedError
@@ -287,13 +328,7 @@ class Decider(Station):
         self, turns: Turns, rewrites: Rewrites, rankings: Rankings, answers: Answers, readings: Readings | None = None
     ) -> dict[str, Answers]:
         columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings, answers
-        return {"answers": Answers(self._each(lambda *rows: _verified(self.decide_batch(*rows), rows[2]), *columns))}
-
-
-def _verified(answers: Sequence[Answer | Failure], rankings: Sequence[Ranking]) -> list[Answer | Failure]:
-    """The same answers, each held to what ``convqa.components.citations`` asks of it."""
-    rows = zip(answers, rankings, strict=True)
-    return [answer if isinstance(answer, Failure) else verified(answer, ranking) for answer, ranking in rows]
+        return {"answers": Answers(self._each(self.decide_batch, *columns))}
 
 
 STATIONS: Mapping[str, type[Station]] = {

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from convqa import domain
 from convqa.components.base import STATIONS, Station
 from convqa.components.members import create, full_name, import_type
-from convqa.domain import Answers, Failure, Rankings, Readings, Rewrites, Turns
+from convqa.components.returned import returned, shown
+from convqa.domain import Failure
 from convqa.errors import InputError
 from convqa.pipeline.document import Node
 
-BATCHES = (Turns, Rewrites, Rankings, Readings, Answers)
+BATCHES: Mapping[type[Any], type] = {
+    domain.Turns: domain.Turn,
+    domain.Rewrites: domain.Rewrite,
+    domain.Rankings: domain.Ranking,
+    domain.Readings: domain.Reading,
+    domain.Answers: domain.Answer,
+}
+"""What flows between nodes, and of what it is a batch."""
+
+logger = logging.getLogger(__name__)
 
 
 class ComponentFailed(BaseException):
@@ -45,7 +57,7 @@ def make(name: str, node: Node) -> Any:
         raise InputError(f"{place}.collection: a pipeline does not name its collection; give --collection.")
     component = create(import_type(node.type, place), node.init_parameters, place)
     if not isinstance(component, Station):
-        setattr(component, "run", _guarded(name, component.run))  # noqa: B010 - mypy knows run as a method
+        setattr(component, "run", _guarded(name, component))  # noqa: B010 - mypy knows run as a method
     return component
 
 
@@ -59,18 +71,26 @@ def outputs(component: Any) -> Mapping[str, Any]:
     return component.__haystack_output__._sockets_dict  # type: ignore[no-any-return]
 
 
-def _guarded(name: str, run: Callable[..., Mapping[str, Any]]) -> Callable[..., Mapping[str, Any]]:
-    """``run`` of a foreign component, whose errors and batches of wrong length come out as ComponentFailed."""
+def _guarded(name: str, component: Any) -> Callable[..., Mapping[str, Any]]:
+    """``run`` of a foreign component, whose errors and wrong values come out as ComponentFailed."""
+    run, method = component.run, f"{type(component).__module__}.{type(component).__qualname__}.run"
+    wanted = {socket: details.type for socket, details in outputs(component).items() if details.type in BATCHES}
 
     @functools.wraps(run)
     def guarded(*arguments: Any, **sockets: Any) -> Mapping[str, Any]:
+        count = max((len(value) for value in sockets.values() if type(value) in BATCHES), default=0)
         try:
             made = run(*arguments, **sockets)
-        except Exception as error:
+            if not isinstance(made, Mapping):
+                raise TypeError(f"{method} returned {shown(made)}; wanted: a mapping of its outputs")
+            batches = {}
+            for socket, kind in wanted.items():
+                if not isinstance(batch := made.get(socket), kind):
+                    raise TypeError(f"{method} returned {shown(batch)} as {socket}; wanted: {kind.__name__}")
+                batches[socket] = kind(tuple(returned(batch, BATCHES[kind], count, method)))
+        except (Exception, SystemExit) as error:
+            logger.debug("the component %s failed", name, exc_info=True)
             raise ComponentFailed(Failure(name, type(error).__name__, str(error))) from error
-        lengths = {len(value) for value in (*sockets.values(), *made.values()) if isinstance(value, BATCHES)}
-        if len(lengths) > 1:
-            raise ComponentFailed(Failure(name, "ValueError", f"took and made batches of lengths {sorted(lengths)}"))
-        return made
+        return {**made, **batches}
 
     return guarded

@@ -49,7 +49,7 @@ def test_a_question_asked_back_is_said_to_be_one_and_the_reply_goes_on(call, ind
 
 def test_a_turn_that_fails_is_told_and_the_conversation_goes_on(call, indexed, turns):
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin="fail\nWhat is it?\n")
-    assert (code, err) == (0, "convqa: error: builder failed: KeyError: 'cause'\n")
+    assert (code, err) == (0, "convqa: error: builder failed: KeyError: 'cause'. -v shows where in the code.\n")
     assert "[1]" in out and turns[1].history[0].status == "failed"
 
 

@@ -159,14 +159,19 @@ def test_failed_turns_are_named_and_can_be_tried_again(call, slow, small, indexe
     monkeypatch.setenv("FAIL_ON", "What does it cost?")
     code, out, err = call(*arguments)
     assert code == 1 and "1 failed" in out
-    assert "turn 1_3 failed in rewriter: ValueError: told to fail" in err
+    assert "turn 1_3 failed in rewriter: ValueError: told to fail\n" in err and "Traceback" not in err
     run = json.loads((tmp_path / "out" / "run.json").read_text())
     assert len(run) == 34
     assert {key: run[2][key] for key in ("Model_rewrite", "Model_passages", "Model_answer")} == {
         "Model_rewrite": "", "Model_passages": {}, "Model_answer": ""
     }  # fmt: skip
     monkeypatch.delenv("FAIL_ON")
-    assert call(*arguments)[0] == 1
+    code, _, err = call(*arguments)
+    assert code == 1 and "with -v says where in the code" in err
+    monkeypatch.setenv("FAIL_ON", "What does it cost?")
+    _, _, err = call(*arguments, "--retry-errors", "-v")
+    assert "a turn failed in slow_for_test.Slow.rewrite\nTraceback" in err and 'told to fail")\nValueError' in err
+    monkeypatch.delenv("FAIL_ON")
     code, out, err = call(*arguments, "--retry-errors")
     assert (code, err) == (0, "") and "0 failed" in out
     assert json.loads((tmp_path / "out" / "run.meta.json").read_text())["retried_errors"] is True

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from haystack import Pipeline, component
 
-from convqa.components.base import TIMINGS, Builder, Retriever, Rewriter
+from convqa.components.base import STATIONS, TIMINGS, Builder, Retriever, Rewriter
 from convqa.components.rankings import fuse
 from convqa.domain import (
     Answer,
+    Answers,
     Citation,
     Failure,
     Hit,
     Query,
     Ranking,
     Rankings,
+    Reading,
+    Readings,
     Rewrite,
     Rewrites,
     Sentence,
+    Span,
     Turn,
     TurnId,
     Turns,
 )
-from convqa.errors import StoreUnavailable
+from convqa.errors import RunError, StoreUnavailable
 
 TURNS = Turns(tuple(Turn(TurnId(1, number), f"q{number}") for number in (1, 2, 3)))
 
@@ -121,3 +127,115 @@ def test_seconds_are_counted_by_node_inside_a_run_only():
     finally:
         TIMINGS.reset(token)
     assert list(timings) == ["rewriter"] and 0 < timings["rewriter"] < 1
+
+
+RETURNS = {
+    "rewriter": ("rewrite", Rewrite("x", ())),
+    "retriever": ("search", Ranking()),
+    "joiner": ("join", Ranking()),
+    "reranker": ("rerank", Ranking()),
+    "reader": ("read", Reading((), 0.0)),
+    "builder": ("build", Answer("none", "", reason="why")),
+    "decider": ("decide", Answer("none", "", reason="why")),
+}
+"""Station -> the method of one turn (of a retriever: of all queries), and a right value."""
+
+
+def made_by(station, method, value):
+    """What a member of a station makes of two turns, where its method returns this."""
+    member = component(type("Mine", (STATIONS[station],), {method: lambda self, *_: value, "__module__": "mine"}))()
+    columns = {
+        "turns": Turns(TURNS.items[:2]),
+        "rewrites": Rewrites((Rewrite("", (Query("q"),)),) * 2),
+        "rankings": Rankings((Ranking(),) * 2),
+        "readings": Readings((Reading((), 0.0),) * 2),
+        "answers": Answers((Answer("none", "", reason="why"),) * 2),
+    }
+    names = ["rankings"] if station == "joiner" else member.__haystack_input__._sockets_dict
+    (batch,) = member.run(**{name: columns[name] for name in names}).values()
+    return list(batch)
+
+
+@pytest.mark.parametrize("station", STATIONS)
+def test_a_wrong_value_names_component_and_method_and_what_was_wanted(station):
+    method, right = RETURNS[station]
+    batch, kind = {"search": "search"}.get(method, f"{method}_batch"), type(right).__name__
+    assert made_by(station, method, [right] if method == "search" else right) == [right] * 2
+    values = [
+        (None, "None"),
+        ("text", "'text'"),
+        (3.5, "3.5"),
+        (object(), "a value of type object"),
+        ((), "a value of type tuple"),
+    ]
+    for value, shown in [] if method == "search" else values:
+        failures = made_by(station, method, value)
+        assert failures == [Failure(station, "TypeError", failures[0].message)] * 2
+        assert failures[0].message.startswith(f"mine.Mine.{method} returned {shown}; wanted: convqa.domain.")
+        assert failures[0].message.endswith(f".{kind}")
+    wanted = f"wanted: a list with one {kind} for each turn"
+    for value, said in (
+        []
+        if method == "join"
+        else [
+            (None, f"None; {wanted}"),
+            ("ab", f"'ab'; {wanted}"),
+            ({"a": right}, f"a value of type dict; {wanted}"),
+            ([], f"0 values; wanted: 1, one {kind} for each turn"),
+            ([right] * 3, f"3 values; wanted: 1, one {kind} for each turn"),
+            ([None], "None; wanted: convqa.domain."),
+        ]
+    ):
+        for failure in made_by(station, batch, value):
+            assert failure.message.startswith(f"mine.Mine.{batch} returned {said}"), failure
+
+
+@pytest.mark.parametrize(
+    ("station", "value", "said"),
+    [
+        ("rewriter", Rewrite(None, ()), "Rewrite: text is None; it should be a valid string"),
+        ("rewriter", Rewrite("x", "query"), "Rewrite: queries is 'query'; it should be a valid tuple"),
+        ("reranker", Ranking(("a",)), "Ranking: hits[0] is 'a'; it should be"),
+        ("reader", Reading((Span("p", None, 1, "x", 1.0),), 0.0), "Reading: spans[0].start is None; it should be"),
+        ("builder", Answer("answers", "x"), "Answer: kind is 'answers'; it should be 'answer', 'question' or 'none'"),
+        ("decider", Answer("none", "", reason=None), "Answer: reason is None; it should be a valid string"),
+    ],
+)
+def test_a_wrong_value_inside_is_named_too(station, value, said):
+    for failure in made_by(station, RETURNS[station][0], value):
+        assert failure.message.startswith(f"mine.Mine.{RETURNS[station][0]} returned a wrong {said}"), failure
+
+
+def test_one_wrong_value_spoils_no_other_and_types_are_mended():
+    right = Rewrite("x", [Query("q")])
+    (batch,) = ([Rewrite("x", (Query("q"),))],)
+    assert made_by("rewriter", "rewrite", right)[:1] == batch
+
+    @component
+    class Mine(Rewriter):
+        def rewrite(self, turn):
+            return None if turn.question == "q2" else right
+
+    first, failed, last = Mine().run(TURNS)["rewrites"]
+    assert first == last == batch[0] and "Mine.rewrite returned None" in failed.message
+
+
+def test_where_it_was_raised_is_in_the_log(caplog):
+    with caplog.at_level(logging.DEBUG, "convqa"):
+        Picky().run(TURNS)
+    (record,) = caplog.records
+    assert record.levelno == logging.DEBUG and record.getMessage().endswith("Picky.rewrite")
+    assert record.exc_info[2].tb_next is not None
+
+
+def test_what_ends_a_process_or_is_not_implemented_inside_a_method_is_a_failure():
+    for error in (SystemExit(3), NotImplementedError("not for this model")):
+
+        @component
+        class Ends(Rewriter):
+            def rewrite(self, turn, error=error):
+                raise error
+
+        assert Ends().run(TURNS)["rewrites"].items[0] == Failure("rewriter", type(error).__name__, str(error))
+    with pytest.raises(RunError, match="implements no method"):
+        component(type("Idle", (Rewriter,), {}))().run(TURNS)

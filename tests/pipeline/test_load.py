@@ -112,7 +112,7 @@ def test_a_foreign_component_that_raises_leaves_nothing_in_the_home_folder(forei
 
 def test_a_foreign_component_that_loses_an_item_fails_there(foreign):
     first, second = answer(foreign, list(turns("short", "a")))
-    assert "lengths [0, 1]" in first.error.message and second.rewrite.text == "a"
+    assert "Foreign.run returned 0 values; wanted: 1" in first.error.message and second.rewrite.text == "a"
 
 
 def test_a_users_mistake_found_while_running_stops_the_run(monkeypatch):
