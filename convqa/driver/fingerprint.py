@@ -54,7 +54,11 @@ def fingerprint(
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Names of the entries in which two fingerprints differ; of the code, the classes whose own does."""
-    before, now = ({**mark, **{f"code of {name}": code for name, code in mark["code"].items()}} for mark in (old, new))
+
+    def flat(mark: Mapping[str, Any]) -> dict[str, Any]:
+        return {**mark, **{f"code of {name}": code for name, code in mark.get("code", {}).items()}}
+
+    before, now = flat(old), flat(new)
     return [name for name in {**before, **now} if before.get(name) != now.get(name) and name != "code"]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from hostile import GOOD, Case, Content
+from typer.testing import CliRunner
 
 SERVER = Path(__file__).resolve().parents[1] / "services" / "forking_cli.py"
 
@@ -61,6 +62,7 @@ def command_line() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
 @pytest.fixture(scope="session")
 def good_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The good files, and two collections of their passages."""
+    from convqa.cli import application
     from convqa.indexing import add_vectors, index
     from convqa.models import load_encoder
 
@@ -70,6 +72,8 @@ def good_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     index([folder / "passages.jsonl"], str(folder / "collection"))
     shutil.copytree(folder / "collection", folder / "vectors")
     add_vectors(str(folder / "vectors"), load_encoder("encoder"))
+    arguments = f"run {folder}/qrecc {folder}/done --collection {folder}/collection --pipeline copy-bm25 --task qrecc"
+    assert CliRunner().invoke(application(), shlex.split(arguments)).exit_code == 0
     return folder
 
 

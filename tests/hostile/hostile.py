@@ -146,4 +146,5 @@ GOOD: dict[str, str | bytes] = {
     "passages.jsonl": lines(*PASSAGES),
     "pipeline.yaml": PIPELINE,
 }  # fmt: skip
-"""The good files. Beside them are ``collection``, of ``passages.jsonl``, and ``vectors``, the same with vectors."""
+"""The good files. Beside them are ``collection``, of ``passages.jsonl``, and ``vectors``, the same with
+vectors, and ``done``, a run over ``qrecc``."""
