@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 _NAME = "A folder, an engine's URL, a YAML file of configs/collections, or the name of a shipped one."
 
+_MOST = 20
+"""Problems that are listed."""
+
 Collection = Annotated[str, typer.Argument(metavar="COLLECTION", help=_NAME)]
 Yes = Annotated[
     bool, typer.Option("--yes", help="Do it. Without this it is refused (exit code 2), saying what would be done.")
 ]
 
-collections = group("collections", "List, show, change and delete collections.")
+collections = group("collections", "List, show, check, change and delete collections.")
 
 
 @collections("list")
@@ -58,6 +61,29 @@ def show_collection(collection: Collection, json: Json = False) -> None:
     typer.echo(f"{'collection':<12}{_shown(collection)}")
     for name, value in _lines(info).items():
         typer.echo(f"{name:<12}{value}")
+
+
+@collections("check")
+def check_collection(collection: Collection, json: Json = False) -> int:
+    """Compare a collection's bytes with the checksums that were written with them; exit code 1 where they differ.
+
+    Of a folder every file is read, on Elasticsearch every passage, of a Lucene index every file.
+    """
+    from convqa.stores import check_store
+
+    found = check_store(collection)
+    if json:
+        print_json({"url": _shown(collection), "damaged": bool(found.problems), **asdict(found)})
+        return bool(found.problems)
+    is_whole = "damaged" if found.problems else "as it was written"
+    typer.echo(f"{_shown(collection)}: {is_whole} ({found.compared} compared)")
+    for problem in found.problems[:_MOST]:
+        typer.echo(f"  {problem}")
+    if len(found.problems) > _MOST:
+        typer.echo(f"  and {len(found.problems) - _MOST} more (--json lists them)")
+    if found.unchecked:
+        typer.echo(f"  not compared: {found.unchecked}")
+    return bool(found.problems)
 
 
 @collections("set")

@@ -14,6 +14,7 @@ from convqa.errors import InputError, StoreUnavailable, nearest
 from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME, Address, address, redact
 from convqa.stores.base import Engine, Store, WritableStore
+from convqa.stores.integrity import Check
 
 _ENGINES = {
     "": "convqa.stores.embedded.engine",
@@ -94,6 +95,18 @@ def change_store(url: str, settings: Mapping[str, object]) -> None:
     """
     engine, found = _engine(url)
     engine.change(found, settings)
+
+
+def check_store(url: str) -> Check:
+    """Compare what a collection holds with the checksums that were written with it.
+
+    :raises InputError: if there is none, it may not be read, or its engine keeps no checksums.
+    """
+    engine, found = _engine(url)
+    check = getattr(engine, "check", None)
+    if check is None:
+        raise InputError(f"collection {redact(found.url)}: its engine keeps no checksums that could be compared.")
+    return cast(Check, check(found))
 
 
 def take_over(url: str) -> None:

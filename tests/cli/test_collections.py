@@ -209,3 +209,17 @@ def test_a_lock_is_taken_over_where_the_work_is_asked_for_and_nowhere_else(call,
     (folder / "p.jsonl").write_text('{"id": "x", "text": "The text of x."}')
     code, _, err = call("index", "p.jsonl", "--collection", "a", "--add", "--take-over")
     assert code == 2 and "there is no lock to take over" in err
+
+
+def test_check_says_what_differs_with_exit_code_1(call, folder, server):
+    code, out, err = call("collections", "check", "a")
+    assert (code, err) == (0, "") and out.startswith("a: as it was written (") and "and 2 passages compared)" in out
+    text = next((folder / "a").glob("data-*/passages.data"))
+    text.write_bytes(text.read_bytes().replace(b"The text", b"Thy text", 1))
+    code, out, err = call("collections", "check", "a")
+    assert (code, err) == (1, "") and out.splitlines()[0].startswith("a: damaged (")
+    assert out.splitlines()[1:] == ["  passages.data: its bytes are not those that were written"]
+    code, out, _ = call("collections", "check", "b", "--json")
+    assert code == 1 and json.loads(out)["damaged"] and len(json.loads(out)["problems"]) == 3
+    code, _, err = call("collections", "check", "rec://host/one")
+    assert code == 2 and "its engine keeps no checksums" in err

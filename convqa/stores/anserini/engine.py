@@ -12,8 +12,12 @@ from convqa.stores.address import Address
 from convqa.stores.anserini.index import SEGMENTS, fingerprint, is_index
 from convqa.stores.anserini.store import LANGUAGE, Anserini
 from convqa.stores.checks import check_folder, refuse_fields
+from convqa.stores.integrity import Check, Extent, damage
 
 SCHEME = "anserini:"
+
+_CHECKSUM = 8
+"""Bytes at the end of each of Lucene's files."""
 
 
 def folder_of(address: Address) -> Path:
@@ -67,6 +71,28 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
         f"{folder_of(address)} is an Anserini index, which has no settings: k1 and b are given at search time. Found "
         f"{', '.join(sorted(settings)) or 'none'}."
     )
+
+
+def check(address: Address) -> Check:
+    """Compare every file with the CRC-32 in its last 8 bytes, as Lucene wrote it. No Java is asked.
+
+    :raises InputError: if there is no index, or a file of it may not be read.
+    """
+    folder = folder_of(address)
+    check_folder(folder, f"collection {address.url}: folder")
+    if not is_index(folder):
+        raise InputError(f"collection {address.url}: there is no Lucene index in {folder} (no file {SEGMENTS}N).")
+    problems = {}
+    try:
+        for path in sorted(path for path in folder.iterdir() if path.name.startswith(("_", SEGMENTS))):
+            with path.open("rb") as file:
+                # An empty file lacks bytes, too.
+                start = file.seek(-min(_CHECKSUM, path.stat().st_size), os.SEEK_END) or 1
+                problems[path.name] = damage(path, Extent(start, int.from_bytes(file.read(), "big")))
+    except PermissionError as error:
+        raise InputError(f"collection {address.url}: {error.filename} cannot be read ({error.strerror}).") from error
+    listed = tuple(f"{name}: {problem}" for name, problem in problems.items() if problem)
+    return Check(f"{len(problems)} files", listed, "Lucene keeps no checksum of passages")
 
 
 def find(address: Address) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError
-from convqa.stores.address import Address
+from convqa.stores.address import Address, redact
 from convqa.stores.base import WritableStore
 from convqa.stores.checks import refuse_fields
 from convqa.stores.elasticsearch import lock
@@ -31,6 +31,7 @@ from convqa.stores.elasticsearch.schema import VERSION, Meta, Version, mappings,
 from convqa.stores.elasticsearch.store import Building, Elasticsearch
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.writer import Build
+from convqa.stores.integrity import Check
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
@@ -157,6 +158,18 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
             put(copy, index, replicas, writing)
         else:
             index.configure({"number_of_replicas": replicas})
+
+
+def check(address: Address) -> Check:
+    """Read every passage, and compare it with the digest beside it, and all with the collection's checksum.
+
+    :raises InputError: if there is none, or convqa did not make it.
+    :raises RunError: if it is replaced meanwhile.
+    """
+    store = open_collection(address)
+    if isinstance(store, Foreign):
+        raise InputError(f"collection {redact(address.url)} was not made by convqa: it has no checksums.")
+    return store.compare()
 
 
 def find(address: Address) -> list[str]:

@@ -110,8 +110,8 @@ class Reader:
             ask(self.target, attempt)
         return found
 
-    def scan(self) -> Iterator[Mapping[str, Any]]:
-        """All documents as hits, page by page, in the state of the first page."""
+    def scan(self, fields: Sequence[str] = ()) -> Iterator[Mapping[str, Any]]:
+        """All documents as hits, page by page, in the state of the first page; ``fields``: that are not in _source."""
         pit = ask(self.target, lambda known: known.open_point_in_time(index=self.name, keep_alive=_KEEP_ALIVE))["id"]
         page: dict[str, Any] = {
             "size": _PAGE,
@@ -119,6 +119,7 @@ class Reader:
             "track_total_hits": False,
             "query": {"match_all": {}},
             "allow_partial_search_results": False,
+            "docvalue_fields": list(fields),
         }
         try:
             while True:

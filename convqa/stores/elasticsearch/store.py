@@ -11,14 +11,16 @@ from convqa.domain import Passage, Query, Ranking
 from convqa.errors import RunError, WorkError
 from convqa.stores.base import Encoder, Filter, Floats, Ids, Info, Matrix, SearchParams, Transaction, refuse_encoder
 from convqa.stores.checks import checked_vectors, stored_analyzer
+from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.options import refuse
 from convqa.stores.elasticsearch.reading import Reader
-from convqa.stores.elasticsearch.schema import Version, vectors_of
+from convqa.stores.elasticsearch.schema import PARTS, Version, total, vectors_of
 from convqa.stores.elasticsearch.search import fetch, passage, search, search_vectors, vectors
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import without_vectors
 from convqa.stores.elasticsearch.writer import Build, Change
+from convqa.stores.integrity import Check
 from convqa.stores.writing import Writing
 
 ENGINE = "elasticsearch"
@@ -98,6 +100,24 @@ class Elasticsearch(Writing):
         """All passages; a version that is removed meanwhile ends it with a ``RunError``."""
         self._version()
         return self._pages(self._passages.scan())
+
+    def compare(self) -> Check:
+        """Compare every passage with the digest that was written beside it, and all with the collection's checksum."""
+        meta, count, sum = self._version().meta, 0, 0
+        problems = []
+        with self._passages.reading():
+            for hit in self._passages.scan(PARTS):
+                found = digest(content(passage(hit["_source"], self._passages)))
+                written = {name: value for name, (value,) in hit.get("fields", {}).items()}
+                if set(written) != set(PARTS) or total(written) != found:
+                    problems.append(f"passage {hit['_source'].get('pid')!r}: not as it was written")
+                count, sum = count + 1, sum + found
+        if (count, checksum(sum)) != (meta.count, meta.checksum):
+            problems.append(
+                f"{count} passages with the checksum {checksum(sum)}; written were {meta.count} with {meta.checksum}"
+            )
+        unchecked = "" if meta.vectors is None else "vectors, of which Elasticsearch keeps checksums of its own"
+        return Check(f"{count} passages", tuple(problems), unchecked)
 
     def without_vectors(self) -> Iterator[Passage]:
         known = self._version().meta.vectors

@@ -23,10 +23,12 @@ from convqa.stores.address import Address
 from convqa.stores.checks import check_folder, refuse_fields
 from convqa.stores.embedded import index
 from convqa.stores.embedded import manifest as manifests
+from convqa.stores.embedded.check import check as check_files
 from convqa.stores.embedded.files import writing
 from convqa.stores.embedded.manifest import FORMAT, NAME, Manifest
 from convqa.stores.embedded.store import Embedded
 from convqa.stores.embedded.writer import LOCK, writer_lock
+from convqa.stores.integrity import Check
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
@@ -154,6 +156,11 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
             f"collection {os.path.realpath(address.url)}: a folder has no settings, since k1 and b are given at search "
             f"time; found {', '.join(sorted(settings))}."
         )
+
+
+def check(address: Address) -> Check:
+    """:raises InputError: see :func:`convqa.stores.embedded.check.check`."""
+    return check_files(Path(address.url))
 
 
 def find(address: Address) -> list[str]:

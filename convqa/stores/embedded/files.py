@@ -1,12 +1,13 @@
 """A collection's files: arrays and blobs, memory-mapped and append-only.
 
-``sizes``, everywhere: the files that the manifest names, with their bytes in use.
+``sizes``, everywhere: the files that the manifest names, with their bytes in use and the checksum of these.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +18,11 @@ from numpy.typing import NDArray
 
 from convqa.files import unwritable
 from convqa.stores.base import Integers
+from convqa.stores.integrity import Extent
 
 OFFSET = np.dtype("<i8")
+
+Sizes = Mapping[str, Extent]
 
 
 @contextmanager
@@ -30,24 +34,25 @@ def writing(folder: Path) -> Iterator[None]:
         raise unwritable(f"collection {folder}", error) from error
 
 
-def array(folder: Path, name: str, dtype: np.dtype[Any], sizes: Mapping[str, int]) -> NDArray[Any]:
+def array(folder: Path, name: str, dtype: np.dtype[Any], sizes: Sizes) -> NDArray[Any]:
     """A file as a read-only array that the system pages in; empty where the manifest names no such file."""
     return np.frombuffer(_mapped(folder, name, sizes), dtype)
 
 
-def write_array(folder: Path, name: str, values: NDArray[Any]) -> dict[str, int]:
-    """Write an array as a file of its own, made to last; returns its name with its size."""
+def write_array(folder: Path, name: str, values: NDArray[Any]) -> dict[str, Extent]:
+    """Write an array as a file of its own, made to last; returns its name with its extent."""
+    data = np.ascontiguousarray(values).data
     with (folder / name).open("wb") as file:
-        file.write(np.ascontiguousarray(values).data)
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
-        return {name: file.tell()}
+    return {name: Extent(data.nbytes, zlib.crc32(data))}
 
 
-def _mapped(folder: Path, name: str, sizes: Mapping[str, int]) -> mmap.mmap | bytes:
-    size = sizes.get(name, 0)
-    if size == 0:
+def _mapped(folder: Path, name: str, sizes: Sizes) -> mmap.mmap | bytes:
+    if name not in sizes or sizes[name].size == 0:
         return b""
+    size = sizes[name].size
     with (folder / name).open("rb") as file:
         try:
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
@@ -58,7 +63,7 @@ def _mapped(folder: Path, name: str, sizes: Mapping[str, int]) -> mmap.mmap | by
 class Blob:
     """Rows of any length, by number: byte strings, or items of ``width`` bytes."""
 
-    def __init__(self, folder: Path, name: str, sizes: Mapping[str, int], width: int = 1) -> None:
+    def __init__(self, folder: Path, name: str, sizes: Sizes, width: int = 1) -> None:
         self._data = _mapped(folder, f"{name}.data", sizes)
         self._offsets = array(folder, f"{name}.offsets", OFFSET, sizes)
         self._width = width
@@ -79,9 +84,10 @@ class Blob:
 class Appender:
     """A file that grows at its end, from the size that the manifest says: what is beyond was never committed."""
 
-    def __init__(self, folder: Path, name: str, sizes: Mapping[str, int]) -> None:
+    def __init__(self, folder: Path, name: str, sizes: Sizes) -> None:
         self.name = name
-        self.size = sizes.get(name, 0)
+        before = sizes.get(name)
+        self.size, self._crc = (before.size, before.crc32) if before and before.size else (0, 0)
         if self.size == 0:
             # A new file, since readers may have one of this name open that went out of use.
             (folder / name).unlink(missing_ok=True)
@@ -92,6 +98,8 @@ class Appender:
     def append(self, data: bytes | memoryview) -> None:
         self._file.write(data)
         self.size += len(data) if isinstance(data, bytes) else data.nbytes
+        # What follows bytes without a checksum has none either.
+        self._crc = None if self._crc is None else zlib.crc32(data, self._crc)
 
     def read(self, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """``count`` items from the item ``start`` on, committed or not."""
@@ -100,11 +108,11 @@ class Appender:
         self._file.seek(self.size)
         return np.frombuffer(data, dtype)
 
-    def sync(self) -> dict[str, int]:
-        """Make the file last; returns its name with its size."""
+    def sync(self) -> dict[str, Extent]:
+        """Make the file last; returns its name with its extent."""
         self._file.flush()
         os.fsync(self._file.fileno())
-        return {self.name: self.size}
+        return {self.name: Extent(self.size, self._crc)}
 
     def close(self) -> None:
         self._file.close()
@@ -113,7 +121,7 @@ class Appender:
 class BlobAppender:
     """The writing side of a :class:`Blob`; ``files`` are to be synced and closed."""
 
-    def __init__(self, folder: Path, name: str, sizes: Mapping[str, int]) -> None:
+    def __init__(self, folder: Path, name: str, sizes: Sizes) -> None:
         self._data = Appender(folder, f"{name}.data", sizes)
         self._offsets = Appender(folder, f"{name}.offsets", sizes)
         self.files = (self._data, self._offsets)

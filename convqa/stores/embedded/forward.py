@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.stores.embedded.files import OFFSET, Appender, Blob, array
+from convqa.stores.embedded.files import OFFSET, Appender, Blob, Sizes, array
 
 NAME = "forward"
 TERM = np.dtype("<u4")
@@ -27,7 +27,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 class Forward:
     """The reading side."""
 
-    def __init__(self, folder: Path, sizes: Mapping[str, int]) -> None:
+    def __init__(self, folder: Path, sizes: Sizes) -> None:
         self._terms = Blob(folder, NAME, sizes, TERM.itemsize)
         self._counts = array(folder, f"{NAME}.counts", COUNTS, sizes)
 
@@ -53,7 +53,7 @@ class Forward:
 class ForwardAppender:
     """The writing side; ``files`` are to be synced and closed."""
 
-    def __init__(self, folder: Path, sizes: Mapping[str, int]) -> None:
+    def __init__(self, folder: Path, sizes: Sizes) -> None:
         self.files = tuple(Appender(folder, f"{NAME}.{kind}", sizes) for kind in ("data", "counts", "offsets"))
         self._terms, self._counts, self._offsets = self.files
         if self._offsets.size == 0:

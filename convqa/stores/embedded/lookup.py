@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, reduce
 from hashlib import blake2b
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.stores.embedded.files import array, write_array
+from convqa.stores.embedded.files import Sizes, array, write_array
+from convqa.stores.integrity import Extent
 
 HASH = np.dtype("<u8")
 NUMBER = np.dtype("<u4")
@@ -35,14 +36,14 @@ class Lookup:
         self.numbers = numbers
 
     @classmethod
-    def read(cls, folder: Path, name: str, generation: int, sizes: Mapping[str, int]) -> Lookup:
+    def read(cls, folder: Path, name: str, generation: int, sizes: Sizes) -> Lookup:
         return cls(
             array(folder, f"{name}.hashes.{generation}", HASH, sizes),
             array(folder, f"{name}.numbers.{generation}", NUMBER, sizes),
         )
 
-    def write(self, folder: Path, name: str, generation: int) -> dict[str, int]:
-        """Write the files of a generation; returns them with their sizes."""
+    def write(self, folder: Path, name: str, generation: int) -> dict[str, Extent]:
+        """Write the files of a generation; returns them with their extents."""
         hashes = write_array(folder, f"{name}.hashes.{generation}", self.hashes)
         return hashes | write_array(folder, f"{name}.numbers.{generation}", self.numbers)
 
@@ -104,7 +105,7 @@ class GrowingLookup:
 class Vocabulary:
     """The reading side: term numbers by token, and document frequencies by field (of ``FIELDS``) and term."""
 
-    def __init__(self, folder: Path, generation: int, sizes: Mapping[str, int]) -> None:
+    def __init__(self, folder: Path, generation: int, sizes: Sizes) -> None:
         lookup = self.lookup = Lookup.read(folder, "terms", generation, sizes)
         self.term = lru_cache(_REMEMBERED)(lambda token: next(iter(lookup.find(hashed(token))), None))
         """A token's number, None if it is unknown. (Two tokens with one 64-bit hash are one term.)"""
@@ -139,8 +140,8 @@ class VocabularyWriter(dict[str, int]):
             distinct, times = np.unique(given, return_counts=True)
             frequencies[distinct.astype(np.int64)] += by * times
 
-    def write(self, folder: Path, generation: int) -> dict[str, int]:
-        """Write all as the files of a generation; returns them with their sizes."""
+    def write(self, folder: Path, generation: int) -> dict[str, Extent]:
+        """Write all as the files of a generation; returns them with their extents."""
         whole = self._base.lookup.merged(Lookup.of(list(self._fresh), list(self._fresh.values())))
         frequencies = self._frequencies[:, : len(whole.hashes)].astype(NUMBER)
         return whole.write(folder, "terms", generation) | write_array(

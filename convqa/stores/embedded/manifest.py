@@ -6,14 +6,19 @@ import os
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
 import orjson
-from pydantic import TypeAdapter
+from pydantic import BeforeValidator, TypeAdapter
 
 from convqa.errors import InputError, StoreDamaged
 from convqa.files import whole_file
 from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.checks import check_folder
+from convqa.stores.integrity import Extent
+
+_Extent = Annotated[Extent, BeforeValidator(lambda found: {"size": found} if isinstance(found, int) else found)]
+"""An earlier convqa wrote the size alone."""
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
@@ -41,14 +46,14 @@ class VectorState:
     options: VectorOptions
     generation: int = 0
     count: int = 0
-    files: dict[str, int] = field(default_factory=dict)
+    files: dict[str, _Extent] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """``numbers`` passages were ever added and ``count`` of them live.
 
-    ``data`` is the folder of the files, inside that of the manifest; ``files`` are names with their bytes in use.
+    ``data`` is the folder of the files, inside that of the manifest; ``files`` are names with what is in use of them.
     """
 
     language: str
@@ -61,7 +66,7 @@ class Manifest:
     totals: dict[str, FieldTotals] = field(
         default_factory=lambda: {"all": FieldTotals(), "text": FieldTotals(), "title": FieldTotals()}
     )
-    files: dict[str, int] = field(default_factory=dict)
+    files: dict[str, _Extent] = field(default_factory=dict)
     vectors: VectorState | None = None
     vector_commits: int = 0  # goes on when vectors are gone: a reader of theirs may still write their graph by its name
 

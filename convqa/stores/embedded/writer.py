@@ -31,6 +31,7 @@ from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWrite
 from convqa.stores.embedded.manifest import NAME, FieldTotals, Manifest
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vectors import VectorWriter, graph_name
+from convqa.stores.integrity import Extent
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
@@ -231,7 +232,7 @@ class TextWriter:
     def write(self) -> Manifest:
         """Make the files and the index last; return the manifest that names them."""
         generation, data, deleted = self._base.manifest.generation + 1, self._base.data, self.deleted
-        files: dict[str, int] = {}
+        files: dict[str, Extent] = {}
         for file in self._files:
             files |= file.sync()
         files |= self._vocabulary.write(data, generation)

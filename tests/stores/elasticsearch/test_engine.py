@@ -14,7 +14,7 @@ import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import DuplicatePassage, InputError, StoreUnavailable, WorkError
-from convqa.stores import create_store, open_store
+from convqa.stores import check_store, create_store, open_store
 from convqa.stores.address import Address, Fields
 from convqa.stores.base import Encoder, SearchParams
 from convqa.stores.content import checksum, content, digest
@@ -22,7 +22,7 @@ from convqa.stores.elasticsearch import bulk, engine, loading
 from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.index import Index, indices_like, look_up
 from convqa.stores.elasticsearch.lock import Lock, lock_of
-from convqa.stores.elasticsearch.schema import Meta, meta_of, vectors_of
+from convqa.stores.elasticsearch.schema import Meta, document_id, meta_of, vectors_of
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.writer import Build
 
@@ -383,3 +383,23 @@ def test_collections_are_found_on_a_server(target, elasticsearch):
     found = engine.find(Address(elasticsearch))
     assert target.url in found
     assert f"{target.url}-x" not in found
+
+
+def test_a_passage_that_is_not_as_it_was_written_is_found(target):
+    make(target, passages(20))
+    store = open_store(target.url)
+    store.delete(["p3"])
+    store.commit()
+    assert check_store(target.url).problems == ()
+    name, _ = look_up(target)
+    script = {"source": "ctx._source.passage.text = 'Rome is in Spain'"}
+    client(target).update(index=name, id=document_id("p7"), script=script, refresh=True)
+    first, second = check_store(target.url).problems
+    assert first == "passage 'p7': not as it was written"
+    assert second.startswith("19 passages with the checksum ") and "; written were 19 with " in second
+
+
+def test_an_index_of_others_has_no_checksums(target):
+    client(target).index(index=target.index, document={"content": "Rome"}, refresh=True)
+    with pytest.raises(InputError, match="was not made by convqa: it has no checksums"):
+        check_store(target.url)

@@ -1,0 +1,45 @@
+"""Whether what is stored is still what was written: files by their CRC-32, passages by the sum of their digests."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The bytes of a file that are in use, and their CRC-32; None where an earlier convqa wrote it without."""
+
+    size: int
+    crc32: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was compared, in words; ``problems`` are what differs, and ``unchecked`` is what carries no checksum."""
+
+    compared: str
+    problems: tuple[str, ...] = ()
+    unchecked: str = ""
+
+
+def damage(path: Path, extent: Extent) -> str:
+    """What is wrong with a file; "" for nothing.
+
+    :raises PermissionError: if it may not be read: that is no damage.
+    """
+    crc, left = 0, extent.size
+    try:
+        with path.open("rb") as file:
+            while left and (piece := file.read(min(left, _PIECE))):
+                crc, left = zlib.crc32(piece, crc), left - len(piece)
+    except PermissionError:
+        raise
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    if left:
+        return f"has {extent.size - left} of {extent.size} bytes"
+    return "" if extent.crc32 in {None, crc} else "its bytes are not those that were written"
