@@ -27,14 +27,20 @@ _PLACE = re.compile(r"characters ([0-9]+)-([0-9]+): (.*)")
 
 
 def read_trec_rag(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
-    """Citations have no offsets; an answer without sentences is a no-answer."""
+    """The forms of 2024 and 2025: a citation is a place in the references, or their id, without offsets.
+
+    An answer without sentences is a no-answer. A topic of others is a conversation of one turn.
+    """
     for record in _records(path):
-        ids = record["references"]
+        ids, metadata = record["references"], record.get("metadata", {})
         sentences = [
-            Sentence(one["text"], tuple(Citation(ids[citation]) for citation in one["citations"]))
+            Sentence(one["text"], tuple(Citation(ids[c] if isinstance(c, int) else c) for c in one["citations"]))
             for one in record["answer"]
         ]
-        yield CitedAnswer(turn_named(record["topic_id"]), _said(sentences, language), record["topic"])
+        topic = record.get("topic_id", metadata.get("narrative_id"))
+        turn = TurnId(metadata.get("conversation", topic), metadata.get("turn", 1))
+        question = record.get("topic", metadata.get("narrative", ""))
+        yield CitedAnswer(turn, _said(sentences, language), question)
 
 
 def read_ikat(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
@@ -43,6 +49,27 @@ def read_ikat(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
         sentences = [Sentence(one["text"], tuple(map(Citation, one["citations"]))) for one in record["responses"]]
         turn = turn_named(record["metadata"]["turn_id"])
         yield CitedAnswer(turn, _said(sentences, language), scores=record["references"])
+
+
+def read_jwhr(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
+    """Citations are called by their places in the references: there are no ids of passages, and no offsets."""
+    for record in _records(path):
+        answer = record.get("answer", {"text": "", "sentences": []})
+        sentences = [
+            Sentence(one["text"], tuple(Citation(str(c)) for c in one["citations"])) for one in answer["sentences"]
+        ]
+        if language not in UNSPACED:
+            sentences[1:] = [replace(sentence, text=sentence.text.removeprefix(" ")) for sentence in sentences[1:]]
+        if answer["text"] and not sentences:
+            sentences = [Sentence(answer["text"])]
+        pages = [reference.get("page", {}) for reference in record["references"]]
+        yield CitedAnswer(
+            turn_named(record["turn"]) if "turn" in record else TurnId(record["id"], 1),
+            _said(sentences, language),
+            record["question"],
+            sources={str(place): Source(page["title"], page["url"]) for place, page in enumerate(pages) if page},
+            quotes={Citation(str(place)): page["quote"]["text"] for place, page in enumerate(pages) if "quote" in page},
+        )
 
 
 def read_evidence(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
@@ -70,7 +97,14 @@ def read_text(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
         yield _cited(lines, language)
 
 
-READERS = {"trec-rag": read_trec_rag, "ikat": read_ikat, "evidence": read_evidence, "text": read_text}
+READERS = {
+    "trec-rag": read_trec_rag,
+    "trec-rag-2025": read_trec_rag,
+    "ikat": read_ikat,
+    "jwhr": read_jwhr,
+    "evidence": read_evidence,
+    "text": read_text,
+}
 
 
 def turn_named(name: str) -> TurnId:

@@ -5,9 +5,9 @@
 Texts, titles and ids are made of what breaks formats: emoji of several code points, combining marks, right-to-left
 text, CRLF, "[1]", backslashes, quotes, control characters, slashes, percent signs. Each format is held to what it can
 hold (docs/exports.md): text and evidence to passage, characters and quote of every citation, trec-rag and ikat to the
-passages of every sentence. "Lost" are citations that do not come back, "added" such as were not there, "shifted" such
-as come back with another place or quote, or in another order. Microseconds are processor time for one answer, written
-to a file and read from it.
+passages of every sentence, jwhr to the quotes. "Lost" are citations that do not come back, "added" such as were not
+there, "shifted" such as come back with another place or quote, or in another order. Microseconds are processor time for
+one answer, written to a file and read from it.
 """
 
 from __future__ import annotations
@@ -69,11 +69,16 @@ Held = list[tuple[str, str, object]]
 """What a format holds of an answer: for each citation its sentence, its passage, and its place with the quote."""
 
 
-def held(cited: CitedAnswer, places: bool) -> Held:
-    """The citations in their order. Without places those of a sentence are its passages, each once."""
+def held(cited: CitedAnswer, places: bool | None) -> Held:
+    """The citations in their order. Without places those of a sentence are its passages, each once.
+
+    :param places: None: there are no ids either, only quotes.
+    """
     found: Held = []
     for sentence in cited.answer.sentences:
-        if places:
+        if places is None:
+            found += [(sentence.text, cited.quotes.get(c, ""), None) for c in dict.fromkeys(sentence.citations)]
+        elif places:
             found += [
                 (sentence.text, c.passage_id, (c.start, c.end, cited.quotes.get(c) if c.end is not None else None))
                 for c in sentence.citations
@@ -99,7 +104,7 @@ def line(name: str, responses: list[Response], folder: Path) -> str:
         export(responses, format, Submission("random"), file.write)
     read = list(READERS[name](path, "en"))
     spent = 1e6 * (time.process_time() - begun) / len(responses)
-    places = name in ("text", "evidence")
+    places = {"text": True, "evidence": True, "jwhr": None}.get(name, False)
     befores = [held(CitedAnswer.of(response), places) for response in responses]
     differences = [compare(before, held(after, places)) for before, after in zip(befores, read, strict=True)]
     lost, added, shifted = (sum(column) for column in zip(*differences, strict=True))

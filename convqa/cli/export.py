@@ -16,7 +16,11 @@ def export(
     run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder that convqa run wrote.")],
     as_: Annotated[
         str,
-        typer.Option("--as", metavar="FORMAT", help="trec-rag, ikat (JSON lines), evidence (a JSON array) or text."),
+        typer.Option(
+            "--as",
+            metavar="FORMAT",
+            help="trec-rag, trec-rag-2025, ikat, jwhr (JSON lines), evidence (a JSON array) or text.",
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option(help="Write to this file, which must not exist; else to standard output.")
@@ -26,7 +30,7 @@ def export(
     ] = None,
     team_id: Annotated[str, typer.Option(help="What trec-rag and ikat call the team.")] = "convqa",
 ) -> None:
-    """Write a run's answers, with every citation, as TREC RAG, iKAT, QReCC evidence or plain text."""
+    """Write a run's answers, with every citation, as TREC RAG, iKAT, JWHR, QReCC evidence or plain text."""
     from convqa.driver.responses import read_responses
     from convqa.exports import Submission, find_format
     from convqa.exports import export as write

@@ -20,6 +20,7 @@ from convqa.domain.conversation import (
 )
 from convqa.domain.evidence import evidence_fields, quotes
 from convqa.domain.ranking import Hit, NotFinite, Query, Ranking, Rewrite, float32
+from convqa.domain.references import session_fields
 from convqa.domain.response import Failure, Response
 
 __all__ = [
@@ -52,4 +53,5 @@ __all__ = [
     "evidence_fields",
     "float32",
     "quotes",
+    "session_fields",
 ]

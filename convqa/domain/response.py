@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from convqa.domain.answer import Answer, Reading
-from convqa.domain.conversation import Listed, TurnId
+from convqa.domain.conversation import Listed, Passage, TurnId
 from convqa.domain.ranking import Hit, Ranking, Rewrite
+
+FOUND = 10
+"""How many hits say what was found for a turn without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +39,23 @@ class Response:
     error: Failure | None = None
 
     def trimmed(self) -> Response:
-        """The same response, with ``Hit.passage`` only on hits that the answer cites: what a journal keeps."""
+        """The same response, with ``Hit.passage`` only on hits that the answer cites: what a journal keeps.
+
+        Of a turn without an answer the first hits keep title and address, which say what was found.
+        """
         if self.ranking is None:
             return self
         cited = self.answer.cited_ids() if self.answer else frozenset()
-        hits = tuple(
-            hit if hit.passage is None or hit.id in cited else Hit(hit.id, hit.score) for hit in self.ranking.hits
-        )
-        return replace(self, ranking=Ranking(hits))
+        named = 0 if self.answer is not None and self.answer.kind == "answer" else FOUND
+        return replace(self, ranking=Ranking(tuple(self._kept(named, cited))))
+
+    def _kept(self, named: int, cited: Container[str]) -> Iterator[Hit]:
+        for place, hit in enumerate(self.ranking.hits if self.ranking else ()):
+            passage = hit.passage
+            if passage is not None and hit.id not in cited:
+                says = place < named and (passage.title or passage.url)
+                hit = Hit(hit.id, hit.score, Passage(hit.id, "", passage.title, passage.url) if says else None)
+            yield hit
 
     def to_json(self) -> dict[str, Any]:
         made = {name: None if (part := getattr(self, name)) is None else part.to_json() for name in _PARTS}

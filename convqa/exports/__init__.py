@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from convqa.errors import InputError, nearest
-from convqa.exports import evidence, ikat, text, trec_rag
+from convqa.exports import evidence, ikat, jwhr, text, trec_rag
 from convqa.exports.base import Format, Submission, Tally, export
 from convqa.exports.cited import CitedAnswer, Source
 
-FORMATS = {format.name: format for format in (trec_rag.FORMAT, ikat.FORMAT, evidence.FORMAT, text.FORMAT)}
+FORMATS = {
+    format.name: format for format in (*trec_rag.FORMATS, ikat.FORMAT, jwhr.FORMAT, evidence.FORMAT, text.FORMAT)
+}
 
 __all__ = ["FORMATS", "CitedAnswer", "Format", "Source", "Submission", "Tally", "export", "find_format"]
 

@@ -26,6 +26,8 @@ class CitedAnswer:
     :param sources: of each cited passage whose text is at hand.
     :param quotes: of each citation: its characters, or the whole passage where it has no offsets; "" where the text is
         not at hand.
+    :param alone: whether it is the only turn of its conversation.
+    :param response: what the answer is of; None where it was read from an export.
     """
 
     id: TurnId
@@ -34,9 +36,11 @@ class CitedAnswer:
     scores: Mapping[str, float] = field(default_factory=dict, hash=False)
     sources: Mapping[str, Source] = field(default_factory=dict, hash=False)
     quotes: Mapping[Citation, str] = field(default_factory=dict, hash=False)
+    alone: bool = field(default=False, compare=False)
+    response: Response | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, response: Response) -> CitedAnswer:
+    def of(cls, response: Response, alone: bool = False) -> CitedAnswer:
         """The answer of a response, trimmed or not; a turn that failed is a no-answer that says why.
 
         :raises InputError: if the turn has no answer although it did not fail, or cites what its ranking does not have.
@@ -50,7 +54,7 @@ class CitedAnswer:
         cited = [id for id in dict.fromkeys(citation.passage_id for citation in quoted) if id in passages]
         sources = {id: Source(passages[id].title, passages[id].url) for id in cited}
         question = response.rewrite.text if response.rewrite else ""
-        return cls(response.id, answer, question, scores, sources, quoted)
+        return cls(response.id, answer, question, scores, sources, quoted, alone, response)
 
     def said(self) -> tuple[Sentence, ...]:
         """The answer, sentence by sentence; text that is not cut into sentences is one without citations."""

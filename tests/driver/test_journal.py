@@ -80,6 +80,17 @@ def test_only_cited_passages_are_kept(opened):
     assert journal.get(TurnId(1, 1)).ranking.hits[0].passage is None
 
 
+def test_of_a_turn_without_an_answer_the_names_of_what_was_found_are_kept(opened):
+    journal = opened()
+    hits = tuple(Hit(f"p{n}", -n, Passage(f"p{n}", "text", f"title {n}", "url", {"a": 1})) for n in range(12))
+    nothing = Response(TurnId(1, 1), ranking=Ranking(hits), answer=Answer("none", "", reason="no"))
+    said = Response(TurnId(2, 1), ranking=Ranking(hits), answer=Answer("answer", "Yes."))
+    journal.append(Wave(0, 0, (nothing, said), ((0, 0), (0, 0))))
+    kept = [hit.passage for hit in journal.get(TurnId(1, 1)).ranking.hits]
+    assert kept == [*(Passage(f"p{n}", "", f"title {n}", "url") for n in range(10)), None, None]
+    assert all(hit.passage is None for hit in journal.get(TurnId(2, 1)).ranking.hits)
+
+
 def test_a_kill_at_any_byte_leaves_whole_waves(tmp_path, opened):
     journal = opened()
     journal.append(wave(0, 1, 2))

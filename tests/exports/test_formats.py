@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Sentence, TurnId
+from convqa.domain import Answer, Citation, Failure, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
 from convqa.errors import InputError
 from convqa.exports import FORMATS, CitedAnswer, Submission, export, find_format
-from convqa.exports.trec_rag import words
+from convqa.exports.trec_rag_rules import Check, words
+from convqa.tasks.jwhr import JWHR
+from convqa.tasks.jwhr.rules import wrong_in_run
 
 GOLDEN = Path(__file__).with_name("golden")
+FAILED = Failure("reader", "ValueError", "no")
 
 
 def written(format, responses):
@@ -21,23 +26,120 @@ def written(format, responses):
     return b"".join(pieces)
 
 
-@pytest.mark.parametrize("name", ["trec-rag.jsonl", "ikat.jsonl", "evidence.json", "text.txt"])
+@pytest.mark.parametrize("name", ["trec-rag.jsonl", "ikat.jsonl", "jwhr.jsonl", "evidence.json", "text.txt"])
 def test_files_are_as_they_were(golden, name):
     assert written(name.partition(".")[0], golden) == (GOLDEN / name).read_bytes()
 
 
-def test_trec_rag_keeps_the_rules_of_the_track(golden, many):
-    """What Ragnarök's check of 2025 asks for, and the fields of its results of 2024."""
-    for line in written("trec-rag", [*golden, many]).splitlines():
-        record = json.loads(line)
-        assert {"run_id", "topic_id", "topic", "references", "response_length", "answer"} <= record.keys()
-        assert {"team_id", "run_id", "narrative_id", "narrative", "type"} <= record["metadata"].keys()
-        assert record["metadata"]["type"] in {"automatic", "manual"}
-        assert len(set(record["references"])) == len(record["references"]) <= 100
-        for sentence in record["answer"]:
-            assert all(0 <= place < len(record["references"]) for place in sentence["citations"])
-            assert len(set(sentence["citations"])) == len(sentence["citations"])
-        assert record["response_length"] == sum(len(sentence["text"].split()) for sentence in record["answer"])
+SEGMENTS = [f"msmarco_v2.1_doc_01_{n}#{n}_{n}" for n in range(120)]
+
+
+def answer_to(topic, segments=SEGMENTS[:3], words=3):
+    """A response to a topic of TREC RAG, which cites a segment a sentence."""
+    hits = tuple(Hit(id, 1.0, Passage(id, "text")) for id in segments)
+    sentences = [Sentence("Word " * words, (Citation(hit.id, 0, 4),)) for hit in hits]
+    return Response(
+        TurnId(topic, 1), Rewrite.unchanged("why"), ranking=Ranking(hits), answer=Answer.of(sentences, "en")
+    )
+
+
+@pytest.mark.parametrize(("format", "years", "most"), [("trec-rag", (2024, 2025), 20), ("trec-rag-2025", (2025,), 100)])
+def test_what_answers_the_topics_of_trec_rag_passes_the_tracks_checks(format, years, most):
+    responses = [answer_to("2024-145979"), answer_to(12, SEGMENTS), Response(TurnId("a", 1), error=FAILED)]
+    check = Check(*years, topics={"2024-145979": "why", "12": "why", "a": ""})
+    records = written(format, responses).splitlines()
+    assert [problem for line in records for problem in check(line)] == []
+    assert len(json.loads(records[1])["references"]) == most
+    # Whoever goes beyond that is told.
+    assert list(Check(*years, topics={"13": ""})(records[0])) == [
+        f"TREC RAG {year}'s check refuses a topic that is none of the track's" for year in years
+    ]
+
+
+GOOD = {
+    "run_id": "r", "topic_id": "1", "topic": "why", "references": SEGMENTS[:2], "response_length": 2,
+    "answer": [{"text": "a b", "citations": [0, 1]}],
+    "metadata": {"team_id": "t", "run_id": "r", "narrative_id": "1", "type": "automatic"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "old", "new"),
+    [
+        ({}, None, None),
+        ({"topic": "why not"}, "refuses a topic whose text", None),
+        ({"references": ["p1", "p2"]}, "refuses references that are no segments", None),
+        ({"references": SEGMENTS[:1] * 2}, "takes a reference once", "takes a reference once"),
+        ({"references": SEGMENTS[:21]}, "takes at most 20", None),
+        ({"references": SEGMENTS[:101]}, "takes at most 20", "takes at most 100"),
+        ({"answer": [{"text": "a b", "citations": [2]}]}, "refuses citations of no", "refuses citations of no"),
+        ({"answer": [{"text": "a b", "citations": [-1]}]}, "refuses citations of no", "refuses citations of no"),
+        ({"answer": [{"text": "a b", "citations": [0, 0]}]}, "removes a citation", "removes a citation"),
+        ({"answer": [{"text": "a b", "citations": SEGMENTS[:2]}]}, "refuses citations that are neither", None),
+        (
+            {"answer": [{"text": "a b", "citations": [0, SEGMENTS[1]]}]},
+            "refuses citations that are neither",
+            "refuses citations that are neither",
+        ),
+        (
+            {"answer": [{"text": "a " * 401, "citations": []}], "response_length": 401},
+            "cuts sentences",
+            "cuts sentences",
+        ),
+        ({"response_length": 3}, "mends a response_length", None),
+        ({"metadata": {"team_id": "t", "run_id": "r"}}, None, "refuses metadata without narrative_id"),
+        ({"metadata": {**GOOD["metadata"], "type": "auto"}}, None, "refuses a type"),
+        ({"metadata": None}, None, "refuses records without metadata"),
+        ({"topic_id": "2"}, "refuses a topic that is none", None),
+    ],
+)
+def test_the_rules_of_each_year(change, old, new):
+    """Those of rag24_validation.py and rag25_validation.py."""
+    for year, wanted in ((2024, old), (2025, new)):
+        found = list(Check(year, topics={"1": "why"})(json.dumps({**GOOD, **change}).encode()))
+        assert len(found) == (wanted is not None), found
+        assert all(problem.startswith(f"TREC RAG {year}'s check {wanted}") for problem in found)
+
+
+def test_the_rules_for_a_whole_file():
+    line, other = json.dumps(GOOD).encode(), json.dumps({**GOOD, "run_id": "s"}).encode()
+    check = Check(2024, 2025)
+    assert [list(check(one)) for one in (line, line, other)] == [
+        [],
+        ["TREC RAG 2024's check refuses two answers to a topic"],
+        [
+            "TREC RAG 2024's check refuses several run_ids in a file",
+            "TREC RAG 2024's check refuses two answers to a topic",
+        ],
+    ]
+    (missing,) = Check(2024)(json.dumps({"run_id": "r"}).encode())
+    assert missing.endswith("refuses records without topic_id, topic, references, response_length, answer")
+
+
+def test_what_the_tracks_checks_refuse_is_told_once_with_its_number(golden, caplog):
+    logging.getLogger("convqa").propagate = True
+    written("trec-rag", [*golden, answer_to("b", words=150)])
+    assert caplog.messages == [
+        "TREC RAG 2024's check cuts sentences off the end of an answer of more than 400 words: 1 turns. The first: b_1",
+        "TREC RAG 2024's check refuses references that are no segments of MS MARCO v2.1: 2 turns. The first: 12_1",
+        "TREC RAG 2025's check cuts sentences off the end of an answer of more than 400 words: 1 turns. The first: b_1",
+    ]
+
+
+def test_jwhr_keeps_the_rules_of_the_data_set(golden, tmp_path):
+    """Turns of any run: ids are whole numbers, and sentences joined by nothing are the answer."""
+    golden[0] = replace(golden[0], answer=Answer.of([*golden[0].answer.sentences, Sentence("And more.")], "en"))
+    alone = [replace(golden[1], id=TurnId(7, 1)), replace(golden[2], id=TurnId(2**70, 3))]
+    (tmp_path / "run.jsonl").write_bytes(written("jwhr", [*golden, *alone]))
+    entries = list(JWHR().read_run(tmp_path).entries.values())
+    assert [entry.turn for entry in entries] == ["12_1", "12_2", "a_b_1", "a_b_2", "a_b_3", None, f"{2**70}_3"]
+    assert entries[5].id == 7
+    assert [bool(entry.answer) for entry in entries] == [True, True, False, False, False, True, False]
+    assert [finding.message for entry in entries for finding in wrong_in_run(entry)] == []
+    assert [reference.page.title for reference in entries[2].references] == ["Faust\nA play", "שלום", "p"]
+    nothing = Response(TurnId("x", 1), Rewrite.unchanged("why"), Ranking(), answer=Answer("none", "", reason="no"))
+    (searched,) = json.loads(written("jwhr", [nothing]))["references"]
+    assert searched == {"search": {"keywords": ["why"]}, "not_found": {"url": ""}}
 
 
 def test_ikat_keeps_the_rules_of_the_track(golden, many):
@@ -66,7 +168,7 @@ def test_ids_that_break_lists_of_ids_come_back(tmp_path, readers):
     ids = ["a b", "a/b", "a%2Fb", "a:b", "[1]", "a,b", "a\nb", '"', "\\", " ", "é", "e\u0301"]
     ranking = Ranking(tuple(Hit(id, 1.0, Passage(id, "text")) for id in ids))
     answer = Answer.of([Sentence("All.", tuple(Citation(id, 0, 4) for id in ids))], "en")
-    for name in FORMATS:
+    for name in FORMATS.keys() - {"jwhr"}:  # which has quotes, and no ids
         path = tmp_path / name
         path.write_bytes(written(name, [Response(TurnId(1, 1), ranking=ranking, answer=answer)]))
         (back,) = readers.READERS[name](path, "en")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import replace
 from itertools import pairwise
@@ -125,8 +126,9 @@ def test_escaped_text_is_one_harmless_line(readers, text):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_no_answers_and_failures_come_back_as_no_answers(round_trip, golden, format):
+    """In JWHR's form a question back is no answer either."""
     back = round_trip(format, golden)
-    assert [cited.answer.kind == "none" for cited in back] == [False, False, True, False, True]
+    assert [cited.answer.kind == "none" for cited in back] == [False, False, True, format == "jwhr", True]
     assert all(
         cited.answer.text == "" and cited.answer.sentences == () for cited in back if cited.answer.kind == "none"
     )
@@ -160,13 +162,13 @@ def test_a_journal_keeps_what_an_export_needs(round_trip, golden, format):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_one_answer_after_the_other(golden, format):
-    """What has been written does not depend on what follows: nothing is held back."""
+def test_one_conversation_after_the_other(golden, format):
+    """What has been written does not depend on what follows: no more than a conversation is held back."""
     pieces = []
 
     def one_by_one():
         for number, response in enumerate(golden):
-            assert len(pieces) == number
+            assert len(pieces) == {0: 0, 1: 0, 2: 0, 3: 2, 4: 2}[number]
             yield response
 
     tally = export(one_by_one(), FORMATS[format], SUBMISSION, pieces.append)
@@ -198,12 +200,58 @@ def test_uncited_sentences_between_cited_ones_stay_there(round_trip, golden):
     assert back.answer.sentences == tuple(sentences)
 
 
-def test_of_many_passages_trec_rag_keeps_the_first_hundred_and_says_so(round_trip, many, caplog):
+@pytest.mark.parametrize(("format", "most"), [("trec-rag", 20), ("trec-rag-2025", 100)])
+def test_of_many_passages_trec_rag_keeps_the_first_and_names_the_others(round_trip, many, caplog, format, most):
     logging.getLogger("convqa").propagate = True
-    (back,) = round_trip("trec-rag", [many])
+    (back,) = round_trip(format, [many])
     cited = [sentence.citations for sentence in back.answer.sentences]
-    assert cited == [(Citation(f"d{n}"),) for n in range(100)] + [()] * 20
-    assert "turn 1_1 cites 120 passages; trec-rag takes the first 100" in caplog.text
+    assert cited == [(Citation(f"d{n}"),) for n in range(most)] + [()] * (120 - most)
+    assert (
+        f"turn 1_1 cites 120 passages; trec-rag takes the first {most}. Left out: d{most}, d{most + 1}, " in caplog.text
+    )
+
+
+@pytest.mark.parametrize("format", ["trec-rag", "trec-rag-2025"])
+def test_topics_are_the_conversations_of_one_turn_and_every_id_comes_back(round_trip, golden, format):
+    """Ids that look like a turn's, numbers and strings of digits, a last turn alone; two turns of a conversation."""
+    ids = [TurnId("2024-145979", 1), TurnId(12, 1), TurnId("12", 1), TurnId("7_8", 1), TurnId("7_8", 2), TurnId(3, 4)]
+    assert [cited.id for cited in round_trip(format, [replace(golden[0], id=id) for id in ids])] == ids
+    pieces = []
+    export([replace(golden[0], id=id) for id in ids], FORMATS[format], SUBMISSION, pieces.append)
+    topics = [json.loads(piece)["topic_id"] for piece in pieces if piece]
+    assert topics == ["2024-145979", "12", "12", "7_8_1", "7_8_2", "3"]
+
+
+def test_both_forms_of_2025_are_read(readers, tmp_path):
+    """Places and ids, as other systems hand them in."""
+    record = {
+        "metadata": {"team_id": "t", "run_id": "r", "narrative_id": "9", "narrative": "Why?"},
+        "references": ["a", "b"],
+    }
+    answer = [{"text": "One.", "citations": [1, 0]}, {"text": "Two.", "citations": []}]
+    named = [{**answer[0], "citations": ["b", "a"]}, answer[1]]
+    lines = [json.dumps({**record, "answer": one}) for one in (answer, named)]
+    (tmp_path / "file").write_text("\n".join(lines), encoding="utf-8")
+    first, second = readers.read_trec_rag(tmp_path / "file")
+    assert (first.id, first.question) == (TurnId("9", 1), "Why?")
+    assert first.answer == second.answer
+    assert first.answer.sentences == (Sentence("One.", (Citation("b"), Citation("a"))), Sentence("Two."))
+
+
+@given(st.lists(random_responses(), min_size=1, max_size=3))
+@settings(deadline=None)
+def test_jwhr_holds_sentences_and_quotes(round_trip, responses):
+    for response, back in zip(responses, round_trip("jwhr", responses), strict=True):
+        wanted = CitedAnswer.of(response)
+
+        def quoted(cited):
+            return [
+                (sentence.text, [cited.quotes.get(one, "") for one in dict.fromkeys(sentence.citations)])
+                for sentence in cited.answer.sentences
+            ]
+
+        assert (back.question, back.answer.text) == (response.rewrite.text, response.answer.text)
+        assert quoted(back) == quoted(wanted) or not response.answer.text
 
 
 def test_ikat_keeps_a_thousand_references_and_all_that_are_cited(round_trip, many):
@@ -213,7 +261,7 @@ def test_ikat_keeps_a_thousand_references_and_all_that_are_cited(round_trip, man
     assert all(one >= other for one, other in pairwise(back.scores.values()))
 
 
-@pytest.mark.parametrize("format", ["trec-rag", "ikat"])
+@pytest.mark.parametrize("format", ["ikat"])
 def test_digits_are_numbers_and_other_conversations_are_not(round_trip, golden, format):
     ids = [TurnId(7, 2), TurnId("7_8", 2), TurnId("007", 1), TurnId("", 1), TurnId(-3, 1)]
     assert [cited.id for cited in round_trip(format, [replace(golden[0], id=id) for id in ids])] == ids

@@ -87,9 +87,12 @@ class Entry(Shape):
 
 
 class RunEntry(Entry):
-    """An entry of a run. ``failed``, which is ours: nothing was said because something broke, so it is no refusal."""
+    """An entry of a run. What is ours: ``failed`` (nothing was said because something broke, so it is no refusal), and
+    ``turn``, whose answer it is, where the id is not its conversation's.
+    """
 
     failed: bool | None = None
+    turn: str | None = None
 
 
 def unknown_fields(shape: Shape, place: str = "") -> Iterator[str]:

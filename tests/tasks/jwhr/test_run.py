@@ -10,11 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.domain import Answer, Citation, Failure, Hit, Passage, Query, Ranking, Response, Rewrite, Sentence, TurnId
+from convqa.domain import (
+    Answer,
+    Citation,
+    Failure,
+    Hit,
+    Passage,
+    Query,
+    Ranking,
+    Response,
+    Rewrite,
+    Sentence,
+    TurnId,
+    session_fields,
+)
 from convqa.errors import InputError
 from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.input import read_entries
-from convqa.tasks.jwhr.run import record
 from convqa.tasks.jwhr.run import write as write_run
 
 ANSWERS = frozenset({"rewrites", "rankings", "answers"})
@@ -60,7 +72,13 @@ def test_a_run_is_in_the_data_sets_form(golden):
     assert first.references[0].search.keywords == ["架空川の長さはどれくらいですか。"]
     assert [sentence.citations for sentence in first.answer.sentences] == [[0], [1]]
     for entry in (refused, failed):
-        assert entry.answer is None and entry.references == []
+        assert entry.answer is None
+    # What was searched and found, without quotes.
+    assert [(found.page.title, found.page.quote) for found in refused.references] == [
+        ("架空川", None),
+        ("灯籠祭り (架空県)", None),
+    ]
+    assert refused.references[0].search.keywords == ["架空ガラスは何から作られますか?"]
     # What failed says so, in a field that the data set does not have.
     assert (refused.model_extra, failed.model_extra) == ({}, {"failed": True})
     assert [bool(entry.failed) for entry in JWHR().read_run(golden).entries.values()] == [0, 0, 0, 1, 0]
@@ -78,7 +96,7 @@ def cited(text, *citations, language="ja"):
 
 def test_a_quote_that_is_cited_twice_is_one_reference():
     one, two, whole = Citation("p", 0, 2), Citation("p", 2, 4), Citation("p")
-    found = record(cited("あいうえ", [one], [two, one, two], [whole]), "問い")
+    found = session_fields(cited("あいうえ", [one], [two, one, two], [whole]), "問い")
     assert [sentence["citations"] for sentence in found["answer"]["sentences"]] == [[0], [1, 0], [2]]
     assert [reference["page"]["quote"]["text"] for reference in found["references"]] == ["あい", "うえ", "あいうえ"]
     # A passage without title and address is called by its id.
@@ -89,23 +107,25 @@ def test_a_quote_that_is_cited_twice_is_one_reference():
 def test_no_answers_where_the_pipeline_makes_none_or_asks_back(tmp_path):
     response = cited("あい", [Citation("p", 0, 2)])
     (line,) = write_run([response], tmp_path, frozenset({"rankings"}), ASKED).read_text(encoding="utf-8").splitlines()
-    assert json.loads(line) == {"id": 5, "question": "問い", "references": []}
+    search = {"keywords": ["問い", "別の問い"]}
+    found = [{"search": search, "page": {"title": title, "url": ""}} for title in "pq"]
+    assert json.loads(line) == {"id": 5, "question": "問い", "references": found}
     asks = Response(TurnId(5, 1), None, None, None, Answer("question", "どの県ですか?"))
-    assert record(asks, "問い") == {"id": 5, "question": "問い", "references": []}
+    assert session_fields(asks, "問い") == {"id": 5, "question": "問い", "references": []}
     assert JWHR().write([], tmp_path, ANSWERS).read_bytes() == b""
 
 
 def test_a_turn_has_failed_if_that_is_why_it_has_no_answer():
     failure = Failure("reader", "ValueError", "no")
-    assert record(Response(TurnId(5, 1), error=failure), "問い")["failed"] is True
+    assert session_fields(Response(TurnId(5, 1), error=failure), "問い")["failed"] is True
     # Its builder did without what failed, and said something or refused.
     for answer in (Answer("none", "", reason="x"), Answer("question", "?"), cited("あ", [Citation("p", 0, 1)]).answer):
-        assert "failed" not in record(Response(TurnId(5, 1), answer=answer, error=failure), "問い")
+        assert "failed" not in session_fields(Response(TurnId(5, 1), answer=answer, error=failure), "問い")
 
 
 def test_a_cited_passage_that_is_not_at_hand_has_no_quote(tmp_path):
     response = cited("あい", [Citation("q", 0, 2)])
-    assert record(response, "問い")["references"][0]["page"] == {"title": "q", "url": ""}
+    assert session_fields(response, "問い")["references"][0]["page"] == {"title": "q", "url": ""}
     (found,) = JWHR().read_run(write_run([response], tmp_path, ANSWERS, ASKED)).entries.values()
     assert found.references[0].page.quote is None
 
