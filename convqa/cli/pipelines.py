@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import Settings, parsed
+from convqa.cli.options import Collection, Settings, parsed
+from convqa.errors import InputError
 
 
 @command
@@ -20,7 +22,6 @@ def check(
     Models and collections are not looked at: whether they are there, and fit, is found when a run begins. Environment
     variables and addresses that a pipeline names are listed: it can send any variable to any address.
     """
-    from convqa.errors import InputError
     from convqa.pipeline.compose import compose
     from convqa.pipeline.load import assemble
     from convqa.pipeline.show import reached
@@ -45,16 +46,39 @@ def show(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="A shipped name or a path.")],
     settings: Settings = None,
     form: Annotated[
-        Literal["text", "mermaid", "yaml"],
-        typer.Option("--as", help="As text, in mermaid's language, or as resolved YAML."),
+        Literal["text", "mermaid", "yaml", "haystack"],
+        typer.Option(
+            "--as",
+            help="As text, in mermaid's language, as resolved YAML, or as YAML for Haystack itself (--collection).",
+        ),
     ] = "text",
+    collection: Collection = None,
 ) -> None:
     """Show a pipeline as it is after extends, override, drop and --set."""
     from convqa.pipeline.compose import compose
     from convqa.pipeline.show import as_mermaid, as_text
 
+    if form == "haystack":
+        typer.echo(_for_haystack(pipeline, settings, collection))
+        return
+    if collection is not None:
+        raise InputError("--collection is for --as haystack: no other form names a collection.")
     document = compose(pipeline, parsed(settings))
     if form == "yaml":
         typer.echo(document.to_yaml().rstrip())
     else:
         typer.echo(as_text(document) if form == "text" else as_mermaid(document))
+
+
+def _for_haystack(name: str, settings: list[str] | None, collection: str | None) -> str:
+    """The pipeline, bound to its collection; a folder or file is named by its whole path, wherever Haystack runs."""
+    from convqa.indexing import collection_of
+    from convqa.pipeline.load import load
+
+    pipeline = load(name, parsed(settings))
+    if collection is not None:
+        url = collection_of(collection, vectors=pipeline.wanted_vectors)
+        pipeline.bind(str(Path(url).resolve()) if Path(url).exists() else url)
+    elif pipeline.needs_collection:
+        raise InputError(f"pipeline {name} searches a collection, which Haystack's YAML names: give --collection.")
+    return pipeline.to_haystack().rstrip()

@@ -76,6 +76,15 @@ class Pipeline:
         for _, station in self._stations():
             station.bind(collection)
 
+    def to_haystack(self) -> str:
+        """This pipeline as YAML for Haystack's own loader: nothing to resolve, and its collection named."""
+        components = {}
+        for name, node in self.document.components.items():
+            collection = getattr(self._made[name], "collection", None)
+            named = {} if collection is None else {"collection": collection}
+            components[name] = node.model_copy(update={"init_parameters": node.init_parameters | named})
+        return self.document.model_copy(update={"components": components}).to_yaml()
+
     def warm_up(self) -> None:
         """Open the collection and load models, so that what is missing is said before the work starts."""
         self._graph.warm_up()
