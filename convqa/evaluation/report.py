@@ -56,7 +56,8 @@ def render(evaluation: Evaluation) -> Group:
             span = f"{summary.low:.3f} - {summary.high:.3f}"
             table.add_row(Text(name), f"{summary.mean:.3f}", span, f"{summary.turns:,}", _beside(evaluation, name))
         else:
-            table.add_row(Text(name), "-", "-", "0", evaluation.skipped[name])
+            reason = "; ".join(filter(None, (evaluation.skipped[name], _beside(evaluation, name))))
+            table.add_row(Text(name), "-", "-", "0", reason)
     return Group(table, *(_breakdown(evaluation, name) for name in evaluation.breakdowns))
 
 

@@ -91,10 +91,10 @@ def _scorers(options: Options) -> list[AnswerScorer]:
     from convqa.tasks.qrecc import scorers
 
     found = list(options.scorers)
-    if options.sas is not None:
-        found.append(scorers.sas(options.sas))
     if options.posscore is not None:
         found.append(scorers.posscore(Path(options.posscore)))
+    if options.sas is not None:
+        found.append(scorers.sas(options.sas))
     return found
 
 

@@ -56,7 +56,8 @@ def sas(model: str = OFFICIAL_SAS, device: str = "cpu", batch_size: int = 32) ->
         scores: list[float] = []
         for start in range(0, len(pairs), batch_size):
             truths, answers = zip(*pairs[start : start + batch_size], strict=True)
-            inputs = tokenizer(list(answers), list(truths), padding=True, truncation=True, return_tensors="pt")
+            texts = ([text.strip() for text in side] for side in (answers, truths))  # as sentence-transformers does
+            inputs = tokenizer(*texts, padding=True, truncation=True, return_tensors="pt")
             with torch.inference_mode():
                 logits = network(**inputs.to(device)).logits[:, 0]
             scores.extend(torch.sigmoid(logits.float()).tolist())
@@ -116,11 +117,14 @@ def _official_tagger() -> Tagger:
 def _cleaned(text: str, tokenize: Callable[[str], list[str]]) -> str:
     """What the package posscore does to a text before tagging: plain ASCII words, contractions split, no punctuation.
 
-    >>> _cleaned("I can't see http://x.y it's 5%", str.split)
-    'i can nt see url it s 5'
+    >>> _cleaned("I can't see http://x.y it's 5%", str.split), _cleaned("see [the page] ( http://x.y )", str.split)
+    ('i can nt see url it s 5', 'see the page')
     """
-    words = [f"{word[: word.find('http')]} URL" if "http" in word else word for word in text.lower().split()]
-    plain = re.sub(r"[^A-Za-z0-9():,.!?\"']", " ", " ".join(words)).replace("URL", "__url__")
+    words = [
+        f"{word[: word.find('http')]} __url__".strip() if "http" in word else word for word in text.lower().split()
+    ]
+    unlinked = re.sub(r"\[([^\]]*)\] \( *__url__ *\)", r"\1", " ".join(words))
+    plain = re.sub(r"[^A-Za-z0-9():,.!?\"']", " ", unlinked.replace("__url__", "URL")).replace("URL", "__url__")
     spaced = f" {' '.join(tokenize(plain))} "
     spaced = spaced.replace(" won't ", " will n't ").replace(" can't ", " can n't ")
     for ending in ("'s", "'m", "'re", "n't", "'ll", "'ve", "'d", "'em"):

@@ -91,16 +91,14 @@ def _open(table: Table) -> Iterator[Scores]:
 
 
 def _macro(table: Table, measure: Measure) -> Iterator[Scores]:
-    """With the recall of each class beside it; where a class is not in the truth, in its place the reason."""
+    """With the recall of each class beside it; where a class is not in the truth, a reason in place of the macro."""
     classes = CLASSES[table.form]
     lacking = [name for name in classes if name not in table.labels]
     reason = f"the truth has no answer of class {', '.join(lacking)}"
     whole = table.figure(measure, Table.macro, reason, by_class=True)
     yield whole
-    if whole.skipped:
-        return
     unit = measure.name.removeprefix("Macro accuracy")
-    for name in classes:
+    for name in (name for name in classes if name not in lacking):
         part = replace(measure, name=f"Recall {name}{unit}", beside=measure.name, label=name)
         yield table.share(replace(part, official=part.name in NAMES), name)
     yield from table.apart(whole)

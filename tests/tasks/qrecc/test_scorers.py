@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import gzip
 import sys
+from unittest.mock import MagicMock
 
 import numpy
 import pytest
 
 from convqa.errors import InputError
-from convqa.tasks.qrecc.scorers import posscore, read_vectors, sas
+from convqa.tasks.qrecc import scorers
+from convqa.tasks.qrecc.scorers import _cleaned, posscore, read_vectors, sas
 
 
 def tag(text):
@@ -53,6 +55,27 @@ def test_missing_packages_are_named_with_the_command(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(InputError, match=r'needs torch, which is not installed\. Run: pip install "convqa\[models\]"'):
         sas()
+
+
+def test_markdown_links_are_their_text_as_in_the_package_posscore():
+    """The package's own example, and what it does with others."""
+
+    def cleaned(text):
+        return _cleaned(text, str.split)
+
+    assert cleaned("please try [ GitHub ] ( https://github.com )") == "please try github"
+    assert cleaned("[x] ( http://a.b/c )") == "x"
+    # Where the link's brackets stand close to it, the package loses the last one and keeps the link.
+    assert cleaned("[x](http://a.b)") == cleaned("[x] (http://a.b)") == "x  url"
+
+
+def test_sas_strips_both_texts_as_sentence_transformers_does(monkeypatch):
+    packages = MagicMock()
+    packages.AutoModelForSequenceClassification.from_pretrained.return_value.config.num_labels = 1
+    monkeypatch.setattr(scorers, "_need", lambda *_: packages)
+    sas("folder").score([(" truth\n", " answer "), ("two", "words ")])
+    tokenizer = packages.AutoTokenizer.from_pretrained.return_value
+    assert tokenizer.call_args.args == (["answer", "words"], ["truth", "two"])
 
 
 @pytest.mark.models

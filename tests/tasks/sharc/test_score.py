@@ -104,6 +104,14 @@ def test_the_worked_cases_of_the_open_form(answers, expected):
     assert {name: found[name] for name in expected} == expected
 
 
+def test_a_class_that_the_open_truth_lacks_leaves_the_recalls_of_the_others():
+    """MUDERN's script prints NaN for the class and the macro accuracy, and the other recalls."""
+    found = official(("Yes", "Yes", CYPRUS), ("Yes", "No", CYPRUS), "open")
+    assert found["micro_accuracy"] == 66.67 and "macro_accuracy" not in found
+    recalls = {name: value for name, value in found.items() if name.startswith("classwise")}
+    assert recalls == {"classwise_accuracy_yes": 50, "classwise_accuracy_more": 100}
+
+
 def test_f1_is_of_precision_and_recall_as_they_are_printed():
     assert official(("Yes", CYPRUS), (CYPRUS, FRANCE), "open")["fscore_bleu_4"] == 45.81  # of the unrounded: 45.80
 
@@ -121,7 +129,8 @@ def test_an_open_run_that_never_asks_where_it_should_has_accuracies_and_no_bleu(
 
 
 def test_where_nobody_asks_the_open_form_has_zeros():
-    assert official(("Yes", "No"), ("Yes", "No"), "open") == {"micro_accuracy": 100} | {
+    right = {"micro_accuracy": 100, "classwise_accuracy_yes": 100, "classwise_accuracy_no": 100}
+    assert official(("Yes", "No"), ("Yes", "No"), "open") == right | {
         f"{name}_bleu_{order}": 0 for name in ("precision", "recall", "fscore") for order in (1, 2, 3, 4)
     }
 
