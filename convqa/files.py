@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import sys
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,20 +47,32 @@ def read_bytes(path: Path, wanted: str) -> bytes:
     return data
 
 
-def read_json(path: Path, wanted: str) -> Any:
+def read_json(path: Path, wanted: str, official: bool = False) -> Any:
     """The JSON value in a file. Lone surrogates are replaced by U+FFFD with one warning; a BOM is skipped.
 
     NaN and infinity are read as such, for the caller to refuse where they stand.
 
+    :param official: as official scripts read it, by Python's ``json.load``: a BOM is refused, lone surrogates stay.
     :raises InputError: naming line and column of what is no JSON.
     """
-    return parse_json(path, read_bytes(path, wanted), wanted)
+    data = read_bytes(path, wanted)
+    if official:
+        refuse_bom(path)
+    return parse_json(path, data, wanted, official)
 
 
-def parse_json(path: Path, data: bytes, wanted: str) -> Any:
+def refuse_bom(path: Path) -> None:
+    """Refuse a file that begins with a byte order mark, at which official scripts stop."""
+    with path.open("rb") as file:
+        if file.read(len(BOM_UTF8)) == BOM_UTF8:
+            said = "begins with a byte order mark (BOM), at which the official script stops"
+            raise InputError(f"{path}: {said}; save it as UTF-8 without one.")
+
+
+def parse_json(path: Path, data: bytes, wanted: str, official: bool = False) -> Any:
     """The JSON value in the bytes of a file, as :func:`read_json` gives it."""
     try:
-        value, mended = _value(data, "utf-8-sig")
+        value, mended = _value(data, "utf-8-sig", official)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start} is not UTF-8; wanted {wanted} in UTF-8.") from None
     except json.JSONDecodeError as error:
@@ -103,8 +116,8 @@ class _KeyTwice(ValueError):
     """An object has a key twice, of which only one value could be read."""
 
 
-def _value(data: bytes, encoding: str) -> tuple[Any, int]:
-    """A JSON value, and how many lone surrogates were replaced in it.
+def _value(data: bytes, encoding: str, surrogates: bool = False) -> tuple[Any, int]:
+    """A JSON value, and how many lone surrogates were replaced in it (none, if they are to stay).
 
     orjson is fast and strict. The standard library says what is wrong, and accepts lone surrogates and NaN.
 
@@ -120,7 +133,7 @@ def _value(data: bytes, encoding: str) -> tuple[Any, int]:
     value = json.loads(data.decode(encoding).rstrip(), object_pairs_hook=_object)
     for problem in _repeats(value):
         raise _KeyTwice(problem)
-    return mend(value)
+    return (value, 0) if surrogates else mend(value)
 
 
 class _Repeating(dict[str, Any]):

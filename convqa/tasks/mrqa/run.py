@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from convqa.domain import Response
 from convqa.errors import InputError
-from convqa.files import read_json, to_json_bytes
+from convqa.files import mend, read_json, to_json_bytes
 from convqa.tasks.files import file_at, write_members
 from convqa.validation import shorten
 
@@ -30,10 +31,15 @@ def read(path: Path) -> Run:
     :raises InputError: where the official script would crash: an answer that is no string.
     """
     file = file_at(path, FILE)
-    found = read_json(file, WANTED)
+    found = read_predictions(file)
     for problem in problems(found):
         raise InputError(f"{file}: {problem}.")
     return Run(file, found)
+
+
+def read_predictions(file: Path) -> Any:
+    """Lone surrogates do not stop the official script; as in the data they are replaced by U+FFFD."""
+    return mend(read_json(file, WANTED, official=True))[0]
 
 
 def problems(found: object) -> Iterable[str]:

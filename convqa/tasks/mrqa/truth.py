@@ -7,6 +7,7 @@ from pathlib import Path
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
+from convqa.files import refuse_bom
 from convqa.tasks import scores
 from convqa.tasks.mrqa.input import contexts, data_sets, form_of
 from convqa.tasks.mrqa.sets import domain_of, warn_of_gaps
@@ -39,6 +40,9 @@ def read(path: Path) -> Gold:
     sets = data_sets(path)
     warn_of_gaps([one.name for one in sets])
     may_lack = {one.name for one in sets if form_of(one.path)[0] == "squad"}
+    for one in sets:
+        if one.name in may_lack:  # SQuAD's script stops there, MRQA's reads on
+            refuse_bom(one.path)
     turns = []
     for one, context in contexts(sets):
         for question in context.questions:

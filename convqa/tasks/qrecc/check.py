@@ -46,7 +46,7 @@ _FIELDS = tuple(
 def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
     """(record, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
     asked = [turn.id.to_json() for conversation in input.read(input_path) for turn in conversation.turns]
-    records = schema.read_array(file, run.WANTED)
+    records = schema.read_official(file, run.WANTED)
     for index, record in enumerate(records):
         yield from ((schema.label(records, index), message) for message in _record_errors(record))
     good = [record for record in records if isinstance(record, Mapping)]

@@ -12,10 +12,13 @@ from convqa.domain import Answer, Ranking, Response, TurnId, evidence_fields, qu
 from convqa.files import log, to_json_bytes
 from convqa.metrics.citations import Cited
 from convqa.tasks.files import file_at, write_members
-from convqa.tasks.qrecc.schema import RUNS, check_spellings, read_records, turn_id, turn_key
+from convqa.tasks.qrecc.schema import RUNS, Fault, check_spellings, read_scored, turn_id, turn_key
 
 FILE = "run.json"
 WANTED = "a JSON array of {Conversation_no, Turn_no, Model_rewrite, Model_passages: {id: score}, Model_answer}"
+
+
+_OURS = ("Model_citations", "Model_answer_score")
 
 
 class Quote(NamedTuple):
@@ -30,7 +33,8 @@ class Run:
     """What a run says, by turn (``conversation_turn``, the official key). A turn without the field is not there.
 
     ``citations`` are those of ``Model_citations``; of a run that has none, ``Model_evidence``. ``scores`` are how
-    likely the turns' passages hold an answer, 0 to 1.
+    likely the turns' passages hold an answer, 0 to 1. A rewrite or an answer may be a fault; of passages these are
+    ``unread``.
     """
 
     path: Path
@@ -40,29 +44,40 @@ class Run:
     answers: Mapping[str, str]
     citations: Mapping[str, Sequence[Quote]] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
+    unread: Mapping[str, Fault] = field(default_factory=dict)
 
 
 def read(path: Path) -> Run:
     """run.json, or the one in a directory. Of turns that occur twice the last value counts, as officially.
 
-    :raises InputError: where the official script would stop or crash, and for citations that are not in our form.
+    :raises InputError: for what is no JSON array, and for a record that names no turn.
     """
     file = file_at(path, FILE)
-    records = read_records(file, RUNS, WANTED)
+    records = read_scored(file, RUNS, WANTED)
     turns = tuple(dict.fromkeys(map(turn_id, records)))
     check_spellings(file, turns)
     if len(turns) < len(records):
         log.warning("%s: %d turns occur again; the last one counts", file, len(records) - len(turns))
-    rewrites, passages, answers, citations, scores = (
+    rewrites, answers, *others = (
         {str(turn_id(record)): record[name] for record in records if record.get(name) is not None}
-        for name in ("Model_rewrite", "Model_passages", "Model_answer", "Model_citations", "Model_answer_score")
+        for name in ("Model_rewrite", "Model_answer", "Model_passages", *_OURS)
     )
+    (passages, unread), (citations, strange), (scores, odd) = map(_parted, others)
+    for name, faults in zip(_OURS, (strange, odd), strict=True):
+        if faults:
+            log.warning("%s: ignored %d %s in another form than convqa's", file, len(faults), name)
     fields = operator.itemgetter("passage_id", "start", "end", "text")
     quotes_of: dict[str, Sequence[Quote]] = {
         turn: tuple(Quote(Cited(*fields(cited)), cited["sentence"]) for cited in found)
         for turn, found in citations.items()
     }
-    return Run(file, turns, rewrites, passages, answers, quotes_of or _evidence(file, records), scores)
+    return Run(file, turns, rewrites, passages, answers, quotes_of or _evidence(file, records), scores, unread)
+
+
+def _parted(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Fault]]:
+    """What can be used, and the faults."""
+    faults = {turn: value for turn, value in values.items() if isinstance(value, Fault)}
+    return {turn: value for turn, value in values.items() if turn not in faults}, faults
 
 
 def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[Quote]]:

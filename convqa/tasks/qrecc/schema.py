@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
@@ -15,9 +15,9 @@ from typing_extensions import TypedDict
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.files import log
+from convqa.files import log, read_json
 from convqa.tasks.files import read_values
-from convqa.validation import explain
+from convqa.validation import explain, shorten
 
 # From here on a number rounds to infinity as a 32-bit float.
 _FLOAT32_END = 3.4028235677973366e38
@@ -41,25 +41,46 @@ def truncated(value: Any) -> Any:
     return int(value) if type(value) is float and math.isfinite(value) else value
 
 
+def _scored_no(value: Any) -> int | float:
+    if type(value) is int or (type(value) is float and math.isfinite(value)):
+        return value
+    raise PydanticCustomError("scored_no", "wanted a number")
+
+
 def _alternating(context: list[str]) -> list[str]:
     if len(context) % 2:
         raise PydanticCustomError("context", "wanted question, answer, question, answer ...: an even number of strings")
     return context
 
 
+def _whole(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise PydanticCustomError("surrogate", "wanted whole characters, not half of one (a lone surrogate)") from None
+    return text
+
+
 def _named(passages: dict[str, float]) -> dict[str, float]:
     if "" in passages:
         raise PydanticCustomError("passage_id", "wanted passage ids that are not empty")
+    if any(score != score for score in passages.values()):
+        raise PydanticCustomError("passage_score", "wanted scores that have an order, which NaN has not")
+    _whole("".join(passages))
     return passages
 
 
 ConversationNo = Annotated[int | str, PlainValidator(_conversation_no)]
 TurnNo = Annotated[int, PlainValidator(_turn_no)]
-ScoredConversationNo = Annotated[int | str, PlainValidator(lambda value: _conversation_no(truncated(value)))]
-ScoredTurnNo = Annotated[int, PlainValidator(lambda value: _turn_no(truncated(value)))]
-Text = Annotated[str, Strict()]
+ScoredConversationNo = Annotated[
+    int | float | str, PlainValidator(lambda value: (_conversation_no if type(value) is str else _scored_no)(value))
+]
+ScoredTurnNo = Annotated[int | float, PlainValidator(_scored_no)]
+Text = Annotated[str, Strict(), AfterValidator(_whole)]
+Id = Annotated[str, Strict()]
 Score = Annotated[float, Strict(), Field(allow_inf_nan=False, gt=-_FLOAT32_END, lt=_FLOAT32_END)]
-Passages = Annotated[dict[Text, Score], Strict(), AfterValidator(_named)]
+Passages = Annotated[dict[Id, Score], Strict(), AfterValidator(_named)]
+ScoredPassages = Annotated[dict[Id, Annotated[float, Strict()]], Strict(), AfterValidator(_named)]
 Offset = Annotated[int, Strict(), Field(ge=0)]
 AnswerScore = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -108,7 +129,7 @@ class RunRecord(TypedDict):
     Conversation_no: ScoredConversationNo
     Turn_no: ScoredTurnNo
     Model_rewrite: NotRequired[Text | None]
-    Model_passages: NotRequired[Passages]
+    Model_passages: NotRequired[ScoredPassages]
     Model_answer: NotRequired[Text | None]
     Model_evidence: NotRequired[Any]
     Model_citations: NotRequired[Citations]
@@ -122,7 +143,7 @@ RUNS: TypeAdapter[Any] = TypeAdapter(RunRecord)
 
 def read_records(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
     """The records of a file; the first that ``adapter`` does not accept is refused."""
-    records = read_array(path, wanted)
+    records = [record for _, record in read_values(path, wanted, "", array=True)]
     for index, record in enumerate(records):
         try:
             records[index] = adapter.validate_python(record)
@@ -133,9 +154,44 @@ def read_records(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dic
     return records
 
 
-def read_array(path: Path, wanted: str) -> list[Any]:
-    """The JSON array in a file, its records unchecked."""
-    return [record for _, record in read_values(path, wanted, "", array=True)]
+class Fault(str):
+    """What is wrong with a field of a record, in place of its value: no matter, where the script does not look."""
+
+    value: object
+
+
+def refuse(path: Path, values: Iterable[object]) -> None:
+    """Refuse the first of these values that is a fault: the official script stops at it."""
+    for value in values:
+        if isinstance(value, Fault):
+            raise InputError(f"{path}: {value}.")
+
+
+def read_scored(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
+    """The records of a file to be scored, with a ``Fault`` for each field that is missing or another thing.
+
+    :raises InputError: for a record that names no turn, and for what is no JSON array to Python's ``json.load``.
+    """
+    records = read_official(path, wanted)
+    for index, record in enumerate(records):
+        try:
+            records[index] = adapter.validate_python(record)
+        except ValidationError as error:
+            for item, (field, message) in zip(error.errors(), explain(error), strict=True):
+                fault = Fault(f"{label(records, index)}: {field + ': ' if field else ''}{message}")
+                name = item["loc"][0] if item["loc"] else ""
+                refuse(path, [fault] if name in {"", "Conversation_no", "Turn_no"} else [])
+                fault.value = record.get(name)
+                records[index] = {**records[index], name: fault}
+    return records
+
+
+def read_official(path: Path, wanted: str) -> list[Any]:
+    """The JSON array in a file as the official script reads it, its records unchecked."""
+    records = read_json(path, wanted, official=True)
+    if not isinstance(records, list):
+        raise InputError(f"{path}: found {shorten(records)}; wanted {wanted}.")
+    return records
 
 
 def label(records: Sequence[Any], index: int) -> str:
@@ -152,7 +208,7 @@ def label(records: Sequence[Any], index: int) -> str:
 
 def turn_id(record: Mapping[str, Any]) -> TurnId:
     """The turn that a checked record is about."""
-    return TurnId(record["Conversation_no"], record["Turn_no"])
+    return TurnId(truncated(record["Conversation_no"]), truncated(record["Turn_no"]))
 
 
 def turn_key(id: TurnId) -> dict[str, Any]:

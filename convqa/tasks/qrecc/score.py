@@ -1,12 +1,12 @@
 """Score a QReCC run exactly as the official script does (version 2021-10-04), turn by turn.
 
 Differences, both deliberate: QR and ROUGE1-R are plain means (the script takes the median of 1,000 unseeded bootstrap
-means: the third decimal may differ by one), and malformed files are an ``InputError``, not a traceback.
+means: the third decimal may differ by one), and what the script stops at is an ``InputError``, not a traceback.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from convqa.tasks import scores
 from convqa.tasks.qrecc.citing import citing
 from convqa.tasks.qrecc.refusing import refusing
 from convqa.tasks.qrecc.run import Run
+from convqa.tasks.qrecc.schema import refuse
 from convqa.tasks.qrecc.truth import Gold, collapsed
 from convqa.tasks.scores import AnswerScorer, Judged, Measure, Rows, Scores, columns, option, warn_of_unmatched
 
@@ -110,8 +111,10 @@ def _rewriting(gold: Gold, run: Run, options: Options) -> Rows | str:
     """QR, or why there is none. A turn without a rewrite counts as an empty one."""
     if not run.rewrites:
         return "the run has no rewrites"
-    turn_one, missing_truth = options.eval_turn_one_rewrites, options.eval_missing_truth
-    used = [turn for turn in gold.turns if (turn_one or turn.id.number > 1) and (missing_truth or turn.rewrite)]
+    looked_at = [turn for turn in gold.turns if options.eval_turn_one_rewrites or turn.fields["Turn_no"] > 1]
+    refuse(gold.path, (turn.rewrite for turn in looked_at))
+    used = [turn for turn in looked_at if options.eval_missing_truth or turn.rewrite]
+    refuse(run.path, (run.rewrites.get(str(turn.id)) for turn in used))
     rows = []
     for turn in used:
         model = run.rewrites.get(str(turn.id), "")
@@ -124,15 +127,19 @@ def _rewriting(gold: Gold, run: Run, options: Options) -> Rows | str:
 
 def _retrieval(gold: Gold, run: Run, options: Options) -> Rows | str:
     """MRR and its kin over the turns that are in both files, or why there is none."""
+    refuse(gold.path, (turn.fields.get("Truth_passages") for turn in gold.turns))
+    used = collapsed(turn for turn in gold.turns if options.eval_missing_truth or turn.passages)
+    # The script looks for the id "" in all passages, and at the rest of them in the turns that it scores.
+    scored = {str(turn.id) for turn in used}
+    refuse(run.path, (fault for turn, fault in run.unread.items() if turn in scored or _stops(fault.value)))
     if not run.passages:
         return "the run has no passages"
-    used = collapsed(turn for turn in gold.turns if options.eval_missing_truth or turn.passages)
     if not used:
         return "the truth has no passages"
     rows = []
     for turn in used:
         if str(turn.id) in run.passages:
-            relevant, ranking = frozenset(turn.passages), ranked(run.passages[str(turn.id)])
+            relevant, ranking = _as_in_c(turn.passages or ("",), run.passages[str(turn.id)])
             row = {"MRR": reciprocal_rank(relevant, ranking), "MRR@10": reciprocal_rank(relevant, ranking, 10)}
             row |= {f"nDCG@{k}": ndcg(relevant, ranking, k) for k in (3, 10)}
             row |= {f"R@{k}": recall(relevant, ranking, k) for k in (10, 100)}
@@ -144,11 +151,27 @@ def _retrieval(gold: Gold, run: Run, options: Options) -> Rows | str:
     return rows
 
 
+def _stops(passages: object) -> bool:
+    return not isinstance(passages, dict | list) or "" in passages
+
+
+def _as_in_c(relevant: Sequence[str], scores: Mapping[str, float]) -> tuple[frozenset[str], list[str]]:
+    """Relevant ids and ranking as trec_eval's C sees them: ids end at NUL, and where two become one nothing is found.
+
+    >>> _as_in_c(["b\\0x"], {"a": 2, "b\\0y": 1}), _as_in_c(["a"], {"a": 2, "a\\0": 1})
+    ((frozenset({'b'}), ['a', 'b']), (frozenset({'a'}), []))
+    """
+    cut = {id.partition("\0")[0]: score for id, score in scores.items()}
+    return frozenset(id.partition("\0")[0] for id in relevant), ranked(cut) if len(cut) == len(scores) else []
+
+
 def _answering(gold: Gold, run: Run, options: Options, scorers: Sequence[AnswerScorer]) -> Rows | str:
     """EM, F1 and ROUGE-1, or why there is none. A turn without an answer counts as an empty one."""
+    refuse(gold.path, (turn.answer for turn in gold.turns))
+    used = [turn for turn in gold.turns if options.eval_missing_truth or turn.answer]
+    refuse(run.path, (run.answers.get(str(turn.id)) for turn in used))
     if not run.answers:
         return "the run has no answers"
-    used = [turn for turn in gold.turns if options.eval_missing_truth or turn.answer]
     if not used:
         return "the truth has no answers"
     if not any(str(turn.id) in run.answers for turn in used):

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from convqa.files import log
 from convqa.tasks import scores
 from convqa.tasks.base import Groups
 from convqa.tasks.files import file_at
 from convqa.tasks.qrecc import input
-from convqa.tasks.qrecc.schema import TRUTHS, check_spellings, read_records, turn_id
+from convqa.tasks.qrecc.schema import TRUTHS, Fault, check_spellings, read_scored, turn_id
 
 FILE = "ground-truth.json"
 WANTED = "a JSON array of {Conversation_no, Turn_no, Truth_rewrite, Truth_passages, Truth_answer}"
@@ -20,7 +21,10 @@ WANTED = "a JSON array of {Conversation_no, Turn_no, Truth_rewrite, Truth_passag
 
 @dataclass(frozen=True, slots=True)
 class GoldTurn(scores.GoldTurn):
-    """The truth about one turn: ``""`` and ``()`` mean that there is none. ``fields`` is the whole record."""
+    """The truth about one turn: ``""`` and ``()`` mean that there is none. ``fields`` is the whole record.
+
+    Where a field is a fault, so is what is made of it (passages are none then).
+    """
 
     rewrite: str
     passages: tuple[str, ...]
@@ -35,13 +39,18 @@ def read(path: Path) -> Gold:
     """ground-truth.json, or the one in a directory."""
     file = file_at(path, FILE)
     turns = tuple(
-        GoldTurn(turn_id(one), one, one["Truth_rewrite"], tuple(one.get("Truth_passages", ())), one["Truth_answer"])
-        for one in read_records(file, TRUTHS, WANTED)
+        GoldTurn(turn_id(one), one, one["Truth_rewrite"], _passages(one), one["Truth_answer"])
+        for one in read_scored(file, TRUTHS, WANTED)
     )
     check_spellings(file, [turn.id for turn in turns])
     if again := len(turns) - len(collapsed(turns)):
         log.warning("%s: %d turns occur again; QR and ROUGE1-R count each", file, again)
     return Gold(file, turns)
+
+
+def _passages(record: Mapping[str, Any]) -> tuple[str, ...]:
+    found = record.get("Truth_passages", ())
+    return () if isinstance(found, Fault) else tuple(found)
 
 
 def collapsed(turns: Iterable[GoldTurn]) -> list[GoldTurn]:

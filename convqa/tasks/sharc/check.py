@@ -14,7 +14,7 @@ from convqa.tasks.sharc.input import read_records, source
 def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
     """(record, or "" for the file; what is wrong) of a run that answers the utterances at ``input_path``."""
     asked = {placed.record.utterance_id: None for placed in read_records(source(input_path))}
-    records = read_json(file, run.WANTED)
+    records = read_json(file, run.WANTED, official=True)
     yield from run.problems(records)
     if isinstance(records, list):
         ids = {str(record.get("utterance_id")): None for record in records if isinstance(record, dict)}

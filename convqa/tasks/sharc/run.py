@@ -10,7 +10,7 @@ from typing import Any
 
 from convqa.domain import Response
 from convqa.errors import InputError
-from convqa.files import read_json, to_json_bytes
+from convqa.files import mend, read_json, to_json_bytes
 from convqa.tasks.files import any_file, file_at, read_start, write_members
 from convqa.validation import shorten
 
@@ -36,7 +36,7 @@ def read(path: Path) -> Run:
         there twice.
     """
     file = file_at(path, FILE)
-    records = read_json(file, WANTED)
+    records = read_json(file, WANTED, official=True)
     for place, problem in problems(records):
         raise InputError(f"{file}: {place}: {problem}." if place else f"{file}: {problem}.")
     return Run(
@@ -65,6 +65,9 @@ def problems(records: object) -> Iterator[tuple[str, str]]:
                 yield place, f"{field}: is missing"
             elif not isinstance(record[field], str):
                 yield place, f"{field}: found {shorten(record[field])}; wanted a string"
+            elif mend(record[field])[1]:
+                problem = "half a character (a lone surrogate), at which the official script stops"
+                yield place, f"{field}: found {shorten(record[field])} with {problem}; wanted whole ones"
         ids = record.get("passages", [])
         if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
             yield place, f"passages: found {shorten(ids)}; wanted an array of ids"

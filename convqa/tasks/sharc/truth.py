@@ -8,7 +8,7 @@ from typing import Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.files import log
+from convqa.files import log, refuse_bom
 from convqa.tasks import scores
 from convqa.tasks.sharc.answers import said
 from convqa.tasks.sharc.input import Placed, read_records, source
@@ -43,6 +43,7 @@ def read(path: Path) -> Gold:
         answer, and for Irrelevant in the open-retrieval form, which has no such class.
     """
     found = source(path)
+    refuse_bom(found.file)
     odd = list[str]()
     turns = [_turn(placed, found.form, odd) for placed in read_records(found)]
     if odd:

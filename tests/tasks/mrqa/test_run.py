@@ -56,6 +56,27 @@ def test_check_lists_every_problem(write, predict):
     assert [problem.message for problem in MRQA().check(run, truth)] == ["found []; wanted a JSON object {qid: answer}"]
 
 
+def test_a_byte_order_mark_is_refused_as_officially(write, predict):
+    truth = write("x.jsonl", {"context": "c", "qas": [{"qid": "a", "question": "?", "answers": ["c"]}]})
+    run = predict({"a": "c"}) / "predictions.json"
+    run.write_bytes(b"\xef\xbb\xbf" + run.read_bytes())
+    with pytest.raises(InputError, match=r"predictions\.json: begins with a byte order mark \(BOM\)"):
+        MRQA().read_run(run)
+    assert [problem.message[:30] for problem in MRQA().check(run, truth)] == ["begins with a byte order mark "]
+
+
+def test_a_byte_order_mark_stops_squads_script_and_not_that_of_mrqa(write):
+    qas = [{"id": "a", "qid": "a", "question": "?", "answers": []}]
+    squad = write("x.json", {"data": [{"title": "", "paragraphs": [{"context": "c", "qas": qas}]}]})
+    mrqa = write("y.jsonl", {"context": "c", "qas": [{**qas[0], "answers": ["c"]}]})
+    for path in (squad, mrqa):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+        assert list(MRQA().read(path))
+    assert MRQA().gold(mrqa).turns
+    with pytest.raises(InputError, match=r"x\.json: begins with a byte order mark"):
+        MRQA().gold(squad)
+
+
 def test_no_run(tmp_path):
     with pytest.raises(InputError, match=r"predictions\.json: no such file; wanted a JSON object \{qid: answer\}"):
         MRQA().read_run(tmp_path)

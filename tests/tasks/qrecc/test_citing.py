@@ -7,7 +7,6 @@ import logging
 
 import pytest
 
-from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, write_turns
 from convqa.metrics.citations import Cited
 from convqa.models import load_support
@@ -111,9 +110,12 @@ def test_evidence_alone_counts_as_a_citation(scored, caplog):
     assert found.skipped["ALCE-R(lexical)"] == "the run has no Model_citations"
 
 
-def test_broken_citations_are_refused_with_their_place(scored):
-    with pytest.raises(InputError, match=r"record 0 \(turn 1_1\): Model_citations\[0\]\.start: found -1"):
-        scored(TRUTHS, [said(1, "One.", [cite("a", "x", "One.", start=-1)])])
+@pytest.mark.parametrize("citations", [[cite("a", "x", "One.", start=-1)], ["a"], "a", {"a": [0, 1]}])
+def test_citations_of_others_are_passed_over_with_one_warning(scored, caplog, citations):
+    with caplog.at_level(logging.WARNING, "convqa"):
+        found = scored(TRUTHS, [said(1, "One.", citations), said(2, "Two.", citations)])
+    assert "ignored 2 Model_citations in another form than convqa's" in caplog.text
+    assert "F1" in found.summaries and "Citation-validity" not in found.summaries
 
 
 # --- quotes against gold sentences ----------------------------------------------------------------------------------
@@ -192,9 +194,10 @@ def test_a_group_of_one_kind_has_no_auc(scored):
 
 
 @pytest.mark.parametrize("score", [-0.1, 1.5, "0.5", True])
-def test_scores_of_answers_are_from_0_to_1(scored, score):
-    with pytest.raises(InputError, match=r"record 0 \(turn 1_1\): Model_answer_score: found"):
-        scored(TRUTHS, [said(1, "x", Model_answer_score=score)])
+def test_scores_of_answers_that_are_not_from_0_to_1_are_passed_over(scored, caplog, score):
+    with caplog.at_level(logging.WARNING, "convqa"):
+        assert "F1" in scored(TRUTHS, [said(1, "x", Model_answer_score=score)]).summaries
+    assert "ignored 1 Model_answer_score in another form than convqa's" in caplog.text
 
 
 # --- support --------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text
+from convqa.tasks.qrecc import scorers
 from convqa.tasks.scores import AnswerScorer
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
@@ -235,6 +236,14 @@ def test_further_scorers_see_truth_and_answer(score):
     assert "stub" not in official_text(evaluation)
 
 
+def test_posscore_comes_before_sas_as_officially(score, monkeypatch):
+    for name in ("sas", "posscore"):
+        made = AnswerScorer(name.upper(), lambda pairs: [1.0] * len(pairs), official=True)
+        monkeypatch.setattr(scorers, name, lambda _, made=made: made)
+    lines = official_text(score(T, R, sas="m", posscore="v.vec")).splitlines()
+    assert [line.split('"')[1] for line in lines if "key" in line] == [*OFFICIAL, "POSSCORE", "SAS"]
+
+
 def test_partial_and_foreign_turns_are_named(score, caplog):
     score(T, [*R[:3], run_record(9, None, None, "x")])
     assert "lacks 1 of the 4 turns of the truth" in caplog.text
@@ -249,6 +258,111 @@ def test_intervals_depend_on_the_seed_only(score):
     assert one == again
     assert (one.low, one.high) != (other.low, other.high)
     assert one.low < one.mean < one.high
+
+
+# --- where the official script stops, and where it does not -----------------------------------------------------------
+# Tried with pytrec_eval and datasets 1.5.0, which it runs on.
+
+
+def without(records, *names):
+    return [{name: value for name, value in record.items() if name not in names} for record in records]
+
+
+@pytest.mark.parametrize(
+    ("option", "field", "skipped"),
+    [("no_rewriting", "Truth_rewrite", (0,)), ("no_answering", "Truth_answer", (2, 3, 4))],
+)
+def test_truth_need_not_have_what_is_not_scored(score, option, field, skipped):
+    whole = means(score(T, R))
+    expected = tuple("-" if place in skipped else mean for place, mean in enumerate(whole))
+    assert means(score(without(T, field), R, **{option: True})) == expected
+    with pytest.raises(InputError, match=rf"ground-truth\.json: record . \(turn 7_.\): {field}: is missing"):
+        score(without(T, field), R)
+
+
+def test_a_first_turn_needs_no_true_rewrite(score):
+    truth = [*without(T[:1], "Truth_rewrite"), *T[1:]]
+    assert means(score(truth, R)) == means(score(T, R))
+    with pytest.raises(InputError, match=r"record 0 \(turn 7_1\): Truth_rewrite: is missing"):
+        score(truth, R, eval_turn_one_rewrites=True)
+
+
+@pytest.mark.parametrize("found", [None, 5])
+@pytest.mark.parametrize(
+    ("field", "option"),
+    [("Truth_rewrite", "no_rewriting"), ("Truth_passages", "no_retrieval"), ("Truth_answer", "no_answering")],
+)
+def test_truth_of_another_type_is_refused_where_it_is_scored(score, field, option, found):
+    truth = [*T[:1], T[1] | {field: found}, *T[2:]]
+    with pytest.raises(InputError, match=rf"record 1 \(turn 7_2\): {field}: found {found}; input should be"):
+        score(truth, R)
+    score(truth, R, **{option: True})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("Model_passages", [], r"found \[\]; wanted an object"),
+        ("Model_passages", {"a": "1"}, r"a: found '1'; input should be a valid number"),
+        ("Model_passages", {"a": None}, "a: found None; input should be a valid number"),
+        ("Model_passages", {"a": math.nan}, r"found \{'a': nan\}; wanted scores that have an order"),
+        ("Model_passages", {"a\ud800": 1}, r"found .*ud800.*; wanted whole characters, not half of one"),
+        ("Model_answer", 3, "found 3; input should be a valid string"),
+        ("Model_answer", "x\udfff", "found 'x.udfff'; wanted whole characters"),
+        ("Model_rewrite", ["x"], r"found \['x'\]; input should be a valid string"),
+    ],
+)
+def test_what_the_script_cannot_read_is_refused_only_in_turns_that_it_scores(score, field, value, message):
+    with pytest.raises(InputError, match=rf"run\.json: record 1 \(turn 7_2\): {field}.*{message}"):
+        score(T, [*R[:1], R[1] | {field: value}, *R[2:]])
+    unscored = {"Model_passages": 3, "Model_answer": 4, "Model_rewrite": 1}[field]
+    run = [record | {field: value} if record["Turn_no"] == unscored else record for record in R]
+    assert means(score(T, run)) == means(score(T, R))
+    assert means(score(T, [*R, run_record(9) | {field: value}])) == means(score(T, R))
+
+
+@pytest.mark.parametrize("value", [None, 5, "a", {"": 1}, [""]])
+def test_some_passages_stop_the_script_in_any_turn(score, value):
+    run = [*R[:2], R[2] | {"Model_passages": value}, R[3]]
+    with pytest.raises(InputError, match=r"record 2 \(turn 7_3\): Model_passages: found"):
+        score(T, run)
+    assert means(score(T, run, no_retrieval=True))[2:] == means(score(T, R))[2:]
+
+
+@pytest.mark.parametrize(
+    ("passages", "expected"),
+    [
+        ({"b": math.inf, "a": 2}, "0.500"),
+        ({"b": -1e39, "a": 2}, "1.000"),
+        ({"a": 1e39, "b": math.inf}, "0.500"),
+        ({"a": 10**30, "b": 1}, "1.000"),
+    ],
+)
+def test_scores_beyond_32_bits_are_infinite(score, passages, expected):
+    assert means(score([truth_record(1, "", ["a"])], [run_record(1, None, passages)]), ["MRR"]) == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("passages", "relevant", "expected"),
+    [
+        ({"\0x": 1, "a": 2}, [], "0.500"),
+        ({"u\0x": 1, "a": 2}, ["u"], "0.500"),
+        ({"u": 1, "a": 2}, ["u\0y"], "0.500"),
+        ({"u\0x": 1, "u": 2}, ["u"], "0.000"),
+    ],
+)
+def test_ids_end_at_nul(score, passages, relevant, expected):
+    evaluation = score([truth_record(1, "", relevant)], [run_record(1, None, passages)], eval_missing_truth=True)
+    assert means(evaluation, ["MRR"]) == (expected,)
+
+
+def test_turn_numbers_are_any_numbers(score):
+    run = [run_record(-3, "two", None, "x"), run_record(1.5, "one two")]
+    truth = [truth_record(-3, "two", (), "x"), truth_record(1.5, "one two three four")]
+    evaluation = score(truth, run)
+    # 1.5 is more than 1, and called 1.
+    assert means(evaluation, ["QR", "EM"]) == ("0.500", "1.000")
+    assert [str(id) for id in evaluation.scores["QR"].ids] == ["7_1"]
 
 
 # --- breakdowns ---------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,8 @@ def test_rankings_are_cut_and_left_out_where_there_are_none(tmp_path):
         (["Yes"], "record 0: found 'Yes'; wanted"),
         ([{"answer": "Yes"}], "record 0: utterance_id: is missing"),
         ([{"utterance_id": "u", "answer": None}], "record 0: answer: found None; wanted a string"),
+        ([{"utterance_id": "u", "answer": "x\ud800"}], "record 0: answer: found .* with half a character"),
+        ([{"utterance_id": "u\udfff", "answer": "x"}], "record 0: utterance_id: found .* with half a character"),
         ([{"utterance_id": "u", "answer": ""}] * 2, "record 1: utterance_id: 'u' is that of record 0 too"),
         (
             [{"utterance_id": "u", "answer": "", "passages": [3]}],
@@ -96,3 +99,17 @@ def written_by_mrqa(tmp_path):
     (tmp_path / "mrqa").mkdir()
     (tmp_path / "mrqa" / "predictions.json").write_text('{"q": "a"}')
     return tmp_path / "mrqa"
+
+
+@pytest.mark.parametrize("which", ["predictions.json", "truth"])
+def test_a_byte_order_mark_is_refused_as_officially(opened, predict, tmp_path, which):
+    run = predict([{"utterance_id": "u", "answer": "Yes"}]) / "predictions.json"
+    folder = tmp_path / "copy"
+    shutil.copytree(opened, folder)
+    (truth,) = (path for path in folder.iterdir() if path.name != "id2snippet.json")
+    for path in (run, truth):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    with pytest.raises(InputError, match="begins with a byte order mark"):
+        TASK.gold(folder) if which == "truth" else TASK.read_run(run)
+    assert list(TASK.read(folder))
+    assert [problem.message[:30] for problem in TASK.check(run, folder)] == ["begins with a byte order mark "]
