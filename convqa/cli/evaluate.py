@@ -103,7 +103,10 @@ def _evaluate(
     trec: Annotated[bool, typer.Option("--trec", help="Write run.trec and truth.qrels to --output, too.")] = False,
     support: Support = None,
     allow_same: AllowSame = False,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 1,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Score only turns that the run has, as after run --limit.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 1,
     json: Json = False,
     **options: Any,
 ) -> None:
@@ -120,6 +123,7 @@ def _evaluate(
         task=task,
         breakdown=breakdown or [],
         seed=seed,
+        partial=partial,
         support=support,
         allow_same=allow_same,
         **options,
@@ -140,14 +144,14 @@ def _evaluate(
 
 @command
 def validate(
-    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Holds the run file.")],
     input: Annotated[Path, typer.Argument(metavar="INPUT_DIR", help="The input that the run answers.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Holds the run file.")],
     task: Task = "auto",
 ) -> int:
     """List every format error of a run at once, before it is uploaded. Exit code 2 if there is one."""
     from convqa.tasks import find_task
 
-    problems = find_task(task, input).check(run, input)
+    problems = find_task(task, input).check(input, run)
     for problem in problems:
         typer.echo(str(problem), err=True)
     typer.echo(f"{run}: {len(problems)} problems" if problems else f"{run}: ok")

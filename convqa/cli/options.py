@@ -73,7 +73,7 @@ def one_of(position: Path | None, option: Path | None, name: str) -> Path | None
 
     :raises InputError: if it is given twice.
     """
-    if position is not None and option is not None and position != option:
+    if position is not None and option is not None:
         raise InputError(f"{name} is given twice: {position} and {option}.")
     return position if position is not None else option
 

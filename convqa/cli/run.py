@@ -31,7 +31,9 @@ def run(
         typer.Option(help="Earlier exchanges that a turn sees: this run's answers, those that are given, or none."),
     ] = "own",
     batch_size: Annotated[int, typer.Option(min=1, help="Conversations that are answered together.")] = 256,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N conversations.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N conversations (scored alone: evaluate --partial).")
+    ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Throw away the run that OUTPUT holds.")] = False,
     retry_errors: Annotated[
         bool, typer.Option("--retry-errors", help="Answer failed turns, and the turns after them, once more.")

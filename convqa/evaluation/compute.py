@@ -24,6 +24,7 @@ def evaluate(
     task: str | Task = "auto",
     breakdown: Sequence[str] = (),
     seed: int = 1,
+    partial: bool = False,
     support: str | None = None,
     allow_same: bool = False,
     **options: Any,
@@ -32,7 +33,8 @@ def evaluate(
 
     :param task: auto (by the files' names), a task's name, or a task.
     :param breakdown: fields of the truth's records, or groups that the task knows (QReCC: ``history``).
-    :param seed: of the bootstrap intervals.
+    :param seed: of the bootstrap intervals, 0 or more.
+    :param partial: score only the turns that the run has; officially it is punished for the others.
     :param support: the scorer by which ALCE's citation recall and precision are measured too, where the task has them:
         lexical, support, or an NLI model. One that the run was built with is refused unless ``allow_same``.
     :param options: the task's own (``Task.options``), such as QReCC's ``eval_missing_truth=True``.
@@ -54,9 +56,13 @@ def evaluate(
     chosen = found.options(**options)
     gold, run = found.gold(truth_path), found.read_run(run_path)
     groups = _groups(found, gold, truth_path, breakdown)
+    if partial:
+        gold = found.part(gold, run)
+        if not gold.turns:
+            raise InputError(f"{run.path}: has no turn of {truth_path}, so there is nothing to score with --partial.")
     columns = found.score(gold, run, chosen)
     parts = {name: _by_group(columns, members, seed) for name, members in groups.items()}
-    said = {**chosen.to_json(), "seed": seed}
+    said = {**chosen.to_json(), "seed": seed, **({"partial": True} if partial else {})}
     return Evaluation(found, gold, run, tuple(columns), summaries(columns, seed), parts, said)
 
 

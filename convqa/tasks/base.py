@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -111,25 +111,29 @@ class Task(ABC):
         :raises InputError: at the first format error that keeps it from being scored.
         """
 
-    def problems(self, file: Path, input_path: Path) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+    def problems(self, input_path: Path, file: Path) -> Iterable[tuple[str, str]]:  # noqa: ARG002
         """(record, or "" for the file; what is wrong and wanted) for every format error of a run file.
 
         :raises InputError: if the run or the input cannot be read.
         """
         return ()
 
-    def check(self, run_path: Path, input_path: Path) -> list[Problem]:
+    def check(self, input_path: Path, run_path: Path) -> list[Problem]:
         """All format errors of a run (a directory or the file) that answers the input.
 
         :raises InputError: if the input cannot be read; a run that cannot is a problem.
         """
         file = file_at(run_path, self.run_file)
         try:
-            return [Problem(str(file), record, message) for record, message in self.problems(file, input_path)]
+            return [Problem(str(file), record, message) for record, message in self.problems(input_path, file)]
         except InputError as error:
             if not str(error).startswith(f"{file}: "):
                 raise
             return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
+
+    def part(self, gold: Any, run: Any) -> Any:
+        """The truth of only the turns that the run has: those whose names, as text, are in its ``ids``."""
+        return replace(gold, turns=tuple(turn for turn in gold.turns if str(turn.id) in run.ids))
 
     @abstractmethod
     def score(self, gold: Any, run: Any, options: Any, /) -> list[Scores]:

@@ -165,7 +165,7 @@ def columns(measures: Sequence[Measure], rows: Rows | str, reasons: Mapping[str,
 def warn_of_unmatched(path: Path, asked: Set[Any], answered: Set[Any], lacking: str, foreign: str) -> None:
     """Partial runs are punished and what nobody asked is ignored: say so, since it is mostly a mistake."""
     if missing := len(asked - answered):
-        log.warning("%s: lacks %d of the %d %s", path, missing, len(asked), lacking)
+        log.warning("%s: lacks %d of the %d %s; --partial leaves them out", path, missing, len(asked), lacking)
     if others := len(answered - asked):
         log.warning("%s: ignored %d %s", path, others, foreign)
 

@@ -75,6 +75,16 @@ def test_a_run_is_not_measured_by_what_built_it(call, small, made):
     assert call("evaluate", small, made, "--support", "lexical", "--allow-same")[0] == 0
 
 
+def test_what_run_limit_answered_alone(call, small, made):
+    """The run has the example's first three conversations."""
+    code, out, err = call("evaluate", EXAMPLE, made, "--json")
+    assert code == 0 and "lacks 257 of the 291 turns of the truth; --partial leaves them out" in err
+    code, alone, err = call("evaluate", EXAMPLE, made, "--json", "--partial")
+    assert (code, err) == (0, "") and json.loads(alone)["options"]["partial"]
+    expected = json.loads(call("evaluate", small, made, "--json")[1])["measures"]
+    assert json.loads(alone)["measures"] == expected != json.loads(out)["measures"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -83,6 +93,9 @@ def test_a_run_is_not_measured_by_what_built_it(call, small, made):
         (["{small}", "{small}"], "run.json"),
         (["{made}", "{made}"], "ground-truth.json"),
         (["{small}", "{made}", "--trec"], "--output DIR"),
+        (["{small}", "{made}", "--input-dataset", "{small}"], "TRUTH_DIR is given twice"),
+        (["{small}", "{made}", "--input-run", "{made}"], "RUN_DIR is given twice"),
+        (["{small}", "{made}", "--seed", "-1"], "--seed"),
         (["{small}", "{made}", "--breakdown", "Sourc"], "'Sourc'"),
         (["{small}", "{made}", "--task", "qrec"], "Did you mean 'qrecc'"),
         (["{small}/absent", "{small}/absent"], "do not look like the truth and a run of any task"),
@@ -94,10 +107,10 @@ def test_mistakes(call, small, made, arguments, message):
 
 
 def test_validate(call, small, made):
-    assert call("validate", made, small)[0] == 0
+    assert call("validate", small, made)[0] == 0
     run = json.loads((made / "run.json").read_text())
     run[0]["Model_passages"] = {"": 1.0}
     del run[1]
     (made / "run.json").write_text(json.dumps(run))
-    code, out, err = call("validate", made, small)
+    code, out, err = call("validate", small, made)
     assert code == 2 and "2 problems" in out and len(err.splitlines()) == 2

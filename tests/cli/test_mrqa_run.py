@@ -39,7 +39,7 @@ def test_from_file_to_score(call, input, tmp_path):
     assert (code, err) == (0, "") and "3 turns of 3 conversations" in out and "1 unanswered" in out
     answers = json.loads((tmp_path / "run" / "predictions.json").read_text())
     assert answers == {"a": "Goethe wrote Faust.", "b": "Schiller lived in Weimar.", "c": ""}
-    assert call("validate", tmp_path / "run", input)[:2] == (0, f"{tmp_path / 'run'}: ok\n")
+    assert call("validate", input, tmp_path / "run")[:2] == (0, f"{tmp_path / 'run'}: ok\n")
 
     code, out, err = call("evaluate", input, tmp_path / "run", "--output", tmp_path / "scores", "--json")
     assert (code, err) == (0, "")
@@ -75,7 +75,7 @@ def test_the_flag_for_missing_answers(call, input, tmp_path):
     assert json.loads(counted[1])["measures"]["EM"]["mean"] == 100 / 3
     assert json.loads(left_out[1])["measures"]["EM"]["mean"] == 100
     assert "lacks 2 of the 3 questions" in counted[2] and "ignored 1 predictions" in counted[2]
-    code, _, err = call("validate", tmp_path, input)
+    code, _, err = call("validate", input, tmp_path)
     assert code == 2 and "2 of 3 questions of the input are missing: b, c" in err and "not in the input: zzz" in err
 
 
@@ -131,7 +131,7 @@ def test_a_malformed_file_is_refused_with_line_and_reason(call, tmp_path, lines,
     for arguments in (
         ("run", path, tmp_path / "run", "--task", "mrqa"),
         ("evaluate", path, tmp_path, "--task", "mrqa"),
-        ("validate", tmp_path, path, "--task", "mrqa"),
+        ("validate", path, tmp_path, "--task", "mrqa"),
     ):
         code, out, err = call(*arguments)
         assert code == 2 and message in err and f"convqa: error: {path}: " in err and "Traceback" not in err + out

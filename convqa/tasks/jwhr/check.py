@@ -16,7 +16,7 @@ from convqa.tasks.jwhr.schema import RunEntry
 from convqa.validation import explain, shorten
 
 
-def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
+def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """(entry, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
     asked = {entry.id: entry.question for _, entry in read_entries(input_path, quiet=True)}
     found = list(values(file))

@@ -10,7 +10,7 @@ from convqa.tasks.mrqa import run
 from convqa.tasks.mrqa.input import contexts, data_sets
 
 
-def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
+def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """("", what is wrong) of a run that answers the questions at ``input_path``."""
     asked = {question.id: None for _, context in contexts(data_sets(input_path)) for question in context.questions}
     found = run.read_predictions(file)

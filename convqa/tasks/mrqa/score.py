@@ -52,7 +52,8 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
     asked = {str(turn.id.conversation) for turn in gold.turns}
     foreign = "predictions for questions that are not in the truth"
     warn_of_unmatched(run.path, asked, run.answers.keys(), "questions", foreign)
-    pairs = {name: _pairs(gold, name, run, options) for name in gold.sets}
+    sets = dict.fromkeys(turn.dataset for turn in gold.turns)
+    pairs = {name: _pairs(gold, name, run, options) for name in sets}
     rows = {name: _official(found) for name, found in pairs.items()}
     if len(pairs) == 1:
         (name,) = pairs
@@ -61,7 +62,7 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
     columns: list[Scores] = []
     for name in pairs:
         columns += [*_side_by_side(rows[name], f"{name} ", official=True), *_squad2(pairs[name], f"{name} ")]
-    for average, names in averages([name for name in gold.sets if rows[name]]).items():
+    for average, names in averages([name for name in sets if rows[name]]).items():
         columns += _side_by_side([row for name in names for row in rows[name]], f"{average} ", macro=True)
     return columns
 

@@ -24,11 +24,8 @@ class GoldTurn(scores.GoldTurn):
         return str(self.fields["dataset"])
 
 
-@dataclass(frozen=True, slots=True)
 class Gold(scores.Gold[GoldTurn]):
-    """``sets``: the names of the data sets that it comes from."""
-
-    sets: tuple[str, ...]
+    """The accepted answers of one data set, or of several, one after another."""
 
 
 def read(path: Path) -> Gold:
@@ -56,4 +53,4 @@ def read(path: Path) -> Gold:
     for one in sets:
         if one.name not in asked:
             raise InputError(f"{one.path}: there is no question in it to score.")
-    return Gold(path, tuple(turns), tuple(one.name for one in sets))
+    return Gold(path, tuple(turns))

@@ -13,7 +13,7 @@ from convqa.tasks.poleval.run import HEADER, ids_in
 from convqa.validation import shorten
 
 
-def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
+def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """(line, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
     asked = read_questions(input_path)
     lines = list(read_lines(file, run.WANTED))

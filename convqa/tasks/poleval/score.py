@@ -19,9 +19,9 @@ def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
     :raises InputError: if the run has not a line for each question: GEval stops there too.
     """
     if len(run.rankings) != gold.lines:
-        raise InputError(
-            f"{run.path}: has {len(run.rankings)} lines; wanted {gold.lines}, one for each question of {gold.path}."
-        )
+        found = f"has {len(run.rankings)} lines"
+        first = " --partial scores the first questions alone." if len(run.rankings) < gold.lines else ""
+        raise InputError(f"{run.path}: {found}; wanted {gold.lines}, one for each question of {gold.path}.{first}")
     ids = tuple(turn.id for turn in gold.turns)
     values = tuple(geval_ndcg(turn.relevant, run.rankings[turn.line], DEPTH) for turn in gold.turns)
     groups = tuple(turn.set for turn in gold.turns)
@@ -31,6 +31,12 @@ def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
         columns += [replace(part, measure=Measure(f"{name} {MEASURE}")) for name, part in sets.items()]
         columns.append(Scores(Measure(f"mean over sets {MEASURE}"), ids, values, groups=groups))
     return columns
+
+
+def part(gold: Gold, run: Run) -> Gold:
+    """The truth of the first questions, as many as the run has lines."""
+    lines = min(gold.lines, len(run.rankings))
+    return replace(gold, turns=tuple(turn for turn in gold.turns if turn.line < lines), lines=lines)
 
 
 def judged(gold: Gold, run: Run) -> Judged:

@@ -23,5 +23,6 @@ class PolEval(Task):
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
     problems = staticmethod(check.problems)
+    part = staticmethod(score.part)
     judged = staticmethod(score.judged)
     score = staticmethod(score.score)

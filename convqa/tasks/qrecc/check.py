@@ -43,7 +43,7 @@ _FIELDS = tuple(
 )
 
 
-def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
+def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """(record, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
     asked = [turn.id.to_json() for conversation in input.read(input_path) for turn in conversation.turns]
     records = schema.read_official(file, run.WANTED)

@@ -76,8 +76,8 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
 
     Then what is ours: citations and refusals, where truth and run have what they need.
     """
-    asked, answered = {str(turn.id) for turn in gold.turns}, {str(turn) for turn in run.turns}
-    warn_of_unmatched(run.path, asked, answered, "turns of the truth", "turns that are not in the truth")
+    asked = {str(turn.id) for turn in gold.turns}
+    warn_of_unmatched(run.path, asked, run.ids, "turns of the truth", "turns that are not in the truth")
     scorers = _scorers(options)
     further = tuple(Measure(scorer.name, scorer.official) for scorer in scorers)
     return [

@@ -11,7 +11,7 @@ from convqa.tasks.sharc import run
 from convqa.tasks.sharc.input import read_records, source
 
 
-def problems(file: Path, input_path: Path) -> Iterator[tuple[str, str]]:
+def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """(record, or "" for the file; what is wrong) of a run that answers the utterances at ``input_path``."""
     asked = {placed.record.utterance_id: None for placed in read_records(source(input_path))}
     records = read_json(file, run.WANTED, official=True)

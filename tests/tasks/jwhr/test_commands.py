@@ -15,7 +15,7 @@ from convqa.tasks.jwhr import JWHR
 def test_from_file_to_score(call, made_up, tmp_path):
     code, out, err = call("run", made_up, tmp_path / "run")
     assert (code, err) == (0, "") and "5 turns of 5 conversations" in out
-    assert call("validate", tmp_path / "run", made_up)[:2] == (0, f"{tmp_path / 'run'}: ok\n")
+    assert call("validate", made_up, tmp_path / "run")[:2] == (0, f"{tmp_path / 'run'}: ok\n")
 
     code, out, err = call("evaluate", made_up, tmp_path / "run", "--output", tmp_path / "scores", "--json")
     assert (code, err) == (0, "")
@@ -38,7 +38,7 @@ def test_a_turn_that_fails_in_the_rewriter_is_a_valid_entry_and_no_refusal(call,
     monkeypatch.setattr(Copy, "rewrite", broken)
     code, out, _ = call("run", made_up, tmp_path / "run", "--set", "decider.threshold=0")
     assert code == 1 and "2 failed" in out
-    assert call("validate", tmp_path / "run", made_up)[:2] == (0, f"{tmp_path / 'run'}: ok\n")
+    assert call("validate", made_up, tmp_path / "run")[:2] == (0, f"{tmp_path / 'run'}: ok\n")
     code, out, err = call("evaluate", made_up, tmp_path / "run", "--breakdown", "chunk", "--json")
     assert code == 0 and "run.jsonl: 2 entries failed: wrong wherever they count" in err
     refusals = json.loads(out)["breakdowns"]["chunk"]["not_answered"]
@@ -81,7 +81,7 @@ def test_mistakes_of_index(call, made_up, write, tmp_path):
 def test_a_fault_is_said_at_once_with_its_place(call, write, entry, golden, tmp_path):
     entry["answer"]["sentences"][0]["citations"] = [4]
     path = write(entry)
-    for arguments in (("run", path, tmp_path / "run"), ("evaluate", path, golden), ("validate", golden, path)):
+    for arguments in (("run", path, tmp_path / "run"), ("evaluate", path, golden), ("validate", path, golden)):
         code, out, err = call(*arguments)
         assert code == 2 and "Traceback" not in out + err
         assert f"{path}: line 1 (entry 7): answer.sentences[0].citations[0]: found 4; wanted the place of one" in err
@@ -91,6 +91,6 @@ def test_a_fault_is_said_at_once_with_its_place(call, write, entry, golden, tmp_
 def test_validate_lists_problems(call, made_up, golden, tmp_path):
     first = (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()[0]
     (tmp_path / "run.jsonl").write_text(first.replace('"citations":[0]', '"citations":[7]') + "\n", encoding="utf-8")
-    code, out, err = call("validate", tmp_path, made_up)
+    code, out, err = call("validate", made_up, tmp_path)
     assert code == 2 and f"{tmp_path}: 2 problems" in out
     assert "line 1 (entry 1): answer.sentences[0].citations[0]: found 7" in err and "2, 3, 101, 102" in err

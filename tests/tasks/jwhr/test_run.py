@@ -42,7 +42,7 @@ def test_golden(responses, golden, made_up, tmp_path):
     path = JWHR().write(responses, tmp_path, ANSWERS, asked(made_up))
     assert path.name == "run.jsonl"
     assert path.read_text(encoding="utf-8") == (golden / "run.jsonl").read_text(encoding="utf-8")
-    assert JWHR().check(golden, made_up) == JWHR().check(path, made_up) == []
+    assert JWHR().check(made_up, golden) == JWHR().check(made_up, path) == []
 
 
 def test_the_question_is_the_inputs_whatever_became_of_it(responses, made_up, tmp_path):
@@ -51,7 +51,7 @@ def test_the_question_is_the_inputs_whatever_became_of_it(responses, made_up, tm
     failed = Response(TurnId(101, 1), error=Failure("rewriter", "ValueError", "no"))
     rewritten = replace(responses[0], rewrite=Rewrite("別の問い", (Query("別の問い"),)))
     path = task.write([rewritten, *responses[1:3], failed, responses[4]], tmp_path, ANSWERS, asked(made_up))
-    assert task.check(path, made_up) == []
+    assert task.check(made_up, path) == []
     entries = task.read_run(path).entries
     assert entries[1].question == "架空川の長さはどれくらいですか。"
     assert entries[1].references[0].search.keywords == ["別の問い"]
@@ -153,7 +153,7 @@ def test_check_lists_every_problem(write, made_up, golden):
     good[2] |= {"question": "別の問い", "more": 1}
     good[3]["references"] = [{"search": {"keywords": []}, "link": {"referrer": 0}}]
     file = write(*good, {"id": "x"}, good[3] | {"references": []}, {"id": 9, "question": "?", "references": []}, 3)
-    assert [str(problem).removeprefix(f"{file}: ") for problem in JWHR().check(file, made_up)] == [
+    assert [str(problem).removeprefix(f"{file}: ") for problem in JWHR().check(made_up, file)] == [
         "line 1 (entry 1): answer.sentences[1].citations[0]: found 2; wanted the place of one of the 2 references, "
         "from 0 on",
         "line 2 (entry 2): answer.text: found '毎年七月には川辺で灯籠祭りが開かれる。。'; wanted its sentences joined: "
@@ -177,7 +177,7 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
     good = [json.loads(line) for line in (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()]
     good[0]["failed"], good[1]["failed"], good[3]["failed"] = True, False, "yes"
     file = write(*good)
-    assert [problem.message for problem in JWHR().check(file, made_up)] == [
+    assert [problem.message for problem in JWHR().check(made_up, file)] == [
         "failed: found true beside an answer; wanted one of them",
         "failed: found 'yes'; input should be a valid boolean",
     ]
@@ -188,10 +188,10 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
 
 
 def test_check_of_no_run_and_of_part_of_one(write, made_up, golden, tmp_path):
-    (problem,) = JWHR().check(tmp_path, made_up)
+    (problem,) = JWHR().check(made_up, tmp_path)
     assert problem.message.startswith("no such file; wanted {id, question")
     first = (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()[0]
-    (problem,) = JWHR().check(write(first), made_up)
+    (problem,) = JWHR().check(made_up, write(first))
     assert problem.message == "4 of 5 entries of the input are missing: 2, 3, 101, 102"
 
 

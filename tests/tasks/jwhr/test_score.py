@@ -118,7 +118,13 @@ def test_what_an_entry_that_lacks_counts(made_up, golden, write, caplog):
     foreign = {"id": 9, "question": "?", "references": []}
     found = evaluate(made_up, write(*lines[:2], foreign, name="run.jsonl"))
     told = [record.getMessage().partition(": ")[2] for record in caplog.records]
-    assert told == ["lacks 3 of the 5 entries of the truth", "ignored 1 entries that are not in the truth"]
+    assert told == [
+        "lacks 3 of the 5 entries of the truth; --partial leaves them out",
+        "ignored 1 entries that are not in the truth",
+    ]
+    run = write(*lines[:2], name="run.jsonl")
+    alone = evaluate(made_up, run, partial=True)
+    assert by_turn(alone, "Answerability") == {1: 1, 2: 1}
     # Nobody is paid for what was not even tried, but for a refusal only.
     assert by_turn(found, "Answerability") == {1: 1, 2: 1, 3: 0, 101: 0, 102: 0}
     assert by_turn(found, "Refusal recall") == {101: 0, 102: 0} and "Refusal precision" not in found.scores

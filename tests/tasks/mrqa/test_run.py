@@ -41,19 +41,19 @@ def test_what_is_written_is_read_back(tmp_path_factory, answers):
 
 def test_check_lists_every_problem(write, predict):
     truth = write("x.jsonl", {"context": "c", "qas": [{"qid": id, "question": "?"} for id in "abc"]})
-    assert MRQA().check(predict({"a": "", "b": "x", "c": "y"}), truth) == []
+    assert MRQA().check(truth, predict({"a": "", "b": "x", "c": "y"})) == []
     run = predict({"a": None, "b": ["x"], "d": "y"})
-    assert [str(problem).removeprefix(f"{run / 'predictions.json'}: ") for problem in MRQA().check(run, truth)] == [
+    assert [str(problem).removeprefix(f"{run / 'predictions.json'}: ") for problem in MRQA().check(truth, run)] == [
         "question 'a': found None; wanted a string",
         "question 'b': found ['x']; wanted a string",
         "1 of 3 questions of the input are missing: c",
         "1 of 3 questions are not in the input: d",
     ]
     (run / "predictions.json").write_text("{")
-    (problem,) = MRQA().check(run / "predictions.json", truth)
+    (problem,) = MRQA().check(truth, run / "predictions.json")
     assert "this is no JSON" in problem.message
     (run / "predictions.json").write_text("[]")
-    assert [problem.message for problem in MRQA().check(run, truth)] == ["found []; wanted a JSON object {qid: answer}"]
+    assert [problem.message for problem in MRQA().check(truth, run)] == ["found []; wanted a JSON object {qid: answer}"]
 
 
 def test_a_byte_order_mark_is_refused_as_officially(write, predict):
@@ -62,7 +62,7 @@ def test_a_byte_order_mark_is_refused_as_officially(write, predict):
     run.write_bytes(b"\xef\xbb\xbf" + run.read_bytes())
     with pytest.raises(InputError, match=r"predictions\.json: begins with a byte order mark \(BOM\)"):
         MRQA().read_run(run)
-    assert [problem.message[:30] for problem in MRQA().check(run, truth)] == ["begins with a byte order mark "]
+    assert [problem.message[:30] for problem in MRQA().check(truth, run)] == ["begins with a byte order mark "]
 
 
 def test_a_byte_order_mark_stops_squads_script_and_not_that_of_mrqa(write):

@@ -67,7 +67,22 @@ def test_a_missing_prediction_counts_0_or_is_left_out(score, caplog):
     assert official_text(left_out) == '{"exact_match": 50.0, "f1": 83.33333333333333}\n'
     assert (counted.summaries["F1"].turns, left_out.summaries["F1"].turns) == (3, 2)
     assert counted.to_json()["options"] == {"skip_no_answer": False, "seed": 1}
-    assert caplog.messages.count(f"{counted.run.path}: lacks 1 of the 3 questions") == 2
+    assert caplog.messages.count(f"{counted.run.path}: lacks 1 of the 3 questions; --partial leaves them out") == 2
+
+
+def test_the_questions_of_a_run_alone(score, caplog):
+    truth = {"a": ["x"], "b": ["y"], "c": ["z"]}
+    assert means(score(truth, {"a": "x", "b": "no"}, partial=True)) == {"EM": 50.0, "F1": 50.0}
+    assert caplog.text == ""
+    assert means(score(truth, {"a": "x", "b": "no"}))["EM"] == pytest.approx(100 / 3)
+    assert "lacks 1 of the 3 questions; --partial leaves them out" in caplog.text
+
+
+def test_a_set_that_a_run_has_nothing_of_has_no_line_alone(folder, predict):
+    """Of sets in a folder, those of which run --limit answered nothing."""
+    first = json.loads((folder / "SQuAD.jsonl").read_text().splitlines()[0])["qas"][0]
+    found = evaluate(folder, predict({first["qid"]: first["answers"][0]}), partial=True)
+    assert means(found) == {"EM": 100.0, "F1": 100.0}
 
 
 def test_an_empty_prediction_is_one_and_a_missing_one_is_none(score):

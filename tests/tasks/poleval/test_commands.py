@@ -16,7 +16,7 @@ def test_from_file_to_score(call, one_set, tmp_path):
     assert "out.tsv: 3 of 3 lines have fewer than 10 passages, 0 of them none" in err
     lines = (tmp_path / "run" / "out.tsv").read_text().splitlines()
     assert [line.split("\t")[0] for line in lines] == ["2-0", "3-0", "1-0"]
-    assert call("validate", tmp_path / "run", one_set)[:2] == (0, f"{tmp_path / 'run'}: ok\n")
+    assert call("validate", one_set, tmp_path / "run")[:2] == (0, f"{tmp_path / 'run'}: ok\n")
 
     code, out, err = call("evaluate", one_set, tmp_path / "run", "--output", tmp_path / "scores", "--json")
     report = json.loads(out)
@@ -38,7 +38,7 @@ def test_each_question_is_asked_of_its_own_set(call, two_sets, tmp_path):
     assert [line.split("\t")[0] for line in lines] == ["2-0", "3-0", "1-0", "2-0"]
     first = json.loads((tmp_path / "run" / "responses.jsonl").read_text().splitlines()[0])
     assert all(hit[0].startswith("wiki-trivia/") for hit in first["ranking"])
-    assert call("validate", tmp_path / "run", two_sets)[:2] == (0, f"{tmp_path / 'run'}: ok\n")
+    assert call("validate", two_sets, tmp_path / "run")[:2] == (0, f"{tmp_path / 'run'}: ok\n")
     code, out, _ = call("evaluate", two_sets, tmp_path / "run", "--json")
     assert code == 0 and len(json.loads(out)["measures"]) == 4
 

@@ -115,6 +115,31 @@ def test_too_few_and_too_many_lines(one_set, competition, tmp_path, lines, count
             scored(truth, *lines, path=tmp_path)
 
 
+def test_the_first_lines_alone(one_set, two_sets, competition, tmp_path):
+    """As after run --limit: a run's lines are those of the first questions."""
+    (tmp_path / "out.tsv").write_text("1-0\n\n")
+    for truth in (one_set, two_sets, competition):
+        with pytest.raises(
+            InputError, match=r"has 2 lines; wanted [34], .* --partial scores the first questions alone"
+        ):
+            evaluate(truth, tmp_path / "out.tsv")
+        alone = evaluate(truth, tmp_path / "out.tsv", partial=True)
+        whole = evaluate(truth, _padded(truth, tmp_path))
+        kept = dict(zip(whole.scores["NDCG@10"].ids, whole.scores["NDCG@10"].values, strict=True))
+        column = alone.scores["NDCG@10"]
+        assert len(column.ids) == 2 and column.values == tuple(kept[id] for id in column.ids)
+    (tmp_path / "out.tsv").write_text("1-0\n" * 9)
+    with pytest.raises(InputError, match="has 9 lines; wanted 3"):
+        evaluate(one_set, tmp_path / "out.tsv", partial=True)
+
+
+def _padded(truth, folder):
+    lines = PolEval().gold(truth).lines
+    (folder / "padded").mkdir(exist_ok=True)
+    (folder / "padded" / "out.tsv").write_text("1-0\n" + "\n" * (lines - 1))
+    return folder / "padded"
+
+
 def test_a_truth_of_another_length_than_its_questions(one_set, poleval):
     poleval.write(one_set / "expected.tsv", "1-0")
     with pytest.raises(InputError, match=r"expected\.tsv: has 1 lines; wanted 3, as in\.tsv has questions"):
@@ -211,7 +236,7 @@ def test_an_id_that_a_line_cannot_hold(tmp_path, id):
 
 
 def problems(run, path):
-    return [str(problem).removeprefix(f"{run}: ") for problem in PolEval().check(run, path)]
+    return [str(problem).removeprefix(f"{run}: ") for problem in PolEval().check(path, run)]
 
 
 def test_all_format_errors_at_once(one_set, tmp_path):

@@ -57,7 +57,7 @@ def test_what_convqa_writes_has_no_problems(tmp_path):
         Response(TurnId(1, 2)),
     ]
     QReCC().write(responses, tmp_path, frozenset({"rewrites", "rankings", "answers"}))
-    assert QReCC().check(tmp_path / "run.json", tmp_path) == []
+    assert QReCC().check(tmp_path, tmp_path / "run.json") == []
 
 
 def test_all_problems_come_at_once(problems):

@@ -251,6 +251,17 @@ def test_partial_and_foreign_turns_are_named(score, caplog):
     assert "MRR leaves out 1 turns that lack Model_passages" in caplog.text
 
 
+def test_the_turns_of_a_run_alone(score, caplog):
+    alone = score(T, R[:2], partial=True, breakdown=["history"])
+    assert caplog.text == ""
+    assert means(alone) == means(score(T[:2], R[:2])) != means(score(T, R[:2]))
+    assert alone.to_json()["options"]["partial"] is True
+    assert alone.breakdowns["history"]["with history"]["F1"].turns == 1
+    assert "lacks 2 of the 4 turns of the truth; --partial leaves them out" in caplog.text
+    with pytest.raises(InputError, match=r"run\.json: has no turn of .*, so there is nothing to score with --partial"):
+        score(T, [run_record(9)], partial=True)
+
+
 def test_intervals_depend_on_the_seed_only(score):
     truth = [truth_record(turn, "", [], "x") for turn in range(1, 60)]
     run = [run_record(turn, None, None, "x " + "y " * turn) for turn in range(1, 60)]

@@ -12,7 +12,7 @@ def test_from_file_to_run(call, official, opened, form, turns, tmp_path):
     source = official if form == "official" else opened
     code, out, err = call("run", source, tmp_path / "run")
     assert (code, err) == (0, "") and f"{turns} turns of {turns} conversations" in out
-    assert call("validate", tmp_path / "run", source)[:2] == (0, f"{tmp_path / 'run'}: ok\n")
+    assert call("validate", source, tmp_path / "run")[:2] == (0, f"{tmp_path / 'run'}: ok\n")
     resolved = (tmp_path / "run" / "pipeline.resolved.yaml").read_text()
     assert ("retrievers.given.Given" in resolved) == (form == "official")  # each form has its own default pipeline
     records = json.loads((tmp_path / "run" / "predictions.json").read_text())
@@ -34,7 +34,7 @@ def test_from_run_to_score(call, official, predict, tmp_path):
 def test_a_fault_is_said_at_once_with_its_place(call, utterance, write, predict, tmp_path):
     path = write(utterance("u1"), utterance("u2", history=[{"follow_up_question": "", "follow_up_answer": "Yes"}]))
     run = predict({"u1": "Yes"})
-    for arguments in (("run", path, tmp_path / "out"), ("evaluate", path, run), ("validate", run, path)):
+    for arguments in (("run", path, tmp_path / "out"), ("evaluate", path, run), ("validate", path, run)):
         code, out, err = call(*arguments)
         assert code == 2 and "Traceback" not in out + err
         assert f"{path}: record 1 (utterance 'u2'): history[0].follow_up_question: found ''; wanted: text" in err

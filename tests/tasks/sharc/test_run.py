@@ -37,7 +37,7 @@ def test_the_file_is_as_it_always_was(opened, tmp_path):
     run = TASK.read_run(tmp_path)
     assert list(run.answers.values()) == ["Yes", "No", "Are you an asylee?", ""]
     assert list(run.passages.values()) == [["649", "356"]] * 3 + [[]]
-    assert TASK.check(tmp_path, opened) == []
+    assert TASK.check(opened, tmp_path) == []
 
 
 def test_rankings_are_cut_and_left_out_where_there_are_none(tmp_path):
@@ -77,7 +77,7 @@ def test_all_format_errors_at_once(opened, predict, tmp_path):
     known = [talk.id for talk in TASK.read(opened)]
     records = [{"utterance_id": id, "answer": "Yes"} for id in [known[0], known[0], "foreign"]]
     problems = [
-        problem.message for problem in TASK.check(predict([*records, {"utterance_id": 3, "answer": 4}]), opened)
+        problem.message for problem in TASK.check(opened, predict([*records, {"utterance_id": 3, "answer": 4}]))
     ]
     assert problems == [
         f"utterance_id: {known[0]!r} is that of record 0 too",
@@ -86,7 +86,7 @@ def test_all_format_errors_at_once(opened, predict, tmp_path):
         f"3 of 4 utterances of the input are missing: {', '.join(known[1:])}",
         "2 of 3 utterances are not in the input: foreign, 3",
     ]
-    (absent,) = TASK.check(tmp_path / "absent.json", opened)
+    (absent,) = TASK.check(opened, tmp_path / "absent.json")
     assert "no such file" in absent.message
 
 
@@ -112,4 +112,4 @@ def test_a_byte_order_mark_is_refused_as_officially(opened, predict, tmp_path, w
     with pytest.raises(InputError, match="begins with a byte order mark"):
         TASK.gold(folder) if which == "truth" else TASK.read_run(run)
     assert list(TASK.read(folder))
-    assert [problem.message[:30] for problem in TASK.check(run, folder)] == ["begins with a byte order mark "]
+    assert [problem.message[:30] for problem in TASK.check(folder, run)] == ["begins with a byte order mark "]

@@ -187,6 +187,15 @@ def test_an_evaluation_of_the_golden_run(opened, tmp_path):
     assert len(run.read_text().splitlines()) == 6 and len(qrels.read_text().splitlines()) == 4
 
 
+def test_the_utterances_of_a_run_alone(official, predict, caplog):
+    truth = TASK.gold(official).turns
+    run = predict({turn.id.conversation: turn.answer for turn in truth[:2]})
+    assert evaluate(official, run).summaries["Micro accuracy"].mean == 0.8  # the two questions are "missing", too
+    assert "each counts as a question; --partial leaves them out" in caplog.text
+    alone = evaluate(official, run, partial=True).summaries["Micro accuracy"]
+    assert (alone.mean, alone.turns) == (1, 2)
+
+
 def test_answers_that_lack_and_foreign_ones_are_told(caplog):
     scored(("Yes", "No", CYPRUS), ("Yes", "No"))
     scored(("Yes", "No"), ("Yes", "No", "No"))
