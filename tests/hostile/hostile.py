@@ -2,7 +2,7 @@
 
 A case is a command on a small folder of good files (``GOOD``) of which some were changed::
 
-    case("a list as the run", "validate qrecc run", {"run/run.json": "[]"}, says="run.json")
+    case("a list as the run", "validate qrecc qrecc-run", {"qrecc-run/run.json": "[]"}, says="run.json")
 
 A file ``test_*.py`` of this folder has a list ``CASES``; each becomes a test. Whatever comes in, a call ends in bounded
 time and memory, with an exit code of the contract and a message, never with a traceback or the words that there is a

@@ -33,7 +33,7 @@ FIELDS: list[tuple[str, str, object, tuple[str | int, ...], str]] = [
         for field in ("Conversation_no", "Turn_no", "Truth_rewrite", "Truth_passages", "Truth_answer")
     ),
     *(
-        ("qrecc-run/run.json", EVALUATE, RUN, (0,), field)
+        ("qrecc-run/run.json", EVALUATE, RUN, (1,), field)
         for field in ("Conversation_no", "Turn_no", "Model_rewrite", "Model_answer")
     ),
     *(

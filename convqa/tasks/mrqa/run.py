@@ -9,7 +9,7 @@ from typing import Any
 
 from convqa.domain import Response, TurnId
 from convqa.errors import InputError
-from convqa.files import mend, read_json, to_json_bytes
+from convqa.files import read_json, refuse_bom, to_json_bytes
 from convqa.tasks.files import file_at, write_members
 from convqa.validation import shorten
 
@@ -42,8 +42,10 @@ def read(path: Path) -> Run:
 
 
 def read_predictions(file: Path) -> Any:
-    """Lone surrogates do not stop the official script; as in the data they are replaced by U+FFFD."""
-    return mend(read_json(file, WANTED, official=True))[0]
+    """Of what stops the official script's loader, a byte order mark; lone surrogates are no matter to it."""
+    found = read_json(file, WANTED)
+    refuse_bom(file)
+    return found
 
 
 def problems(found: object) -> Iterable[str]:
