@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -68,3 +69,8 @@ def test_a_text_at_the_limit_is_read():
     assert len(parse_yaml(f"a: {'x' * (MOST_CHARACTERS - 31)}", "file")["a"]) == MOST_CHARACTERS - 31
     with pytest.raises(InputError, match="more than"):
         parse_yaml(f"a: {'x' * (MOST_CHARACTERS - 30)}", "file")
+
+
+def test_nothing_else_reads_yaml(root):
+    readers = [path.name for path in (root / "convqa").rglob("*.py") if re.search(r"yaml\.\w*load", path.read_text())]
+    assert readers == ["safe_yaml.py"]
