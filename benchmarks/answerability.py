@@ -25,6 +25,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
@@ -47,7 +48,7 @@ SETS = ("clapnq_dev", "mtrag_un", "squad2-dev-half", "inscit_dev")
 FITTED = {"sentences": ("clapnq_dev", "mtrag_un", "inscit_dev"), "extractive": ("squad2-dev-half",)}
 """Reader -> what its decision is fitted to: conversations, and questions that come with their passage."""
 READERS = tuple(FITTED)
-USED = {"sentences": ("null", "gap", "near"), "extractive": ("null", "best")}
+USED = {"sentences": ("near",), "extractive": ("null", "best")}
 """Signals of each decision: what refused most, at the cost allowed, where the threshold was set."""
 ALLOWED = 0.1
 """Share of what can be answered that may be refused."""
@@ -191,7 +192,7 @@ def fitted(reader: str, rows: Sequence[Row]) -> Decision:
         [one for one in rows if one.part == part and one.set in FITTED[reader]] for part in ("train", "validate")
     )
     decision = fit(train, USED[reader])
-    threshold = round(chosen(validate, lambda one: decision.likelihood(one.signals)), 2)
+    threshold = round(chosen(validate, lambda one: decision.weigh(one.signals)), 2)
     about = {
         "by": f"python benchmarks/answerability.py --fit --readers {reader}",
         "reader": reader,
@@ -237,7 +238,7 @@ def measured(rows: Sequence[Row], score: Callable[[Row], float], threshold: floa
 
 def lines(reader: str, rows: Sequence[Row], decision: Decision) -> Iterator[list[str]]:
     def likely(one: Row) -> float:
-        return decision.likelihood(one.signals)
+        return decision.weigh(one.signals)
 
     for name in SETS:
         some = [one for one in rows if one.set == name and one.part == "report"]
@@ -291,12 +292,24 @@ def reliability(scores: Sequence[float], answerable: Sequence[bool], bins: int =
 
 
 def bins(reader: str, rows: Iterable[Row], decision: Decision) -> Iterator[list[str]]:
-    """Of the fitted sets' other half together."""
-    some = [one for one in rows if one.set in FITTED[reader] and one.part == "report"]
-    scores, can = [decision.likelihood(one.signals) for one in some], [one.answerable for one in some]
-    for found in reliability(scores, can):
-        span = f"{found.low:.1f} to {found.high:.1f}"
-        yield [span, str(found.turns), f"{found.mean:.3f}", f"{found.answerable:.3f}"]
+    """Of the fitted sets' other half together, and of each by itself: the answerable share, and of how many turns."""
+    parts = [[one for one in rows if one.set == name and one.part == "report"] for name in FITTED[reader]]
+    found = [
+        {
+            one.low: one
+            for one in reliability([decision.weigh(row.signals) for row in part], [r.answerable for r in part])
+        }
+        for part in (list(chain(*parts)), *parts)
+    ]
+    for low, together in found[0].items():
+        each = (f"{one[low].answerable:.3f} of {one[low].turns}" if low in one else "" for one in found[1:])
+        yield [
+            f"{low:.1f} to {together.high:.1f}",
+            str(together.turns),
+            f"{together.mean:.3f}",
+            f"{together.answerable:.3f}",
+            *each,
+        ]
 
 
 def main() -> None:
@@ -318,7 +331,7 @@ def main() -> None:
             head = ["set (answerable + not)", "reader", "way", "AUC", "threshold", "refused", "precision", "recall"]
             table([*head, "F1 of refusing", "F1 of answers"], lines(reader, rows, load))
             print()
-            table(["score", "turns", "mean score", "answerable"], bins(reader, rows, load))
+            table(["score", "turns", "mean score", "answerable", *FITTED[reader]], bins(reader, rows, load))
             print(flush=True)
 
 

@@ -36,6 +36,16 @@ def test_conversations_do_not_mix(qa):
     assert other.ask("What does it cost?").rewrite.queries[0].terms == ()
 
 
+def test_how_many_passages_are_ranked_changes_no_answer_and_no_score(example, example_cache):
+    """On the hybrid ranking: it is the same at every depth, and so is what is read and decided of it."""
+    answers = []
+    for top_k in (10, 20, 50, 100, 200):
+        ranked = convqa.load("default", example / "passages.jsonl.gz", {"retriever.top_k": top_k})
+        asked = (ranked.conversation().ask(question) for question in ("thanks!", "How do vaccines work?", "And Paris?"))
+        answers.append([response.answer for response in asked])
+    assert all(one == answers[0] for one in answers) and all(answer.score for answer in answers[0])
+
+
 def test_citations_are_the_passages_own_characters(qa):
     response = qa.conversation().ask("What is a physician's assistant?")
     passages = {hit.id: hit.passage for hit in response.ranking.hits}

@@ -81,7 +81,7 @@ class Sentence:
 class Answer:
     """What is said. An unanswered turn is kind ``none`` with no sentences and a reason; ``nearest`` are passage ids.
 
-    ``score`` is how likely it is that the passages answer the question, 0 to 1; None where no decision was made.
+    ``score`` is how well the passages answer the question, 0 to 1, no likelihood; None where no decision was made.
     ``notes`` are what a run's summary counts, as a rewrite's are: what of a model's reply was not said.
     """
 

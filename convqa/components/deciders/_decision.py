@@ -1,22 +1,22 @@
-"""A decision: from 0 to 1, how likely the passages answer the question, by a logistic of a few signals.
+"""A decision: a score from 0 to 1 of how well the passages answer the question, by a logistic of a few signals.
 
-The signals are numbers that every pipeline has alike: none depends on the scale of a retriever's scores. The weights
-are read from a YAML file; those that ship are in ``configs/decisions``, one for each kind of reader. docs/answers.md
-says how they were fitted, and how often they are right.
+The signals are numbers that every pipeline has alike: none depends on a retriever's scores, nor on how many passages
+are ranked behind those that are read. The weights come from a YAML file; those that ship are in ``configs/decisions``,
+one for each kind of reader. docs/answers.md says how they were fitted, and how often they are right.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field
 
-from convqa.domain import Answer, Hit, Ranking, Reading, Rewrite, Turn, quotes
+from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn, quotes
 from convqa.errors import InputError, nearest
 from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
@@ -27,16 +27,12 @@ from convqa.text.sentences import sentences
 from convqa.text.support import SUPPORTED, lexical_support
 from convqa.validation import read_as
 
-Signal = Literal["null", "best", "lead", "gap", "found", "near"]
+Signal = Literal["null", "best", "found", "near"]
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 """``signals`` says what each is."""
 
 _TOP = 3
 """Passages in which the question's words are looked for."""
-
-_TENTH = 10
-_DEPTH, _FEWEST = 100, 50
-"""How much of a ranking is looked at, and with how little of it nothing can be said of how far others are behind."""
 
 Threshold = Annotated[float, Field(ge=0, le=1)]
 """Of the score: below it nothing is said. 0 always answers."""
@@ -66,12 +62,12 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
         shape = self.model_dump_json(exclude={"fitted"})
         return f"sha256:{hashlib.sha256(shape.encode()).hexdigest()}"
 
-    def likelihood(self, found: Mapping[str, float | None]) -> float:
+    def weigh(self, found: Mapping[str, float | None]) -> float:
         """The logistic of the signals; one that is missing counts as its mean.
 
         >>> decision = Decision(intercept=0.0, signals={"null": Weight(mean=0.5, deviation=0.5, weight=-1.0)},
         ...                     threshold=0.5)
-        >>> decision.likelihood({"null": None}), round(decision.likelihood({"null": 1.0}), 3)
+        >>> decision.weigh({"null": None}), round(decision.weigh({"null": 1.0}), 3)
         (0.5, 0.269)
         """
         logit = self.intercept
@@ -82,15 +78,15 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
         return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
     def score(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> float:
-        """How likely it is that the passages answer the question, and as the answer says.
+        """How well the passages answer the question, and as the answer says: from 0 to 1, no likelihood.
 
         0 where nothing was found. An answer that its own quotes do not support loses what it lacks of that; one that
         quotes word for word loses nothing.
         """
         if not ranking.hits:
             return 0.0
-        likely = self.likelihood(signals(turn, rewrite, ranking, reading))
-        return likely * support(answer, ranking, turn.language) if answer.kind == "answer" else likely
+        score = self.weigh(signals(turn, rewrite, ranking, reading))
+        return score * support(answer, ranking, turn.language) if answer.kind == "answer" else score
 
 
 def load_decision(name: str) -> Decision:
@@ -122,18 +118,15 @@ def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | N
 
     ``null``: the reading's null score, cut to 0 to 1: of the sentence reader the share of the question that no
     sentence has, of a model the probability that nothing answers. ``best``: the score s of its best span as
-    s / (1 + |s|), so that any scale fits. ``lead`` and ``gap``: how far the second and the tenth hit are behind the
-    first, as a share of the distance from the first to the hundredth (or the last; None with fewer than fifty).
-    ``found``: the share of the question's content words, each counting its idf, that the first three passages with
-    their titles have together; ``near``: the most that two sentences in a row have of it.
+    s / (1 + |s|), so that any scale fits. ``found``: the share of the question's content words, each counting its idf,
+    that the first three passages with their titles have together; ``near``: the most that two sentences in a row have
+    of it.
     """
     found, near = _coverage(rewrite.text, ranking, turn.language)
     spans = () if reading is None else reading.spans
     return {
         "null": None if reading is None else min(1.0, max(0.0, reading.null_score)),
         "best": spans[0].score / (1 + abs(spans[0].score)) if spans and math.isfinite(spans[0].score) else None,
-        "lead": _behind(ranking.hits[:_DEPTH], 1),
-        "gap": _behind(ranking.hits[:_DEPTH], _TENTH - 1),
         "found": found,
         "near": near,
     }
@@ -159,14 +152,6 @@ def support(answer: Answer, ranking: Ranking, language: str) -> float:
             except InputError:
                 found.append(1.0)  # a language without an analysis: nothing is known against it
     return sum(found) / len(found) if found else 0.0
-
-
-def _behind(hits: Sequence[Hit], place: int) -> float | None:
-    """How far the hit at this place is behind the first, as a share of the distance to the last."""
-    if len(hits) < _FEWEST:
-        return None
-    width = hits[0].score - hits[-1].score
-    return (hits[0].score - hits[place].score) / width if width > 0 else 0.0
 
 
 def _coverage(question: str, ranking: Ranking, language: str) -> tuple[float | None, float | None]:

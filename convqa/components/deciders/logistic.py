@@ -16,7 +16,7 @@ from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
 
 @member
 class Logistic(Decider):
-    """Give each answer the likelihood that the passages answer the question, and refuse those below a threshold.
+    """Give each answer a score of how well the passages answer the question, and refuse those below a threshold.
 
     A question back is never refused.
 
@@ -48,6 +48,6 @@ class Logistic(Decider):
         wanted = self._decision.threshold if self.threshold is None else self.threshold
         score = self._decision.score(turn, rewrite, ranking, reading, answer)
         if answer.kind == "answer" and score < wanted:
-            reason = f"the passages found are not likely to answer the question: {score:.2f}, wanted {wanted:.2f}"
+            reason = f"the passages found do not seem to answer the question: {score:.2f}, wanted {wanted:.2f}"
             return replace(nothing(ranking, reason, score), notes=answer.notes)
         return replace(answer, score=score)

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from convqa.components.base import Retriever, WantedVectors
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, Texts
 from convqa.components.members import member
-from convqa.components.rankings import FUSIONS, attach
+from convqa.components.rankings import FUSIONS, attach, behind
 from convqa.components.retrievers.bm25 import BM25, Feedback
 from convqa.components.retrievers.dense import Dense, VectorFeedback
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
@@ -37,9 +37,13 @@ _WEIGHTS: Weights = {"sparse": 1.0, "dense": 1.5}
 """Chosen on half of inscit and mtrag, with the fusion (docs/benchmarks.md)."""
 
 
+_DEPTH = 100
+"""The same at every ``top_k``, as scores are brought to 0 to 1 by the last passage that is fused."""
+
+
 @with_config(ConfigDict(strict=True, extra="forbid"))
 class Depths(TypedDict, total=False):
-    """How many passages each ranking gives; ``top_k`` where it is not named."""
+    """How many passages of each ranking are fused."""
 
     sparse: Annotated[int, Field(ge=1)]
     dense: Annotated[int, Field(ge=1)]
@@ -60,10 +64,11 @@ class Hybrid(Retriever):
     The same as the retrievers ``bm25`` and ``dense`` with a joiner behind them, in one node, so that it can take the
     place of any retriever. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
 
-    :param top_k: passages in a ranking.
+    :param top_k: passages in a ranking: a shorter one is the beginning of a longer one.
     :param fusion: ``interpolation``: sum of weight x score, each ranking's scores brought to 0 to 1 first; ``rrf``:
         sum of weight / (60 + rank).
-    :param weights: of the rankings: 1 for ``sparse``, 1.5 for ``dense``. :param depth: passages of each.
+    :param weights: of the rankings: 1 for ``sparse``, 1.5 for ``dense``.
+    :param depth: passages of each that are fused: 100 where none is named; up to ``top_k`` others come behind these.
     :param encoder, vectors: as of ``dense``. :param k1, b, title_weight: as of ``bm25``.
     :param stopwords: as of ``bm25``, but that the long list is the default.
     :param prf: feedback of each ranking: ``{sparse: {...}, dense: {...}}`` as of ``bm25`` and ``dense``.
@@ -93,13 +98,13 @@ class Hybrid(Retriever):
 
     def __post_init__(self) -> None:
         self.weights = {**_WEIGHTS, **self.weights}
-        depths, feedback = self.depth or {}, self.prf or {}
+        depths, feedback, most = self.depth or {}, self.prf or {}, max(self.top_k, _DEPTH)
         self._sparse = BM25(
-            self.collection, depths.get("sparse", self.top_k), self.k1, self.b, self.title_weight, self.stopwords,
+            self.collection, depths.get("sparse", most), self.k1, self.b, self.title_weight, self.stopwords,
             texts=0, prf=feedback.get("sparse"),
         )  # fmt: skip
         self._dense = Dense(
-            self.collection, depths.get("dense", self.top_k), self.encoder, self.vectors, feedback.get("dense"),
+            self.collection, depths.get("dense", most), self.encoder, self.vectors, feedback.get("dense"),
             texts=0, options=self.options,
         )  # fmt: skip
 
@@ -133,14 +138,23 @@ class Hybrid(Retriever):
     def search_rewritten(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
-        weights, fuse = self.weights, FUSIONS[self.fusion]
         sparse = self._sparse.search(turns, queries)
         if self._by_words:
             return attach([Ranking(ranking.hits[: self.top_k]) for ranking in sparse], self.texts, self.fetch)
         dense = self._dense.search_rewritten(turns, rewrites, queries)
-        both = zip(sparse, dense, strict=True)
-        fused = [fuse([(weights["sparse"], one), (weights["dense"], two)], self.top_k) for one, two in both]
-        return attach(fused, self.texts, self.fetch)
+        return attach([self._fused(*both) for both in zip(sparse, dense, strict=True)], self.texts, self.fetch)
+
+    def _fused(self, sparse: Ranking, dense: Ranking) -> Ranking:
+        """One ranking of the first passages of both, and those further down behind it."""
+        fuse, depths = FUSIONS[self.fusion], self.depth or {}
+        weights = self.weights["sparse"], self.weights["dense"]
+        first = Ranking(sparse.hits[: depths.get("sparse", _DEPTH)]), Ranking(dense.hits[: depths.get("dense", _DEPTH)])
+        fused = fuse(list(zip(weights, first, strict=True)), self.top_k)
+        if len(fused.hits) == self.top_k:
+            return fused
+        known = {hit.id for hit in fused.hits}
+        deeper = fuse(list(zip(weights, (sparse, dense), strict=True)), 2 * self.top_k)
+        return behind(fused, [hit for hit in deeper.hits if hit.id not in known][: self.top_k - len(known)])
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         return self._sparse.fetch(ids)

@@ -32,9 +32,8 @@ class Quote(NamedTuple):
 class Run:
     """What a run says, by turn (``conversation_turn``, the official key). A turn without the field is not there.
 
-    ``citations`` are those of ``Model_citations``; of a run that has none, ``Model_evidence``. ``scores`` are how
-    likely the turns' passages hold an answer, 0 to 1. A rewrite or an answer may be a fault; of passages these are
-    ``unread``.
+    ``citations`` are those of ``Model_citations``; of a run that has none, ``Model_evidence``. ``scores`` are how well
+    the turns' passages answer, 0 to 1. A rewrite or an answer may be a fault; of passages these are ``unread``.
     """
 
     path: Path

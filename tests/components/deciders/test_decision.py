@@ -39,14 +39,12 @@ def test_words_are_near_one_another_in_two_sentences_in_a_row():
     assert 0 < apart < together == pytest.approx(1.0)
 
 
-def test_how_far_the_others_are_behind_does_not_depend_on_the_scale():
-    for scale, shift in ((1.0, 0.0), (0.01, 0.0), (3.0, -200.0)):
-        found = read(scores=tuple(scale * (100 - place) + shift for place in range(100)))
-        assert (found["lead"], found["gap"]) == (pytest.approx(1 / 99, rel=1e-4), pytest.approx(9 / 99, rel=1e-4))
-    deep = read(scores=tuple(float(300 - place) for place in range(300)))
-    assert (deep["lead"], deep["gap"]) == (1 / 99, 9 / 99)
-    equal = read(scores=(1.0,) * 50)
-    assert (equal["lead"], equal["gap"]) == (0.0, 0.0)
+def test_what_is_ranked_behind_the_first_passages_does_not_matter():
+    reading = Reading((Span("h0", 0, 3, "She", 3.0),), 0.25)
+    shallow = read(scores=(3.0, 2.0, 1.0), reading=reading)
+    for depth in (20, 50, 100, 1000):
+        for scale in (0.01, 1.0):
+            assert read(scores=tuple(scale * (depth - place) for place in range(depth)), reading=reading) == shallow
 
 
 def test_the_reading_says_what_it_found_and_missed():
@@ -61,7 +59,6 @@ def test_what_a_turn_lacks_is_missing():
     assert read(scores=())["found"] is None
     assert read(passages=())["found"] is None
     assert read(question="")["near"] is None
-    assert read(scores=(1.0,) * 49)["lead"] is None
     assert (read()["null"], read()["best"]) == (None, None)
     assert read(language="xx")["found"] is None
 

@@ -54,10 +54,10 @@ def run(decider, null, ranking=RANKING, answer=QUOTED):
 
 
 def test_a_score_is_the_logistic_of_how_far_signals_are_from_their_means():
-    assert NULL.likelihood({"null": 0.5}) == NULL.likelihood({"null": None}) == NULL.likelihood({}) == 0.5
-    assert NULL.likelihood({"null": 0.25}) == pytest.approx(0.8808, abs=1e-4)
+    assert NULL.weigh({"null": 0.5}) == NULL.weigh({"null": None}) == NULL.weigh({}) == 0.5
+    assert NULL.weigh({"null": 0.25}) == pytest.approx(0.8808, abs=1e-4)
     far = Decision(intercept=0.0, signals={"null": Weight(mean=0.0, deviation=1e-9, weight=1.0)}, threshold=0.5)
-    assert 0 < far.likelihood({"null": -1.0}) < far.likelihood({"null": 1.0}) <= 1
+    assert 0 < far.weigh({"null": -1.0}) < far.weigh({"null": 1.0}) <= 1
 
 
 def test_an_answer_below_the_threshold_is_none_with_score_and_reason(file):
@@ -66,7 +66,7 @@ def test_an_answer_below_the_threshold_is_none_with_score_and_reason(file):
     refused = run(Logistic(file), 0.75)
     assert (refused.kind, refused.text, refused.nearest) == ("none", "", ("a", "b"))
     assert refused.score == pytest.approx(0.1192, abs=1e-4)
-    assert refused.reason == "the passages found are not likely to answer the question: 0.12, wanted 0.40"
+    assert refused.reason == "the passages found do not seem to answer the question: 0.12, wanted 0.40"
 
 
 def test_the_threshold_can_be_set_and_0_always_answers(file):
@@ -94,7 +94,7 @@ def test_an_answer_is_verified_once_more(file):
 
 
 def test_an_answer_that_its_quotes_do_not_support_loses_its_score():
-    likely = NULL.likelihood({"null": 0.25})
+    likely = NULL.weigh({"null": 0.25})
     for text, kept in (("Ada wrote notes.", 1.0), ("Zeppelins fly over Friedrichshafen.", 0.0)):
         answer = Answer.of((Sentence(text, (Citation("a", 0, 16),)),), "en")
         assert NULL.score(TURN, REWRITE, RANKING, Reading((), 0.25), answer) == pytest.approx(likely * kept)
@@ -154,4 +154,4 @@ def test_what_ships_knows_a_good_sign_from_a_bad_one(name):
     assert set(decision.signals) <= set(SIGNALS) and decision.fitted["reader"] == name
     good = dict.fromkeys(SIGNALS, 1.0) | {"null": 0.0}
     bad = dict.fromkeys(SIGNALS, 0.0) | {"null": 1.0}
-    assert decision.likelihood(bad) < decision.threshold < decision.likelihood(good)
+    assert decision.weigh(bad) < decision.threshold < decision.weigh(good)

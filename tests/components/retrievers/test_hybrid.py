@@ -10,10 +10,11 @@ from pydantic import ValidationError
 from convqa.components.base import WantedVectors
 from convqa.components.joiners.interpolation import Interpolation
 from convqa.components.joiners.rrf import RRF
+from convqa.components.retrievers import hybrid
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
-from convqa.domain import Passage, Query, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
+from convqa.domain import Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError
 from convqa.indexing import add_vectors
 from convqa.models import Options, load_encoder
@@ -99,6 +100,19 @@ def test_a_weight_that_is_not_named_keeps_its_default(collection):
     hybrid = Hybrid(collection, weights={"sparse": 0.5})
     assert hybrid.weights == {"sparse": 0.5, "dense": 1.5} and Hybrid().weights == {"sparse": 1.0, "dense": 1.5}
     assert scores(rank(hybrid)) == scores(rank(Hybrid(collection, weights={"sparse": 0.5, "dense": 1.5})))
+
+
+@pytest.mark.parametrize("fusion", ["interpolation", "rrf"])
+def test_a_shorter_ranking_is_the_beginning_of_a_longer_one(collection, monkeypatch, fusion):
+    monkeypatch.setattr(hybrid, "_DEPTH", 2, raising=False)
+    asked = Rewrites((Rewrite("", (Query("Who wrote a play or drama of Africa?"),)), REWRITES.items[1]))
+    longest = rank(Hybrid(collection, top_k=9, fusion=fusion, stopwords="default"), asked)
+    assert [len(ranking.hits) for ranking in longest] == [4, 4]
+    for ranking in longest:
+        assert list(ranking.hits) == sorted(ranking.hits, key=lambda hit: (hit.score, hit.id), reverse=True)
+    for top_k in (1, 2, 3, 4):
+        cut = scores([Ranking(ranking.hits[:top_k]) for ranking in longest])
+        assert scores(rank(Hybrid(collection, top_k=top_k, fusion=fusion, stopwords="default"), asked)) == cut
 
 
 @pytest.mark.parametrize(
