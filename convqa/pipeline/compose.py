@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,7 +90,7 @@ def _set(document: Document, settings: Mapping[str, Any], where: str) -> Documen
                 f"Nodes: {', '.join(components)}; wanted is NODE.PARAMETER or NODE.type."
             )
         if parameter != "type":
-            _set_parameter(name, components[name], parameter.split("."), copy.deepcopy(value), f"{where} {key}")
+            _set_parameter(name, components[name], parameter.split("."), value, f"{where} {key}")
         elif not isinstance(value, str):
             raise InputError(f"{where} {key}: found {value!r}, wanted the name of a component.")
         elif type_of(name, value) != type_of(name, components[name].type):
@@ -113,12 +112,10 @@ def _set_parameter(name: str, node: Node, keys: Sequence[str], value: Any, where
         }
     inside, path = node.init_parameters, name
     for key, following in zip(outer, keys[1:], strict=True):
-        path = f"{path}.{key}"
-        if inside.get(key) is None:
-            inside[key] = {}
-        inside = inside[key]
-        if not isinstance(inside, dict):
-            raise InputError(f"{where}: {path} is {shorten(inside)}, which has no part {following!r}.")
+        path, found = f"{path}.{key}", inside.get(key, {})
+        if not isinstance(found, dict | None):
+            raise InputError(f"{where}: {path} is {shorten(found)}, which has no part {following!r}.")
+        inside[key] = inside = dict(found or {})  # a copy: an alias, or the caller, may hold the same mapping
         if "type" in inside and _DESCRIPTION.issuperset(inside):
             if following not in _DESCRIPTION:
                 wanted = f"{path}.init_parameters.{last}"

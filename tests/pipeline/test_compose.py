@@ -95,6 +95,18 @@ def test_the_callers_settings_stay_as_they_are():
     component = {"type": "merge", "init_parameters": {}}
     compose("asking", {"builder.builder": component, "builder.builder.init_parameters.x": 1})
     assert component == {"type": "merge", "init_parameters": {}}
+    made = object()
+    document = compose("asking", {"builder.builder": made})
+    assert document.components["builder"].init_parameters["builder"] is made
+
+
+def test_an_alias_of_what_is_changed_stays_as_it_is(tmp_path):
+    weights = (
+        "{retriever.type: hybrid, retriever.weights: &w {sparse: 1.0}, retriever.other: *w, retriever.weights.dense: 2}"
+    )
+    child = write(tmp_path, "p.yaml", f"extends: copy-bm25\noverride: {weights}\n")
+    parameters = compose(child).components["retriever"].init_parameters
+    assert parameters == {"weights": {"sparse": 1.0, "dense": 2}, "other": {"sparse": 1.0}}
 
 
 @pytest.mark.parametrize(
