@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from convqa.components.base import WantedVectors
@@ -15,6 +16,8 @@ from convqa.errors import InputError, RunError
 from convqa.indexing import collection_of
 from convqa.pipeline.load import Pipeline
 from convqa.pipeline.load import load as load_pipeline
+from convqa.text.analysis import analyzer
+from convqa.validation import shorten, want
 
 
 def load(
@@ -28,8 +31,11 @@ def load(
     :param overrides: ``node.param`` or ``node.type`` -> value, as ``--set`` has them.
     :raises ConvqaError: if the pipeline or the collection is not as it should be.
     """
-    if overrides is not None and not isinstance(overrides, Mapping):
-        raise InputError(f"overrides: found {overrides!r}, wanted a mapping such as {{'retriever.top_k': 20}}.")
+    want("pipeline", pipeline, (str, Path), "a shipped name or the path of a YAML file")
+    want("collection", collection, (str, Path, NoneType), "a folder, a URL or a file of passages")
+    want("overrides", overrides, (Mapping, NoneType), "a mapping such as {'retriever.top_k': 20}")
+    for key in overrides or {}:
+        want("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
     with _ordinary_errors():
         return QA(
             ready(
@@ -63,7 +69,13 @@ class QA:
         """A new conversation, with an empty history, in the collection's language unless another is named.
 
         :param scenario: what the user says of themselves beforehand; every turn has it.
+        :raises InputError: for parameters of other types, and a language that is not known.
         """
+        want("id", id, (int, str), "a whole number or a string")
+        want("scenario", scenario, str, "a string")
+        if language is not None:
+            want("language", language, str, "a language such as 'en'")
+            analyzer(language)
         return Talk(self, id, language or self._language, scenario)
 
     def drive(
@@ -71,8 +83,13 @@ class QA:
     ) -> Iterator[Response]:
         """Answer whole conversations, ``batch_size`` of them at a time; responses come wave by wave.
 
-        :raises ConvqaError: if the contexts do not fit ``history``, or the work cannot go on.
+        :raises ConvqaError: for what are no conversations or do not fit ``history``, or if the work cannot go on.
         """
+        if isinstance(conversations, str) or not isinstance(conversations, Iterable):
+            raise InputError(
+                f"conversations: found {shorten(conversations)}; wanted a list of convqa.domain.Conversation."
+            )
+        want("batch_size", batch_size, int, "a whole number")
         with _ordinary_errors():
             walked = list(in_language(checked(conversations, history), self._language))
             for wave in drive(self.pipeline, walked, history, batch_size, WAIT_SECONDS):
@@ -94,8 +111,7 @@ class Talk:
 
         :raises ConvqaError: if the work cannot go on (a store that is away).
         """
-        if not isinstance(question, str):
-            raise InputError(f"question: found {question!r}, wanted a string.")
+        want("question", question, str, "a string")
         id = TurnId(self.id, len(self.history) + 1)
         turn = Turn(id, question, self.history, scenario=self._scenario, language=self._language)
         with _ordinary_errors():

@@ -42,6 +42,38 @@ def read_as(shape: type[Shape], found: object, where: str, advice: str) -> Shape
         raise InputError(f"{where}: {problems}. {advice}") from None
 
 
+def want(name: str, found: object, kinds: type | tuple[type, ...], wanted: str) -> None:
+    """Check what a caller gave for a parameter.
+
+    :raises InputError: if it is of none of these types.
+    """
+    if not isinstance(found, kinds):
+        raise InputError(f"{name}: found {shorten(found)}; wanted {wanted}.")
+
+
+def want_texts(found: object) -> None:
+    """Check that a caller gave several texts, not one: a string is a sequence of strings, too.
+
+    :raises InputError: if it is anything else.
+    """
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise InputError(f"texts: found {shorten(found)}; wanted a list of strings.")
+    for place, text in enumerate(found):
+        want(f"texts[{place}]", text, str, "a string")
+
+
+def want_pairs(found: object) -> None:
+    """Check that a caller gave pairs of texts.
+
+    :raises InputError: if it is anything else.
+    """
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise InputError(f"pairs: found {shorten(found)}; wanted a list of pairs of strings.")
+    for place, pair in enumerate(found):
+        if not isinstance(pair, tuple | list) or [type(text) for text in pair] != [str, str]:
+            raise InputError(f"pairs[{place}]: found {shorten(pair)}; wanted two strings.")
+
+
 def explain(error: ValidationError) -> list[tuple[str, str]]:
     """One (field, message) for each error; the field is a path such as ``components.reader.type``."""
     return [(path(item["loc"]), _message(item["msg"], item["type"], item["input"])) for item in error.errors()]

@@ -98,3 +98,24 @@ def test_a_turn_without_a_filter_is_written_as_before():
     written = Turn(TurnId(1, 1), "q", filter={"set": ("a", 1)}).to_json()
     assert written["filter"] == {"set": ["a", 1]}
     assert hash(Turn.from_json(written)) == hash(Turn(TurnId(1, 1), "q"))
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda: Passage(None, None), "passage: id: found None; wanted a string"),
+        (lambda: Passage("a", 3), "passage: text: found 3; wanted a string"),
+        (lambda: Passage("a", "b", url=None), "passage: url: found None; wanted a string"),
+        (lambda: Passage("a", "b", meta=["c"]), r"passage: meta: found \['c'\]; wanted a mapping"),
+        (lambda: Passage.from_json("x"), "passage: found 'x'; wanted a mapping with id and text"),
+        (lambda: Passage.from_json({}), "passage: id: found None; wanted a string"),
+        (lambda: Turn("a_1", "Who?"), "turn: id: found 'a_1'; wanted a TurnId"),
+        (lambda: Turn(TurnId("a", 1), None), "turn: question: found None; wanted a string"),
+        (lambda: Conversation("a", 3), "conversation: turns: found 3; wanted a tuple of turns"),
+        (lambda: Conversation("a", "abc"), "conversation: turns: found 'a'; wanted a tuple of turns"),
+        (lambda: Answer.of("abc", "en"), "answer: sentences: found 'a'; wanted values of Sentence"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_where_it_is_made(made, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        made()

@@ -6,8 +6,11 @@ import pytest
 
 import convqa
 from convqa.domain import Conversation, Passage, Turn, TurnId
-from convqa.errors import ConvqaError, StoreUnavailable, WorkError
-from convqa.stores import create_store
+from convqa.errors import ConvqaError, InputError, StoreUnavailable, WorkError
+from convqa.exports import CitedAnswer
+from convqa.indexing import read_passages
+from convqa.models import load_encoder, load_support
+from convqa.stores import create_store, open_store
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +95,45 @@ def test_run_errors_are_ordinary_errors_at_the_door(qa, monkeypatch):
     monkeypatch.setattr("convqa.components.retrievers.bm25.BM25.search", away)
     with pytest.raises(WorkError, match="the store is away"):
         qa.conversation().ask("Who?")
+
+
+TURN = Turn(TurnId("a", 1), "Who?")
+
+
+@pytest.mark.parametrize(
+    ("called", "message"),
+    [
+        (lambda qa: convqa.load(3), "pipeline: found 3; wanted a shipped name or the path"),
+        (lambda qa: convqa.load("copy-bm25", 3), "collection: found 3; wanted a folder"),
+        (lambda qa: convqa.load("copy-bm25", None, ["a"]), r"overrides: found \['a'\]; wanted a mapping"),
+        (lambda qa: convqa.load("copy-bm25", None, {3: 4}), "overrides: found 3; wanted strings"),
+        (lambda qa: list(qa.drive("abc")), "conversations: found 'abc'; wanted a list of convqa.domain.Conversation"),
+        (lambda qa: list(qa.drive(3)), "conversations: found 3; wanted a list"),
+        (
+            lambda qa: list(qa.drive(Conversation("a", (TURN,)))),
+            r"conversations: found Conversation\(.*; wanted a list",
+        ),
+        (lambda qa: list(qa.drive([TURN])), r"conversations: found Turn\(.*; wanted values of"),
+        (lambda qa: list(qa.drive([], batch_size="x")), "batch_size: found 'x'; wanted a whole number"),
+        (lambda qa: qa.conversation([]), r"id: found \[\]; wanted a whole number or a string"),
+        (lambda qa: qa.conversation(language=3), "language: found 3; wanted a language"),
+        (lambda qa: qa.conversation(language="xx"), "language 'xx' is not known here"),
+        (lambda qa: qa.conversation(scenario=3), "scenario: found 3; wanted a string"),
+        (lambda qa: qa.conversation().ask(3), "question: found 3; wanted a string"),
+        (lambda qa: open_store(3), "collection: found 3; wanted a folder or a URL"),
+        (lambda qa: load_encoder(3), "model: found 3; wanted a name or a folder"),
+        (lambda qa: load_encoder("encoder").encode("abc"), "texts: found 'abc'; wanted a list of strings"),
+        (lambda qa: load_encoder("encoder").encode([1]), r"texts\[0\]: found 1; wanted a string"),
+        (lambda qa: load_encoder("encoder").encode(["a"], "x"), "role: found 'x'; wanted query or passage"),
+        (lambda qa: load_support("lexical").score("ab"), "pairs: found 'ab'; wanted a list of pairs"),
+        (lambda qa: load_support("lexical").score([("a",)]), r"pairs\[0\]: found \('a',\); wanted two strings"),
+        (lambda qa: list(read_passages("x")), "sources: found 'x'; wanted a list of paths"),
+        (lambda qa: CitedAnswer.of("x"), "response: found 'x'; wanted a convqa.domain.Response"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_what_came_and_what_is_wanted(qa, called, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        called(qa)
 
 
 def test_what_is_not_there_is_an_attribute_error():

@@ -11,6 +11,11 @@ DEFAULT_LANGUAGE = "en"
 ExchangeStatus = Literal["answered", "unanswered", "asked", "failed"]
 
 
+def _want(name: str, found: object, kind: type, wanted: str) -> None:
+    if not isinstance(found, kind):
+        raise TypeError(f"{name}: found {found!r:.60}; wanted {wanted}")
+
+
 class Listed:
     """A value whose JSON is the list of its fields."""
 
@@ -37,13 +42,26 @@ class TurnId(Listed):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A retrievable text. ``meta`` holds whatever a filter may ask for."""
+    """A retrievable text. ``meta`` holds whatever a filter may ask for.
+
+    :raises TypeError: if a part is of another type.
+    """
 
     id: str
     text: str
     title: str = ""
     url: str = ""
     meta: Mapping[str, MetaValue] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        # Every passage that is read comes by here: names are looked up for messages only.
+        id, text, title, url = self.id, self.text, self.title, self.url
+        if isinstance(id, str) and isinstance(text, str) and isinstance(title, str) and isinstance(url, str):
+            if type(self.meta) is not dict:
+                _want("passage: meta", self.meta, Mapping, "a mapping")
+            return
+        for name in ("id", "text", "title", "url"):
+            _want(f"passage: {name}", getattr(self, name), str, "a string")
 
     @property
     def whole_text(self) -> str:
@@ -56,7 +74,8 @@ class Passage:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Passage:
-        return cls(data["id"], data["text"], data.get("title", ""), data.get("url", ""), data.get("meta", {}))
+        _want("passage", data, Mapping, "a mapping with id and text")
+        return cls(data.get("id"), data.get("text"), data.get("title", ""), data.get("url", ""), data.get("meta", {}))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +105,8 @@ class Turn:
     ``passages`` are there when the task brings its own. ``filter`` says which passages of the collection the turn may
     be answered from: a meta field equals one of the values; all fields must match. ``scenario`` is what the user says
     of themselves beforehand.
+
+    :raises TypeError: if name or question are of another type.
     """
 
     id: TurnId
@@ -95,6 +116,10 @@ class Turn:
     scenario: str = ""
     language: str = DEFAULT_LANGUAGE
     filter: Mapping[str, tuple[MetaValue, ...]] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        _want("turn: id", self.id, TurnId, "a TurnId")
+        _want("turn: question", self.question, str, "a string")
 
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {
@@ -125,10 +150,18 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Turns in order. Their ``history`` holds the exchanges that the input gives; the driver decides what is used."""
+    """Turns in order. Their ``history`` holds the exchanges that the input gives; the driver decides what is used.
+
+    :raises TypeError: for what are no turns.
+    """
 
     id: int | str
     turns: tuple[Turn, ...]
+
+    def __post_init__(self) -> None:
+        _want("conversation: turns", self.turns, Sequence, "a tuple of turns")
+        for turn in self.turns:
+            _want("conversation: turns", turn, Turn, "a tuple of turns")
 
     def to_json(self) -> dict[str, Any]:
         return {"id": self.id, "turns": [turn.to_json() for turn in self.turns]}

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, Failure, Response, Turn, TurnId
 from convqa.errors import InputError, nearest
+from convqa.validation import want
 
 HistoryMode = Literal["own", "gold", "none"]
 
@@ -61,8 +62,8 @@ def exchange(turn: Turn, response: Response) -> Exchange:
 def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterator[Conversation]:
     """The same conversations; their turns are named once, and given contexts fit the mode and one another.
 
-    :raises InputError: for an unknown mode, if a turn's name comes twice, if an earlier turn's context does not begin a
-        later one's, or, at the end, if ``gold`` is asked for and no turn had a context.
+    :raises InputError: for an unknown mode, what is no conversation, if a turn's name comes twice, if an earlier turn's
+        context does not begin a later one's, or, at the end, if ``gold`` is asked for and no turn had a context.
     """
     if mode not in get_args(HistoryMode):
         known = get_args(HistoryMode)
@@ -70,6 +71,7 @@ def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterato
     any_context = False
     seen: set[TurnId] = set()
     for conversation in conversations:
+        want("conversations", conversation, Conversation, "values of convqa.domain.Conversation")
         for turn in conversation.turns:
             if turn.id in seen:
                 raise InputError(f"turn {turn.id} stands twice in the input. Give each turn a number of its own.")

@@ -15,6 +15,7 @@ from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME, Address, address, redact
 from convqa.stores.base import Engine, Store, WritableStore
 from convqa.stores.integrity import Check
+from convqa.validation import want
 
 _ENGINES = {
     "": "convqa.stores.embedded.engine",
@@ -35,7 +36,7 @@ _locks: dict[str, threading.Lock] = {}
 """One for each of them: opening one collection does not wait for another."""
 
 
-def open_store(url: str | None) -> Store:
+def open_store(url: str | Path | None) -> Store:
     """The store at a URL: the same object in the whole process, until the collection changes or the store is closed.
 
     :param url: a folder, an engine's URL, or a file of ``configs/collections`` by its name or path.
@@ -152,10 +153,11 @@ def _engine_of(folder: Path) -> str:
     return "anserini" if is_index(folder) and not is_collection(folder) else ""
 
 
-def _engine(url: str | None) -> tuple[Engine, Address]:
+def _engine(url: str | Path | None) -> tuple[Engine, Address]:
     if not url:
         raise InputError("no collection is given. Give --collection with a folder made by convqa index, or a URL.")
-    found = address(url)
+    want("collection", url, (str, Path), "a folder or a URL")
+    found = address(str(url))
     scheme = SCHEME.match(found.url)
     name = scheme[1] if scheme else _engine_of(Path(found.url))
     engine = _load(name)

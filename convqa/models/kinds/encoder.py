@@ -11,15 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import islice
+from typing import get_args
 
 import numpy as np
 from pydantic import BaseModel
 
-from convqa.errors import WorkError
+from convqa.errors import InputError, WorkError
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, Options, Role
+from convqa.validation import want_texts
 
 SEPARATOR = " [SEP] "
 
@@ -53,8 +55,12 @@ class TextEncoder(Model):
         """The vectors of texts: an array (n, dimension) in float32. Texts beyond ``max_tokens`` are cut.
 
         :param role: what the texts are; some models want different prefixes before questions and passages.
+        :raises InputError: for what is no list of texts, and an unknown role.
         :raises WorkError: if the model makes something that is no vector.
         """
+        want_texts(texts)
+        if role not in get_args(Role):
+            raise InputError(f"role: found {role!r}; wanted {' or '.join(get_args(Role))}.")
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         tokens = self._network.tokenizer.texts(self._prefixed(texts, role))
