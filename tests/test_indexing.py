@@ -257,6 +257,15 @@ def test_a_cached_collection_has_vectors_where_the_pipeline_wants_them(file):
     assert open_store(plain).info().vectors == 0
 
 
+def test_a_cached_collection_in_a_language_that_the_encoder_does_not_know_has_them_only_where_they_are_needed(file):
+    path = file(LINES, "input/passages.jsonl")
+    counts = [
+        open_store(collection_of(str(path), "de", vectors=WantedVectors("encoder", needed=needed))).info().vectors
+        for needed in (False, True)
+    ]
+    assert counts == [0, 2]
+
+
 def test_passages_are_encoded_as_the_pipeline_runs_its_model(file, monkeypatch):
     path = str(file(LINES, "mine.jsonl"))
     with pytest.raises(InputError, match="made in int8; precision float32 was asked for"):

@@ -52,7 +52,8 @@ def collection_for(
     a convqa index or passages.jsonl[.gz]; the task's own passages. The input directory is only read.
 
     :param vectors: what the pipeline wants: a collection that is built here has them, but for those that are not
-        needed and would be more than 20,000: they are left out, with a warning.
+        needed and would be more than 20,000, which are left out with a warning, or are in a language that the encoder
+        does not know.
     :raises InputError: if there is none of these, saying what was looked for.
     """
     if url:
@@ -134,7 +135,7 @@ def _cached(
         place = _place(folder, plain)
         if wanted is not None and model is not None:
             own = _place(folder, f"{plain} {model.name} {model.identity}")
-            if wanted.needed or not _too_many([own, place], passages, wanted.encoder):
+            if wanted.needed or (model.knows(language) and not _too_many([own, place], passages, wanted.encoder)):
                 place = own
             else:
                 model = None

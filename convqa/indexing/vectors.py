@@ -43,6 +43,13 @@ def add_vectors(
             f"collection {redact(url)} was indexed anew by another process, which has its passages: these get no "
             "vectors here. Give the command again if yours are to take their place."
         )
+    language = store.info().language
+    if not model.knows(language):
+        log.warning(
+            "collection %s is in language %r, which the encoder %s (%s) does not know: its vectors say little about "
+            "what the passages mean. The pipeline default ranks them by words; or give an encoder that knows %r.",
+            redact(url), language, model.name, ", ".join(model.languages), language,
+        )  # fmt: skip
     try:
         if options is not None and store.info().encoder is not None:
             # Says at once what options the collection refuses.

@@ -39,7 +39,7 @@ def export(name: str, target: Path) -> None:
     about |= {
         "kind": kind, "name": target.resolve().name, "precision": "float32", "max_tokens": tokenizer.max_tokens,
         "base": folder.path.name if Path(folder.name).expanduser().is_dir() else folder.name,
-        "licence": licence,
+        "languages": folder.languages, "licence": licence,
     }  # fmt: skip
     card = (
         f"# {folder.name} for ONNX Runtime\n\nThe {kind} {folder.name}, exported in float32 by `convqa models export`. "

@@ -52,7 +52,10 @@ def spdx(licence: str) -> str:
 
 
 class Manifest(BaseModel, extra="forbid", frozen=True):
-    """``convqa.json``. ``files``: name -> SHA-256 in hex; ``settings``: what only this kind of model has."""
+    """``convqa.json``. ``files``: name -> SHA-256 in hex; ``settings``: what only this kind of model has.
+
+    ``languages``: those that it was made for, such as ``en``; none where that is not known, or it is for many.
+    """
 
     format: Literal[1]
     kind: str
@@ -62,6 +65,7 @@ class Manifest(BaseModel, extra="forbid", frozen=True):
     max_tokens: int = Field(default=512, ge=1)
     pooling: Literal["mean", "cls"] | None = None
     base: str = ""
+    languages: list[str] = []
     licence: Annotated[str, AfterValidator(spdx)] = ""
     files: dict[str, str]
     settings: dict[str, Any] = {}
@@ -79,6 +83,11 @@ class ModelFolder:
     def has_onnx(self) -> bool:
         """Whether the model is a graph for ONNX Runtime; else it is one of transformers'."""
         return self.manifest is not None and ONNX in self.manifest.files
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages that its manifest or its card names; none where neither does, or it is for many."""
+        return languages_of(self.path) if self.manifest is None else self.manifest.languages
 
     def settings(self, shape: type[Shape], found: Mapping[str, Any], advice: str = _EXPORT) -> Shape:
         """The settings that only models of this kind have, checked."""
@@ -158,12 +167,23 @@ def check_target(target: Path) -> None:
 
 def licence_of(folder: Path) -> str:
     """The licence that a model's card names in its head, as SPDX spells it; "" where it names none."""
+    found = re.search(r"^license:\s*(\S+)", _head(folder), re.M)
+    return spdx(found[1]) if found else ""
+
+
+def languages_of(folder: Path) -> list[str]:
+    """The languages that a model's card names in its head, by their two letters; none for one such as multilingual."""
+    found = re.search(r"^language:(.*(?:\n *- .*)*)", _head(folder), re.M)
+    names = [name.partition("-")[0].lower() for name in re.findall(r"\w[\w-]*", found[1])] if found else []
+    return names if all(len(name) == len("en") for name in names) else []
+
+
+def _head(folder: Path) -> str:
+    """The beginning of a model's card."""
     try:
-        head = (folder / CARD).read_text(encoding="utf-8", errors="replace")[:5000]
+        return (folder / CARD).read_text(encoding="utf-8", errors="replace")[:5000]
     except OSError:
         return ""
-    found = re.search(r"^license:\s*(\S+)", head, re.M)
-    return spdx(found[1]) if found else ""
 
 
 def file_hash(path: Path) -> str:

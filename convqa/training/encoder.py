@@ -145,6 +145,7 @@ class Training(Recipe):
             close = _cosines(load_encoder(str(made.path)).encode(texts), self.vectors(texts))
             about = made.manifest.model_dump(exclude={"format", "files"})
             about |= {"name": target.name, "base": name_of(self.settings.base), "licence": licence}
+            about["languages"] = self.base.languages
             lines = [*summary(scores), f"mean cosine of int8 to float32, validation: {close.mean():.4f}"]
             text = card("A conversational encoder", self.settings, lines, _USE, licence)
             files = {name: made.path / name for name in (ONNX, TOKENIZER)}

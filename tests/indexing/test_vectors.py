@@ -106,3 +106,13 @@ def test_passages_that_another_process_put_in_the_place_get_no_vectors(collectio
     with pytest.raises(WorkError, match=r"was indexed anew by another process.*Give the command again"):
         add_vectors(collection, model, made=made)
     assert open_store(collection).info().vectors == 0
+
+
+@pytest.mark.parametrize(("known", "warned"), [(["en"], True), (["en", "de"], False), ([], False)])
+def test_an_encoder_of_another_language_is_told(tmp_path, model, caplog, monkeypatch, known, warned):
+    logging.getLogger("convqa").propagate = True
+    monkeypatch.setattr(model, "languages", known)
+    with create_store(str(tmp_path / "c"), "de") as store:
+        store.add([Passage("d", "Die Donau mündet ins Schwarze Meer.")])
+    assert add_vectors(str(tmp_path / "c"), model).vectors == 1
+    assert ("is in language 'de', which the encoder encoder (en) does not know" in caplog.text) is warned

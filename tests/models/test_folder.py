@@ -10,7 +10,15 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.models import load_encoder, load_pair_scorer
-from convqa.models.folder import Manifest, licence_of, open_folder, read_manifest, write_folder
+from convqa.models.folder import (
+    Manifest,
+    ModelFolder,
+    languages_of,
+    licence_of,
+    open_folder,
+    read_manifest,
+    write_folder,
+)
 from convqa.models.source import SHIPPED
 
 ABOUT = {"kind": "encoder", "name": "made", "precision": "float32", "dimension": 2, "max_tokens": 8}
@@ -173,6 +181,30 @@ def test_the_licence_is_what_the_head_of_the_card_names(tmp_path, card, licence)
     if card is not None:
         (tmp_path / "README.md").write_bytes(card)
     assert licence_of(tmp_path) == licence
+
+
+@pytest.mark.parametrize(
+    ("head", "languages"),
+    [
+        ("language: en\nlicense: mit", ["en"]),
+        ("license: mit\nlanguage:\n- en\n- de-AT\ntags:\n- x", ["en", "de"]),
+        ('language:\n  - no\n  - "pl"', ["no", "pl"]),
+        ("language: [ja, zh]", ["ja", "zh"]),
+        ("language: multilingual", []),
+        ("language:\n- en\n- code", []),
+        ("language:\nlicense: mit", []),
+        ("license: mit", []),
+    ],
+)
+def test_the_languages_are_those_that_the_head_of_the_card_names(tmp_path, head, languages):
+    (tmp_path / "README.md").write_text(f"---\n{head}\n---\n# A model")
+    assert languages_of(tmp_path) == ModelFolder("x", tmp_path, None).languages == languages
+
+
+def test_the_encoder_that_ships_is_english():
+    assert open_folder("encoder", SHIPPED / "encoder").languages == ["en"]
+    model = load_encoder("encoder")
+    assert model.knows("en") and not model.knows("de")
 
 
 def test_a_manifest_names_a_licence_in_one_way():

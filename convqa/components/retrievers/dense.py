@@ -17,6 +17,7 @@ from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.components.retrievers._feedback import rocchio
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
+from convqa.errors import InputError
 from convqa.models import TextEncoder
 from convqa.stores import open_store
 from convqa.stores.address import redact
@@ -70,6 +71,13 @@ class Dense(Retriever):
         store = open_store(self.collection)
         info, place = store.info(), f"collection {redact(str(self.collection))}"
         refuse_encoder(self._queries.encoder, info, place)
+        model = self._queries.model
+        if not model.knows(info.language):
+            logger.warning(
+                "%s is in language %r, which the encoder %s (%s) does not know: rankings by its vectors are poor. Use "
+                "the retriever bm25, or vectors of an encoder that knows it",
+                place, info.language, model.name, ", ".join(model.languages),
+            )  # fmt: skip
         if info.vectors < info.count:
             logger.warning(
                 "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "
@@ -86,6 +94,13 @@ class Dense(Retriever):
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {"encoder": self._queries.model}
+
+    def knows(self, language: str) -> bool:
+        """Whether the encoder knows a language, as far as is told; also of one that cannot be had."""
+        try:
+            return self._queries.model.knows(language)
+        except InputError:
+            return True
 
     def search_rewritten(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]

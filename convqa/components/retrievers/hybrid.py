@@ -73,7 +73,7 @@ class Hybrid(Retriever):
     :param stopwords: as of ``bm25``, but that the long list is the default.
     :param prf: feedback of each ranking: ``{sparse: {...}, dense: {...}}`` as of ``bm25`` and ``dense``.
     :param without_vectors: what is done with a collection that has no vectors: ``refuse`` it, or rank by words alone
-        (``sparse``), which is said once.
+        (``sparse``), which is said once; so is a collection with vectors whose language the encoder does not know.
     :param texts: how many top hits carry their passage for the stations behind.
     :param options: ``device``, ``precision`` and ``engine`` of the encoder.
     """
@@ -113,14 +113,23 @@ class Hybrid(Retriever):
 
     @cached_property
     def _by_words(self) -> bool:
-        """Whether there are no vectors, and words alone will do."""
-        if self.without_vectors == "refuse" or open_store(self.collection).info().encoder is not None:
+        """Whether words alone will do, and there are no vectors, or none of an encoder that knows the language."""
+        if self.without_vectors == "refuse":
             return False
-        place = redact(str(self.collection))
-        logger.warning(
-            "collection %s has no vectors: its passages are ranked by words alone. For better rankings: "
-            "convqa index --collection %s --vectors %s", place, place, self.encoder,
-        )  # fmt: skip
+        info, place = open_store(self.collection).info(), redact(str(self.collection))
+        is_known = self._dense.knows(info.language)
+        if info.encoder is not None and is_known:
+            return False
+        if info.encoder is not None:
+            logger.warning(
+                "collection %s is in language %r, which the encoder %s does not know: its passages are ranked by words "
+                "alone, and its vectors are left aside", place, info.language, self.encoder,
+            )  # fmt: skip
+        elif is_known:
+            logger.warning(
+                "collection %s has no vectors: its passages are ranked by words alone. For better rankings: "
+                "convqa index --collection %s --vectors %s", place, place, self.encoder,
+            )  # fmt: skip
         return True
 
     def warm_up(self) -> None:

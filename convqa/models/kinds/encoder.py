@@ -48,8 +48,13 @@ class TextEncoder(Model):
         super().__init__(folder.name, folder.checksum(), choice)
         self.dimension = network.dimension
         self.max_tokens = network.tokenizer.max_tokens
+        self.languages = folder.languages
         self._prefixes = folder.settings(Settings, network.settings).prefixes
         self._network = network
+
+    def knows(self, language: str) -> bool:
+        """Whether its vectors say what texts of a language mean, as far as its makers tell."""
+        return not self.languages or language in self.languages
 
     def encode(self, texts: Sequence[str], role: Role = "passage") -> Array:
         """The vectors of texts: an array (n, dimension) in float32. Texts beyond ``max_tokens`` are cut.

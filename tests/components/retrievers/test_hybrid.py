@@ -153,3 +153,50 @@ def test_or_ranked_by_words_alone_where_that_is_asked_for(without_vectors, caplo
     assert "convqa index --collection" in caplog.text
     assert hybrid.identity() == {}
     assert hybrid.wanted_vectors() == WantedVectors("encoder", needed=False)
+
+
+@pytest.fixture
+def german(tmp_path):
+    """A function: the URL of a collection of German passages, with vectors of the English encoder or without."""
+
+    def make(vectors):
+        url = str(tmp_path / "german")
+        with create_store(url, "de") as store:
+            store.add(
+                [Passage("d", "Die Donau mündet ins Schwarze Meer."), Passage("r", "Der Rhein mündet in die Nordsee.")]
+            )
+        if vectors:
+            add_vectors(url, load_encoder("encoder"))
+        return url
+
+    return make
+
+
+MOUTH = Rewrites((Rewrite.unchanged("Wo ist die Mündung der Donau?"), Rewrite.unchanged("Nordsee?")))
+
+
+def test_vectors_of_an_encoder_that_does_not_know_the_language_are_left_aside(german, caplog):
+    url = german(vectors=True)
+    caplog.clear()
+    hybrid = Hybrid(url, without_vectors="sparse")
+    assert rank(hybrid, MOUTH) == rank(BM25(url, stopwords="long"), MOUTH)
+    assert hybrid.identity() == {}
+    (said,) = caplog.messages
+    assert "is in language 'de', which the encoder encoder does not know" in said and "by words alone" in said
+
+
+def test_nor_are_they_recommended(german, caplog):
+    assert rank(Hybrid(german(vectors=False), without_vectors="sparse"), MOUTH)
+    assert caplog.messages == []
+
+
+def test_who_asks_for_them_gets_them_with_a_warning_and_without_where_no_language_is_told(german, caplog, monkeypatch):
+    url = german(vectors=True)
+    caplog.clear()
+    assert rank(Hybrid(url), MOUTH) != rank(BM25(url, stopwords="long"), MOUTH)
+    (said,) = caplog.messages
+    assert "the encoder encoder (en) does not know: rankings by its vectors are poor" in said
+    caplog.clear()
+    monkeypatch.setattr(load_encoder("encoder"), "languages", [])
+    assert rank(Hybrid(url, without_vectors="sparse"), MOUTH) == rank(Hybrid(url), MOUTH)
+    assert caplog.messages == []
