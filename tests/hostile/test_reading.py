@@ -1,0 +1,62 @@
+"""What JSON says twice, texts that no passage can be, and spans that are not where the file says."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from hostile import PASSAGES, QUESTIONS, Case, Content, case, lines
+
+TWICE = '{"id": "faust", "text": "one", "text": "two"}\n'
+LONG = lines({"id": "long", "text": "word " * 240_000})
+
+
+def _bomb(path: Path) -> None:
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        for _ in range(300):
+            stream.write(b"a" * 1_000_000)
+
+
+def _shifted(start: int) -> Content:
+    asked = {"id": "q1", "question": "Who wrote Faust?", "answers": [{"text": "Goethe", "answer_start": start}]}
+    return json.dumps({"data": [{"title": "t", "paragraphs": [{"context": "Goethe wrote Faust.", "qas": [asked]}]}]})
+
+
+def _cases() -> list[Case]:
+    index = "index passages.jsonl --collection made"
+    found = [
+        case("a key twice in a passage", index, {"passages.jsonl": TWICE}, says="passages.jsonl:1: the key 'text' is"),
+        case(
+            "text and other contents",
+            index,
+            {"passages.jsonl": lines(*PASSAGES, {"id": "x", "text": "one", "contents": "two"})},
+            says=("passages.jsonl:4: text and contents", "'one' and 'two'"),
+        ),
+        case("a passage of a megabyte", index, {"passages.jsonl": LONG}, says="passages.jsonl:1: passage 'long' has"),
+        case("300 MB in one line", index, {"passages.jsonl": _bomb}, says="passages.jsonl: line 1: is longer than"),
+        case(
+            "a key twice in a question",
+            "run qrecc out --pipeline copy-bm25",
+            {"qrecc/questions.json": json.dumps(QUESTIONS).replace('"Turn_no": 2', '"Turn_no": 2, "Turn_no": 3')},
+            says="questions.json: record 1: the key 'Turn_no' is there twice",
+        ),
+        case(
+            "a key twice in predictions",
+            "evaluate squad mrqa-run",
+            {"mrqa-run/predictions.json": '{"q1": "Goethe", "q1": "Faust"}'},
+            says="predictions.json: the key 'q1' is there twice",
+        ),
+    ]  # fmt: skip
+    for start in (-1, 3, 10**9):
+        says = "1 answers do not stand at their answer_start"
+        files = {"squad/dev.json": _shifted(start)}
+        found.append(case(f"an answer at {start}", "run squad out", files, exits=0, says=says))
+    return found
+
+
+CASES = _cases()
+
+
+def test_reading(hostile, check):
+    check(hostile)
