@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,7 +16,10 @@ from convqa.metrics.ranked import ranked
 
 RUN = "run.trec"
 QRELS = "truth.qrels"
+NOTHING = "(nothing)"
+"""What a turn that ranks nothing has in place of a passage."""
 _BLANK = re.compile(r"\s")
+_LARGEST = float(numpy.finfo(numpy.float32).max)
 
 
 def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> tuple[Path, Path]:
@@ -23,14 +27,15 @@ def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> 
 
     Query ids are turns as text (``conversation_turn``). The format separates by blanks, so blanks in ids are
     percent-encoded, and nothing else is. The truth holds the turns that the task's official measure of rankings rests
-    on, so that every tool finds the same mean.
+    on. Every tool finds the same means without an option: of passages that tie the later gets the next lower score, and
+    a turn of the truth that ranks nothing has a line with an id of no passage, without which trec_eval leaves it out.
 
     :raises InputError: if the task has no rankings, or two ids are the same once their blanks are encoded.
     """
     judged = evaluation.task.judged(evaluation.gold, evaluation.run)
     if judged is None:
         raise InputError(f"--trec: a run of the task {evaluation.task.name} ranks no passages; leave the option out.")
-    spellings: dict[str, str] = {}
+    spellings = {NOTHING: ""}
 
     def encode(id: str) -> str:
         encoded = _encoded(id)
@@ -40,16 +45,28 @@ def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> 
 
     run, qrels = directory / RUN, directory / QRELS
     with whole_file(run) as stream:
-        stream.writelines(
-            f"{_encoded(turn)} Q0 {encode(id)} {rank} {numpy.float32(scores[id])!s} {_encoded(tag)}\n".encode()
-            for turn, scores in judged.rankings.items()
-            for rank, id in enumerate(ranked(scores), 1)
-        )
+        for turn, scores in judged.rankings.items():
+            hits = [(encode(id), score) for id, score in _falling(scores)]
+            if not hits and judged.relevant.get(turn):
+                hits = [(NOTHING, numpy.float32(0))]
+            stream.writelines(
+                f"{_encoded(turn)} Q0 {id} {rank} {score!s} {_encoded(tag)}\n".encode()
+                for rank, (id, score) in enumerate(hits, 1)
+            )
     with whole_file(qrels) as stream:
         stream.writelines(
             f"{_encoded(turn)} 0 {encode(id)} 1\n".encode() for turn, ids in judged.relevant.items() for id in ids
         )
     return run, qrels
+
+
+def _falling(scores: Mapping[str, float]) -> Iterator[tuple[str, numpy.float32]]:
+    """Ids with finite 32-bit scores, each below the one before it: tools break ties in their own ways."""
+    limit = numpy.finfo(numpy.float32).max
+    for id in ranked(scores):
+        score = min(numpy.float32(max(min(scores[id], _LARGEST), -_LARGEST)), limit)
+        limit = numpy.nextafter(score, numpy.float32(-numpy.inf))
+        yield id, score
 
 
 def _encoded(id: str) -> str:

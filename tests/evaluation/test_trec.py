@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 
 import ir_measures
 import pytest
+import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import RR, R, nDCG
@@ -33,8 +35,9 @@ def test_lines(tmp_path):
     assert paths[0].read_text().splitlines() == [
         "c%201_1 Q0 Types%20of%20cheese:19 1 15.1 my%20run",
         "c%201_1 Q0 c 2 2.0 my%20run",
-        "c%201_1 Q0 b 3 2.0 my%20run",
+        "c%201_1 Q0 b 3 1.9999999 my%20run",
         "c%201_2 Q0 x 1 1.0 my%20run",
+        "c%201_3 Q0 (nothing) 1 0.0 my%20run",
     ]
     assert paths[1].read_text().splitlines() == ["c%201_1 0 b 1", "c%201_3 0 q 1"]
 
@@ -46,7 +49,27 @@ def test_ids_that_would_become_one_are_refused(tmp_path):
     assert not list((tmp_path / "out").glob("*"))
 
 
-ids = st.text(st.characters(codec="utf-8", exclude_characters="%"), min_size=1, max_size=3)
+def test_plain_calls_of_other_tools_agree_on_ties_and_turns_without_a_ranking(tmp_path):
+    truth = {1: ["b"], 2: ["a"], 3: ["b"], 4: ["q"], 5: ["b"]}
+    run = {1: {"a": 1, "b": 1}, 2: {"a": 1, "b": 1, "c": 1.0000001}, 3: {"b": 1e39, "a": math.inf}, 4: {}, 5: {"b": 1}}
+    evaluation = evaluated(tmp_path, truth, run)
+    run_path, qrels_path = map(str, write_trec(evaluation, tmp_path))
+    measures = {RR: "MRR", RR @ 10: "MRR@10", nDCG @ 3: "nDCG@3", R @ 10: "R@10"}
+    found = ir_measures.calc_aggregate(
+        list(measures), ir_measures.read_trec_qrels(qrels_path), ir_measures.read_trec_run(run_path)
+    )
+    assert {name: evaluation.summaries[name].mean for name in measures.values()} == {
+        name: pytest.approx(found[measure]) for measure, name in measures.items()
+    }
+    # As trec_eval without -c does: the mean over the turns that are in both files.
+    with open(qrels_path) as qrels, open(run_path) as ranked:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), {"recip_rank"})
+        scores = evaluator.evaluate(pytrec_eval.parse_run(ranked))
+    ranks = [score["recip_rank"] for score in scores.values()]
+    assert len(ranks) == 5 and sum(ranks) / 5 == pytest.approx(evaluation.summaries["MRR"].mean)
+
+
+ids = st.text(st.characters(codec="utf-8", exclude_characters="%\0"), min_size=1, max_size=3)
 scores = st.integers(-2, 2) | st.floats(-1e3, 1e3)
 
 
@@ -59,9 +82,16 @@ def test_ir_measures_finds_the_same_means(tmp_path_factory, truth, run):
     if not truth.keys() & run.keys():
         return
     folder = tmp_path_factory.mktemp("trec")
-    evaluation = evaluated(folder, truth, _without_ties_of_blanks(run))
+    evaluation = evaluated(folder, truth, run)
     run_path, qrels_path = write_trec(evaluation, folder)
-    measures = {RR: "MRR", nDCG @ 3: "nDCG@3", nDCG @ 10: "nDCG@10", R @ 10: "R@10", R @ 100: "R@100"}
+    measures = {
+        RR: "MRR",
+        RR @ 10: "MRR@10",
+        nDCG @ 3: "nDCG@3",
+        nDCG @ 10: "nDCG@10",
+        R @ 10: "R@10",
+        R @ 100: "R@100",
+    }
     # trec_eval's own reader splits at newlines only; read as it does.
     qrels = [ir_measures.Qrel(*_fields(line, 0, 2), 1) for line in qrels_path.read_text().split("\n")[:-1]]
     scored = [
@@ -77,11 +107,3 @@ def _fields(line, *places):
     fields = line.split()
     assert len(fields) in (4, 6)
     return [fields[place] for place in places]
-
-
-def _without_ties_of_blanks(run):
-    """Encoding a blank can change the order of ids that tie: give such turns distinct scores."""
-    return {
-        turn: {id: float(rank) for rank, id in enumerate(scores)} if any(map(str.isspace, "".join(scores))) else scores
-        for turn, scores in run.items()
-    }

@@ -184,7 +184,7 @@ def test_an_evaluation_of_the_golden_run(opened, tmp_path):
     assert "Macro accuracy %" not in parts["true"] and json.dumps(evaluation.to_json())
     render(evaluation)
     run, qrels = write_trec(evaluation, tmp_path)
-    assert len(run.read_text().splitlines()) == 6 and len(qrels.read_text().splitlines()) == 4
+    assert len(run.read_text().splitlines()) == 7 and len(qrels.read_text().splitlines()) == 4
 
 
 def test_the_utterances_of_a_run_alone(official, predict, caplog):
