@@ -16,6 +16,7 @@ from convqa.domain import Passage, Query
 from convqa.errors import InputError, WorkError
 from convqa.indexing import collection_for, collection_of, find, index, read_passages
 from convqa.indexing.build import build
+from convqa.indexing.find import source_of
 from convqa.models import Options, TextEncoder
 from convqa.stores import open_store
 from convqa.stores.base import SearchParams
@@ -223,6 +224,7 @@ def test_passages_of_the_input_are_indexed_once_into_the_cache(file, cache, name
     done = []
     url = collection_for(NoPassages(), path.parent, None, progress=lambda *counts: done.append(counts))
     assert Path(url).parent == cache / "convqa" / "collections"
+    assert source_of(url).endswith(name)
     assert ids(url, "London") == ["p2"]
     again = collection_for(NoPassages(), path.parent, None, progress=lambda *counts: done.append(counts))
     assert (again, done) == (url, [(2,)])
@@ -370,7 +372,7 @@ def test_two_processes_may_index_the_same_file_at_once(file):
         urls = pool.map(collection_of, [path, path])
     assert urls[0] == urls[1]
     assert open_store(urls[0]).info().count == 3000
-    assert sorted(entry.suffix for entry in Path(urls[0]).parent.iterdir()) == ["", ".lock"]
+    assert sorted(entry.suffix for entry in Path(urls[0]).parent.iterdir()) == ["", ".from", ".lock"]
 
 
 def _index_again(path, url, times):

@@ -44,7 +44,8 @@ def list_collections(
         typer.echo(f"{title}:")
         for entry in entries:
             about = entry.get("problem") or ("count" in entry and _short(**entry)) or entry["url"]
-            typer.echo(f"  {entry['name']}  {about}")
+            source = f", from {entry['source']}" if "source" in entry else ""
+            typer.echo(f"  {entry['name']}  {about}{source}")
         if not entries:
             typer.echo("  none")
 
@@ -153,6 +154,7 @@ def _everywhere() -> dict[str, list[dict[str, Any]]]:
 
 def _found(place: str) -> list[dict[str, Any]]:
     """The collections of a place; one that cannot be opened is listed with the reason."""
+    from convqa.indexing.find import source_of
     from convqa.stores import find_stores, open_store
 
     entries = []
@@ -161,7 +163,8 @@ def _found(place: str) -> list[dict[str, Any]]:
             about = _json(open_store(url).info())
         except (InputError, StoreDamaged, StoreUnavailable) as error:
             about = {"problem": str(error)}
-        entries.append({"name": _shown(url), "url": _shown(url), **about})
+        source = {"source": found} if (found := source_of(url)) else {}
+        entries.append({"name": _shown(url), "url": _shown(url), **source, **about})
     return entries
 
 

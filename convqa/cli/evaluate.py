@@ -133,7 +133,8 @@ def _evaluate(
     else:
         from rich.console import Console
 
-        Console().print(render(evaluation))
+        console = Console()
+        console.print(render(evaluation, console.width))
     if output is not None:
         written = [write_official(evaluation, output), write_turns(evaluation, output / "turns.jsonl")]
         if trec:

@@ -38,7 +38,7 @@ def list_models(json: Json = False) -> None:
         return
     for row in found:
         typer.echo(
-            f"{row['name']:<12}{row['kind']:<10}{row['precision']:<10}{row['megabytes']:>5} MB  {row['licence']:<12}"
+            f"{row['name']:<12}{row['kind']:<12}{row['precision']:<10}{row['megabytes']:>5} MB  {row['licence']:<12}"
             f"from {row['base']}"
         )
 

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 LINE_SECONDS = 10.0
 
 
+def per_second(rate: float, unit: str) -> str:
+    """A rate in two digits or more; "" for none.
+
+    >>> per_second(1234.5, "turns"), per_second(0.0384, "turns"), per_second(0, "turns")
+    ('1234 turns/s', '0.038 turns/s', '')
+    """
+    return (f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}") + f" {unit}/s" if rate else ""
+
+
 class Progress:
     """Call it with (done, total); total 0 means unknown. Prints to standard error, nothing for short work.
 
@@ -51,13 +60,13 @@ class Progress:
         self._done = done
         rate = (done - self._first) / max(now - self._start, 1e-9)
         if sys.stderr.isatty():
-            self._draw(done, total, f"{rate:.0f} {self._unit}/s {note}".strip())
+            self._draw(done, total, f"{per_second(rate, self._unit)} {note}".strip())
         elif now - self._last >= LINE_SECONDS:
             self._last = now
             count = f"{done} of {total}" if total else f"{done}"
-            text = f"{self._verb}: {count} {self._unit}, {rate:.0f} {self._unit}/s"
-            left = f", {(total - done) / rate:.0f} s left" if total and rate > 0 else ""
-            typer.echo(f"{text}{left}" + (note and f", {note}"), err=True)
+            left = f"{(total - done) / rate:.0f} s left" if total and rate > 0 else ""
+            parts = (f"{self._verb}: {count} {self._unit}", per_second(rate, self._unit), left, note)
+            typer.echo(", ".join(filter(None, parts)), err=True)
 
     def _draw(self, done: int, total: int, rate: str) -> None:
         from rich.console import Console

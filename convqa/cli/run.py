@@ -9,7 +9,7 @@ import typer
 
 from convqa.cli.app import command
 from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, needed, one_of, parsed
-from convqa.cli.progress import Progress
+from convqa.cli.progress import Progress, per_second
 
 if TYPE_CHECKING:
     from convqa.components.base import WantedVectors
@@ -78,7 +78,7 @@ def run(
 
 def _print(summary: Summary, target: Path) -> None:
     new = summary.turns - summary.resumed
-    rate = f", {new / summary.seconds:.0f} turns/s" if new and summary.seconds else ""
+    rate = f", {per_second(new / summary.seconds, 'turns')}" if new and summary.seconds else ""
     kept = f" ({summary.resumed} from before)" if summary.resumed else ""
     typer.echo(
         f"{summary.turns} turns of {summary.conversations} conversations{kept} in {summary.seconds:.1f} s"

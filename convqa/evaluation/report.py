@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Group
+from rich.cells import cell_len
+from rich.console import Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from convqa.domain import TurnId
-from convqa.evaluation.result import Evaluation
+from convqa.evaluation.result import Evaluation, Summary
 from convqa.files import to_json_bytes, whole_file
+
+_BESIDE = 24
+"""Characters that a column of text needs."""
+_GROUPS, _NAME = 20, 60
+"""Groups of a breakdown that are shown, and characters of their names."""
 
 
 def official_text(evaluation: Evaluation) -> str:
@@ -42,23 +49,39 @@ def write_turns(evaluation: Evaluation, path: Path) -> Path:
     return path
 
 
-def render(evaluation: Evaluation) -> Group:
-    """Tables for the terminal. A measure that could not be computed shows a dash and the reason."""
-    table = Table("measure", title=Text(str(evaluation.run.path)), title_justify="left")
-    table.add_column("mean", justify="right")
-    table.add_column("95 % interval", justify="right", no_wrap=True)
-    table.add_column("turns", justify="right", no_wrap=True)
-    table.add_column("beside")
-    for measure in evaluation.measures:
-        name = measure.name
-        if name in evaluation.summaries:
-            summary = evaluation.summaries[name]
-            span = f"{summary.low:.3f} - {summary.high:.3f}"
-            table.add_row(Text(name), f"{summary.mean:.3f}", span, f"{summary.turns:,}", _beside(evaluation, name))
-        else:
-            reason = "; ".join(filter(None, (evaluation.skipped[name], _beside(evaluation, name))))
-            table.add_row(Text(name), "-", "-", "0", reason)
-    return Group(table, *(_breakdown(evaluation, name) for name in evaluation.breakdowns))
+def render(evaluation: Evaluation, width: int = 80) -> Group:
+    """Tables for a terminal of that width. A measure that could not be computed shows a dash and the reason.
+
+    Numbers are never cut: columns for which there is no room are left out, with a note, and breakdowns become a table
+    for each group.
+    """
+    heads = ("measure", "mean", "95 % interval", "turns", "beside")
+    rows = [_row(evaluation, measure.name) for measure in evaluation.measures]
+    widths = [max(cell_len(row[place]) for row in (heads, *rows)) for place in range(len(heads))]
+    widths[-1] = min(widths[-1], _BESIDE)
+    kept = list(range(len(heads)))
+    for place in (4, 2, 3):
+        if sum(widths[place] + 3 for place in kept) + 1 > width:
+            kept.remove(place)
+    table = Table(title=Text(str(evaluation.run.path)), title_justify="left")
+    for place in kept:
+        numbers = place in {1, 2, 3}
+        table.add_column(heads[place], justify="right" if numbers else "left", no_wrap=numbers, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(row[place]) for place in kept))
+    gone = ", ".join(head for place, head in enumerate(heads) if place not in kept)
+    notes = [Text(f"No room for: {gone}. Wider terminals and --json show all.")] if gone else []
+    return Group(
+        table, *notes, *(part for name in evaluation.breakdowns for part in _breakdown(evaluation, name, width))
+    )
+
+
+def _row(evaluation: Evaluation, name: str) -> tuple[str, ...]:
+    beside = _beside(evaluation, name)
+    if name not in evaluation.summaries:
+        return (name, "-", "-", "0", "; ".join(filter(None, (evaluation.skipped[name], beside))))
+    summary = evaluation.summaries[name]
+    return (name, f"{summary.mean:.3f}", f"{summary.low:.3f} - {summary.high:.3f}", f"{summary.turns:,}", beside)
 
 
 def _beside(evaluation: Evaluation, name: str) -> str:
@@ -69,17 +92,47 @@ def _beside(evaluation: Evaluation, name: str) -> str:
     )
 
 
-def _breakdown(evaluation: Evaluation, name: str) -> Table:
-    """Means by group, each with the number of turns that it rests on."""
+def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table | Text]:
+    """Means by group, each with the number of turns that it rests on; of many groups those with the most turns."""
     measures = [measure.name for measure in evaluation.measures if measure.name in evaluation.summaries]
-    table = Table(title=Text(f"by {name}: mean (turns)"), title_justify="left")
-    table.add_column(Text(name), no_wrap=True)
-    for measure in measures:
-        table.add_column(Text(measure), justify="right")
-    for group, summaries in evaluation.breakdowns[name].items():
-        cells = [
-            f"{summaries[measure].mean:.3f} ({summaries[measure].turns:,})" if measure in summaries else "-"
-            for measure in measures
-        ]
-        table.add_row(Text(group), *cells)
+    groups = evaluation.breakdowns[name]
+    largest = sorted(groups, key=lambda group: -max((one.turns for one in groups[group].values()), default=0))[:_GROUPS]
+    rows = [
+        (_shortened(group), *(_cell(groups[group].get(measure)) for measure in measures))
+        for group in groups
+        if group in largest
+    ]
+    columns = list(zip((name, *measures), *rows, strict=True))
+    title = f"by {name}: mean (turns)"
+    if sum(max(map(cell_len, column)) + 3 for column in columns) + 1 <= width:
+        yield _grid(title, columns)
+    else:  # the other way round: as many groups side by side as there is room for
+        head, *others = zip(*columns, strict=True)
+        numbers = max(cell_len(cell) for _, *cells in others for cell in cells)
+        room = width - max(map(cell_len, head)) - 4
+        wide = max(numbers, min(_BESIDE, room - 3, max(cell_len(group) for group, *_ in others)))
+        at_once = max(1, room // (wide + 3))
+        for start in range(0, len(others), at_once):
+            yield _grid(title, [head, *others[start : start + at_once]], wide)
+    if len(groups) > len(rows):
+        yield Text(f"The {len(rows)} largest of {len(groups):,} groups of {name}; --json has all.")
+
+
+def _grid(title: str, columns: Sequence[Sequence[str]], width: int | None = None) -> Table:
+    """A table of columns, each with its head first; all but the first hold numbers and are ``width`` wide."""
+    table = Table(title=Text(title), title_justify="left")
+    for place, (head, *_) in enumerate(columns):
+        justify: JustifyMethod = "right" if place else "left"
+        table.add_column(Text(head), overflow="fold", justify=justify, width=width if place else None)
+    for row in zip(*(cells for _, *cells in columns), strict=True):
+        table.add_row(*map(Text, row))
     return table
+
+
+def _cell(summary: Summary | None) -> str:
+    return f"{summary.mean:.3f} ({summary.turns:,})" if summary else "-"
+
+
+def _shortened(group: str) -> str:
+    text = " ".join(group.split())
+    return text if len(text) <= _NAME else f"{text[: _NAME - 3]}..."

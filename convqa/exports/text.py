@@ -59,7 +59,7 @@ def _lines(cited: CitedAnswer) -> Iterator[str]:
     if answer.label:
         yield _field("Label", answer.label)
     if answer.score is not None:
-        yield _field("Score", repr(answer.score))
+        yield _field("Score", f"{answer.score:.3g}")
     if numbers:
         yield ""
     for citation, number in numbers.items():

@@ -70,7 +70,8 @@ def collection_for(
             return collection_of(str(folder / f"passages{suffix}"), language, progress, vectors)
     passages = task.passages(input_path)
     if passages is not None:
-        return _cached(_digest_of(passages), lambda: task.passages(input_path) or (), language, progress, vectors)
+        digest = _digest_of(passages)
+        return _cached(input_path, digest, lambda: task.passages(input_path) or (), language, progress, vectors)
     own = f", and for the task's own {task.passages_file}" if task.passages_file else ""
     raise InputError(
         f"no collection for {input_path}: give --collection with a folder made by convqa index or a JSONL file of "
@@ -92,7 +93,7 @@ def collection_of(
             raise InputError(
                 f"passages {redact(url)} do not exist. Wanted: a folder made by convqa index, or a JSONL file."
             )
-        return _cached(_digest_of_file(path), lambda: read_passages([path]), language, progress, vectors)
+        return _cached(path, _digest_of_file(path), lambda: read_passages([path]), language, progress, vectors)
     open_store(url)
     return url
 
@@ -119,7 +120,18 @@ def _collection_in(folder: Path) -> Path | None:
     return found[0] if found else None
 
 
+def source_of(place: str) -> str:
+    """The file or input whose passages a cached collection was made of; "" where nobody wrote it down."""
+    note = _note(place)
+    return note.read_text(encoding="utf-8") if note.is_file() else ""
+
+
+def _note(place: str | Path) -> Path:
+    return Path(f"{place}.from")
+
+
 def _cached(
+    source: Path,
     digest: str,
     passages: Callable[[], Iterable[Passage]],
     language: str,
@@ -140,6 +152,8 @@ def _cached(
             else:
                 model = None
         with FileLock(f"{place}.lock"):
+            if not _note(place).exists():
+                _note(place).write_text(str(source.resolve()), encoding="utf-8", errors="replace")
             if not _usable(place):
                 build(reporting(iter(passages()), progress), str(place), language)
             if model is not None:

@@ -84,6 +84,8 @@ def test_list_without_a_place(call, folder, monkeypatch):
     assert "  a  2 passages, en, embedded" in lines
     assert any(line.startswith("  b  collection b") and "forward" in line for line in lines)
     assert f"  {cached}  0 passages, de, embedded" in lines
+    Path(f"{cached}.from").write_text("/data/passages.jsonl")
+    assert f"  {cached}  0 passages, de, embedded, from /data/passages.jsonl" in call("collections", "list")[1]
     assert "  elasticsearch  elasticsearch://localhost:9200/passages" in lines
 
 

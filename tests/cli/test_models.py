@@ -13,7 +13,8 @@ from convqa.models.source import SHIPPED
 
 def test_list_names_what_ships(call):
     code, out, _ = call("models", "list")
-    assert code == 0 and "encoder     encoder   int8" in out and "Apache-2.0" in out
+    assert code == 0 and "encoder     encoder     int8" in out and "Apache-2.0" in out
+    assert "conditions  conditions  float32" in out
     found = {row["name"]: row for row in json.loads(call("models", "list", "--json")[1])}
     assert {row["licence"] for row in found.values()} == {"Apache-2.0"}
     assert found["encoder"]["kind"] == "encoder" and 20 < found["encoder"]["megabytes"] <= 25.5

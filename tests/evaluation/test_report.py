@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from rich.console import Console
@@ -54,7 +55,7 @@ def test_prototext_is_the_official_file_to_the_byte(evaluation, tmp_path):
 def text_of(evaluation, width=140):
     console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     with console.file:
-        console.print(render(evaluation))
+        console.print(render(evaluation, width))
     return console.export_text()
 
 
@@ -77,7 +78,45 @@ def test_a_group_of_several_words_stays_on_one_line(tmp_path, evaluation):
     named = [record | {"kind": f"{record['Turn_no']} with an empty history"} for record in TRUTH]
     (tmp_path / "ground-truth.json").write_text(json.dumps(named))
     text = text_of(evaluate(tmp_path, tmp_path, breakdown=["kind"]), width=64)
-    assert "│ 1 with an empty history │" in text and "(1)" in text
+    assert "┃ 1 with an empty history ┃" in text and "(1)" in text
+
+
+def test_numbers_are_never_cut(tmp_path, evaluation):
+    named = [record | {"kind": [f"GROUP {record['Turn_no']}"]} for record in TRUTH]
+    (tmp_path / "ground-truth.json").write_text(json.dumps(named))
+    found = evaluate(tmp_path, tmp_path, breakdown=["kind"])
+    for width in (30, 40, 60, 80):
+        text = text_of(found, width)
+        assert "\u2026" not in text and max(map(len, text.splitlines())) <= width
+        # Three means in the table, and in the breakdown seven of the two groups.
+        numbers = re.findall(r"\d\.\d{3}(?= [(]|\s+[\u2502])", text)
+        assert len(numbers) >= 11, text
+    narrow = text_of(found, 40)
+    assert "No room for: 95 % interval, beside." in narrow and "Wider terminals and --json show all." in narrow
+    assert "No room" not in text_of(found, 80)
+
+
+def test_groups_stand_side_by_side_where_their_measures_have_no_room(tmp_path, evaluation):
+    text = text_of(evaluation, 46)
+    rows = [cells for line in text.splitlines() if (cells := _cells(line))]
+    assert "┃ kind     ┃     [red] ┃   (empty) ┃" in text and ["MRR", "0.500 (1)", "-"] in rows
+
+
+def test_of_many_groups_the_largest_are_shown(tmp_path):
+    kinds = [str(number // 2) if number < 40 else f"{number} {'long ' * 40}" for number in range(60)]
+    truth = [TRUTH[0] | {"Turn_no": number, "kind": kind} for number, kind in enumerate(kinds)]
+    (tmp_path / "ground-truth.json").write_text(json.dumps(truth))
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
+    found = evaluate(tmp_path, tmp_path, breakdown=["kind"])
+    text = text_of(found)
+    assert "The 20 largest of 40 groups of kind; --json has all." in text
+    assert "long" not in text and text.count("(2)") == 20 * 3
+    assert len(found.to_json()["breakdowns"]["kind"]) == 40
+    some = [record for record in truth if len(record["kind"]) > 9][:3]
+    (tmp_path / "ground-truth.json").write_text(json.dumps(some))
+    assert "40 long long long long long long long long long long long..." in text_of(
+        evaluate(tmp_path, tmp_path, breakdown=["kind"])
+    )
 
 
 def test_turns_have_their_scores_on_a_line_each(evaluation, tmp_path):

@@ -79,7 +79,14 @@ def without_places(answer):
 def test_text_holds_all_but_scores_and_whole_passages(round_trip, responses):
     wanted = [CitedAnswer.of(response) for response in responses]
     wanted = [
-        replace(cited, scores={}, quotes={c: quote for c, quote in cited.quotes.items() if c.end is not None})
+        replace(
+            cited,
+            answer=replace(
+                cited.answer, score=score if (score := cited.answer.score) is None else float(f"{score:.3g}")
+            ),
+            scores={},
+            quotes={c: quote for c, quote in cited.quotes.items() if c.end is not None},
+        )
         for cited in wanted
     ]
     assert round_trip("text", responses) == wanted
