@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import io
 import logging
 import signal
 import sys
@@ -102,6 +103,9 @@ def prepared(function: Function) -> Registered:
     @functools.wraps(function)
     def wrapped(verbose: bool, log_file: Path | None, **arguments: Any) -> None:
         _log(verbose, log_file)
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+            # Names of files may hold what no encoding has.
+            sys.stdout.reconfigure(errors="backslashreplace")
         signal.signal(signal.SIGTERM, _terminate)
         code = _exit_code(function, arguments)
         if code:
@@ -119,6 +123,11 @@ def prepared(function: Function) -> Registered:
 
 def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
     """Run a command. 0 done; 2 the user's mistake; 1 the work failed; 130 and 143 interrupted."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        _say_error("the working directory was removed. Change to one that is there.")
+        return 2
     try:
         return function(**arguments) or 0
     except ConvqaError as error:

@@ -65,7 +65,7 @@ def show_collection(collection: Collection, json: Json = False) -> None:
 
 
 @collections("check")
-def check_collection(collection: Collection, json: Json = False) -> int:
+def check_collection(collection: Collection, json: Json = False) -> None:
     """Compare a collection's bytes with the checksums that were written with them; exit code 1 where they differ.
 
     Of a folder every file is read, on Elasticsearch every passage, of a Lucene index every file.
@@ -75,16 +75,17 @@ def check_collection(collection: Collection, json: Json = False) -> int:
     found = check_store(collection)
     if json:
         print_json({"url": _shown(collection), "damaged": bool(found.problems), **asdict(found)})
-        return bool(found.problems)
-    is_whole = "damaged" if found.problems else "as it was written"
-    typer.echo(f"{_shown(collection)}: {is_whole} ({found.compared} compared)")
-    for problem in found.problems[:_MOST]:
-        typer.echo(f"  {problem}")
-    if len(found.problems) > _MOST:
-        typer.echo(f"  and {len(found.problems) - _MOST} more (--json lists them)")
-    if found.unchecked:
-        typer.echo(f"  not compared: {found.unchecked}")
-    return bool(found.problems)
+    else:
+        typer.echo(f"{_shown(collection)}: {'damaged' if found.problems else 'as it was written'} ({found.compared})")
+        rest = [f"and {len(found.problems) - _MOST} more: --json lists them"] if len(found.problems) > _MOST else []
+        unchecked = [f"not compared: {found.unchecked}"] if found.unchecked else []
+        for line in (*found.problems[:_MOST], *rest, *unchecked):
+            typer.echo(f"  {line}")
+    if found.problems:
+        raise StoreDamaged(
+            f"collection {_shown(collection)} is not as it was written. Index its passages again with --replace, or "
+            "copy it anew."
+        )
 
 
 @collections("set")

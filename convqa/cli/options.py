@@ -113,4 +113,6 @@ def print_json(data: object) -> None:
     """Print a value as indented JSON."""
     import orjson
 
-    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())
+    from convqa.files import mend
+
+    typer.echo(orjson.dumps(mend(data)[0], option=orjson.OPT_INDENT_2).decode())

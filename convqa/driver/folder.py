@@ -16,7 +16,7 @@ import yaml
 from convqa.driver.fingerprint import differences, git_commit, versions
 from convqa.driver.journal import JOURNAL
 from convqa.errors import InputError
-from convqa.files import whole_file
+from convqa.files import mend, whole_file
 from convqa.pipeline.load import Pipeline
 from convqa.safe_yaml import parse_yaml, read_yaml
 from convqa.validation import shorten
@@ -75,7 +75,7 @@ class RunFolder:
             "started": old["started"] if old else now,
             "continued": [*old["continued"], now] if old else [],
             "retried_errors": bool(old and old["retried_errors"]),
-            "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+            "command": mend([Path(sys.argv[0]).name, *sys.argv[1:]])[0],  # names may be no UTF-8
             "versions": versions(),
             "git_commit": git_commit(),
             "seed": None,

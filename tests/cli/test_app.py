@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from convqa.domain import Passage
 from convqa.errors import InputError, RunError, StorageFull, StoreUnavailable, WorkError
+from convqa.stores import create_store
 
 
 @pytest.mark.parametrize(
@@ -41,3 +43,22 @@ def test_verbose_shows_where(call, monkeypatch):
 def test_a_log_file_that_cannot_be_written(call):
     code, _, err = call("show", "default", "--log-file", "/proc/nothing/log")
     assert code == 2 and "--log-file /proc/nothing/log: cannot be written" in err
+
+
+def test_a_working_directory_that_was_removed(call, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for command in (["collections", "list"], ["run", tmp_path, tmp_path / "out"], ["show", "default"]):
+        code, out, err = call(*command)
+        assert (code, out) == (2, "") and err.startswith("convqa: error: the working directory was removed.")
+
+
+def test_names_that_are_not_utf8_are_printed_where_the_output_takes_utf8_alone(process, tmp_path):
+    with create_store(str(tmp_path / "made")) as store:
+        store.add([Passage("p", "A text.")])
+    (tmp_path / "made").rename(tmp_path / "p\udce4sse")
+    for option in ([], ["--json"]):
+        listing = process("collections", "list", tmp_path, *option, PYTHONIOENCODING="utf-8:strict")
+        out, err = listing.communicate(timeout=60)
+        assert (listing.returncode, err) == (0, "") and "a collection's path must be UTF-8" in out

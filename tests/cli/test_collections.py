@@ -215,11 +215,15 @@ def test_a_lock_is_taken_over_where_the_work_is_asked_for_and_nowhere_else(call,
 
 def test_check_says_what_differs_with_exit_code_1(call, folder, server):
     code, out, err = call("collections", "check", "a")
-    assert (code, err) == (0, "") and out.startswith("a: as it was written (") and "and 2 passages compared)" in out
+    assert (code, err) == (0, "") and out.startswith("a: as it was written (") and "and 2 passages)" in out
     text = next((folder / "a").glob("data-*/passages.data"))
     text.write_bytes(text.read_bytes().replace(b"The text", b"Thy text", 1))
     code, out, err = call("collections", "check", "a")
-    assert (code, err) == (1, "") and out.splitlines()[0].startswith("a: damaged (")
+    assert code == 1 and out.splitlines()[0].startswith("a: damaged (")
+    assert err == (
+        "convqa: error: collection a is not as it was written. Index its passages again with --replace, or copy it "
+        "anew.\n"
+    )
     assert out.splitlines()[1:] == ["  passages.data: its bytes are not those that were written"]
     code, out, _ = call("collections", "check", "b", "--json")
     assert code == 1 and json.loads(out)["damaged"] and len(json.loads(out)["problems"]) == 3

@@ -410,3 +410,11 @@ def test_a_collection_that_changes_meanwhile_changes_nothing(process, call, slow
     assert running.wait(timeout=60) == 0
     quiet, disturbed = ((tmp_path / name / "run.json").read_bytes() for name in ("quiet", "disturbed"))
     assert quiet == disturbed
+
+
+def test_names_that_are_not_utf8_are_written_down_as_far_as_they_are(process, small, indexed, tmp_path):
+    source, target = small.rename(tmp_path / "in\udce4"), tmp_path / "out\udce4"
+    run = process("run", source, target, "--collection", indexed, "--pipeline", "copy-bm25", "--quiet")
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 0, err
+    assert str(target).replace("\udce4", "\ufffd") in json.loads((target / "run.meta.json").read_bytes())["command"]

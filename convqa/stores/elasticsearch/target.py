@@ -23,7 +23,7 @@ SCHEME = "elasticsearch"
 _TLS = f"{SCHEME}+https"
 _PORT = 9200
 _FORM = f"{SCHEME}://[USER@]HOST[:9200]/INDEX or {_TLS}://[USER@]HOST[:9200]/INDEX"
-_NAME = re.compile(r'(?![-_+]|\.{1,2}$)[^\\/*?"<>| ,#:\x00-\x1f]+')
+_NAME = re.compile(r'(?![-_+]|\.{1,2}$)[^\\/*?"<>| ,#:\x00-\x1f\ud800-\udfff]+')
 """What Elasticsearch takes as an index, but for capital letters; ``*`` and ``,`` would mean several."""
 
 
@@ -55,7 +55,8 @@ class Target:
                 f"collection {shown}: the URL has a password, which would end in logs and shell histories. Leave it "
                 "out (elasticsearch://USER@HOST/INDEX) and set CONVQA_ELASTICSEARCH_PASSWORD instead."
             )
-        if parts.scheme not in {SCHEME, _TLS} or not host or parts.query or parts.fragment:
+        is_host = bool(host) and host.isprintable()
+        if parts.scheme not in {SCHEME, _TLS} or not is_host or parts.query or parts.fragment:
             raise InputError(f"collection {shown} is no place on an Elasticsearch server. Wanted: {_FORM}.")
         index = unquote(parts.path.strip("/"))
         if not index and needs_index:

@@ -18,6 +18,7 @@ import tantivy
 from tantivy import Occur, Query
 
 from convqa.domain import MetaValue
+from convqa.errors import InputError
 from convqa.stores.base import Filter, Integers
 from convqa.stores.content import meta_term, meta_terms
 
@@ -35,7 +36,20 @@ def create(folder: Path) -> None:
     builder.add_text_field("tokens", stored=False, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("title", stored=False, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("meta", stored=False, tokenizer_name="raw", index_option="basic")
-    tantivy.Index(builder.build(), path=str(path))
+    tantivy.Index(builder.build(), path=_named(path))
+
+
+def _named(path: Path) -> str:
+    """A path as tantivy takes it.
+
+    :raises InputError: for one that is not UTF-8.
+    """
+    try:
+        return str(path).encode().decode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"collection {path.parent.parent}: a collection's path must be UTF-8. Give another name or place."
+        ) from None
 
 
 def _open(path: Path) -> tantivy.Index:
@@ -43,7 +57,7 @@ def _open(path: Path) -> tantivy.Index:
     for file in path.iterdir():
         if not os.access(file, os.R_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
-    index = tantivy.Index.open(str(path))
+    index = tantivy.Index.open(_named(path))
     # Tokenizers are not stored with an index.
     blanks = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer("whitespace", blanks)

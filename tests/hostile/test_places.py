@@ -1,0 +1,74 @@
+"""Names that are not UTF-8, and folders of collections that hold more, or other, than convqa wrote."""
+
+from __future__ import annotations
+
+import json
+
+from hostile import PASSAGES, QUESTIONS, TRUTH, case, lines
+
+BAD = "p\udce4sse"
+"""The byte E4 in the name of a file, as Latin-1 writes an umlaut."""
+
+
+def _flip(path):
+    """Change a letter of a passage in the collection that a file lies in."""
+    (text,) = path.parent.glob("data-*/passages.data")
+    text.write_bytes(text.read_bytes().replace(b"tragedy", b"traxedy"))
+
+
+def _old(path):
+    """What a convqa from before there were checksums of files wrote."""
+    path = path.with_name("manifest.json")
+    manifest = json.loads(path.read_bytes())
+    manifest["files"] = {name: extent["size"] for name, extent in manifest["files"].items()}
+    path.write_text(json.dumps(manifest))
+
+
+def _link(path):
+    path.symlink_to(path.parent / "collection")
+
+
+INPUT = {f"{BAD}/questions.json": json.dumps(QUESTIONS), f"{BAD}/ground-truth.json": json.dumps(TRUTH)}
+COPY = "--pipeline copy-bm25 --task qrecc --collection collection"
+
+CASES = [
+    case("an input whose name is not UTF-8", f"run {BAD} out {COPY}", INPUT, exits=0),
+    case("an output whose name is not UTF-8", f"run qrecc {BAD} {COPY}", exits=0),
+    case("a truth whose name is not UTF-8", f"evaluate {BAD} qrecc-run --task qrecc", INPUT, exits=0),
+    case(
+        "passages whose name is not UTF-8", f"index {BAD}.jsonl --collection new", {f"{BAD}.jsonl": lines(*PASSAGES)},
+        exits=0,
+    ),
+    case("a collection whose name is not UTF-8", f"index passages.jsonl --collection {BAD}", says="must be UTF-8"),
+    case(
+        "a given collection whose name is not UTF-8", f"ask --collection {BAD} faust",
+        {BAD: lambda path: (path.parent / "collection").rename(path)}, says="must be UTF-8",
+    ),
+    case("an index whose name is not UTF-8", f"ask --collection elasticsearch://h/{BAD} faust", says="no index"),
+    case("a server whose name is not UTF-8", f"ask --collection elasticsearch://{BAD}/i faust", says="is no place"),
+    case("nothing of these names", f"run {BAD} {BAD} --collection {BAD}"),
+    case("check: whole", "collections check vectors", exits=0, says="as it was written"),
+    case(
+        "check: a flipped letter", "collections check collection", {"collection/flipped": _flip},
+        exits=1, says="passages.data: its bytes are not those that were written",
+    ),
+    case(
+        "check: without checksums", "collections check collection", {"collection/old": _old},
+        exits=0, says="files from before there were checksums",
+    ),
+    case("check: none", "collections check nowhere", says="does not exist"),
+    case(
+        "delete: the user's files stay", "collections delete collection --yes", {"collection/notes.txt": "mine"},
+        exits=0, says=("deleted", "stays: not convqa's: notes.txt"),
+    ),
+    case(
+        "delete: the rest of a deletion", "collections delete collection --yes", {"collection/manifest.json": None},
+        exits=0, says="deleted",
+    ),
+    case("delete: by a link", "collections delete link --yes", {"link": _link}, exits=0, says="deleted"),
+    case("delete: what is none", "collections delete qrecc --yes", says="is not a collection: nothing is deleted"),
+]  # fmt: skip
+
+
+def test_places(hostile, check):
+    check(hostile)
