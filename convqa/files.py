@@ -131,36 +131,15 @@ def _value(data: bytes, encoding: str, surrogates: bool = False) -> tuple[Any, i
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         pass
     value = json.loads(data.decode(encoding).rstrip(), object_pairs_hook=_object)
-    for problem in _repeats(value):
-        raise _KeyTwice(problem)
     return (value, 0) if surrogates else mend(value)
-
-
-class _Repeating(dict[str, Any]):
-    """An object that has a key more than once."""
-
-    key = ""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    repeating = _Repeating(found)
-    repeating.key = Counter(key for key, _ in pairs).most_common(1)[0][0]
-    return repeating
-
-
-def _repeats(value: Any, place: str = "") -> Iterator[str]:
-    """Where a key is there twice."""
-    if isinstance(value, _Repeating):
-        yield f"{place}the key {value.key!r} is there twice"
-    if isinstance(value, dict):
-        for key, part in value.items():
-            yield from _repeats(part, f"{place}{key}: ")
-    elif isinstance(value, list):
-        for number, part in enumerate(value):
-            yield from _repeats(part, f"{place}record {number}: ")
+    if len(found) < len(pairs):
+        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise _KeyTwice(f"the key {key!r} is there twice in {found!r:.80}")
+    return found
 
 
 def mend(value: Any) -> tuple[Any, int]:

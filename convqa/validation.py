@@ -51,27 +51,13 @@ def want(name: str, found: object, kinds: type | tuple[type, ...], wanted: str) 
         raise InputError(f"{name}: found {shorten(found)}; wanted {wanted}.")
 
 
-def want_texts(found: object) -> None:
-    """Check that a caller gave several texts, not one: a string is a sequence of strings, too.
+def want_all(name: str, found: object, kinds: type | tuple[type, ...], wanted: str) -> None:
+    """Check that a caller gave several values of these types; a string, a sequence of strings too, is one.
 
     :raises InputError: if it is anything else.
     """
-    if isinstance(found, str) or not isinstance(found, Sequence):
-        raise InputError(f"texts: found {shorten(found)}; wanted a list of strings.")
-    for place, text in enumerate(found):
-        want(f"texts[{place}]", text, str, "a string")
-
-
-def want_pairs(found: object) -> None:
-    """Check that a caller gave pairs of texts.
-
-    :raises InputError: if it is anything else.
-    """
-    if isinstance(found, str) or not isinstance(found, Sequence):
-        raise InputError(f"pairs: found {shorten(found)}; wanted a list of pairs of strings.")
-    for place, pair in enumerate(found):
-        if not isinstance(pair, tuple | list) or [type(text) for text in pair] != [str, str]:
-            raise InputError(f"pairs[{place}]: found {shorten(pair)}; wanted two strings.")
+    if isinstance(found, str) or not isinstance(found, Sequence) or not all(isinstance(one, kinds) for one in found):
+        raise InputError(f"{name}: found {shorten(found)}; wanted {wanted}.")
 
 
 def explain(error: ValidationError) -> list[tuple[str, str]]:

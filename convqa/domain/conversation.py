@@ -42,10 +42,7 @@ class TurnId(Listed):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A retrievable text. ``meta`` holds whatever a filter may ask for.
-
-    :raises TypeError: if a part is of another type.
-    """
+    """A retrievable text. ``meta`` holds whatever a filter may ask for. A part of another type is a ``TypeError``."""
 
     id: str
     text: str
@@ -54,14 +51,13 @@ class Passage:
     meta: Mapping[str, MetaValue] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        # Every passage that is read comes by here: names are looked up for messages only.
-        id, text, title, url = self.id, self.text, self.title, self.url
-        if isinstance(id, str) and isinstance(text, str) and isinstance(title, str) and isinstance(url, str):
-            if type(self.meta) is not dict:
-                _want("passage: meta", self.meta, Mapping, "a mapping")
-            return
-        for name in ("id", "text", "title", "url"):
-            _want(f"passage: {name}", getattr(self, name), str, "a string")
+        # Every passage that is read comes by here.
+        if not (isinstance(self.id, str) and isinstance(self.text, str) and isinstance(self.title, str)):
+            for name in ("id", "text", "title"):
+                _want(f"passage: {name}", getattr(self, name), str, "a string")
+        if not (isinstance(self.url, str) and type(self.meta) is dict):
+            _want("passage: url", self.url, str, "a string")
+            _want("passage: meta", self.meta, Mapping, "a mapping")
 
     @property
     def whole_text(self) -> str:
@@ -105,8 +101,6 @@ class Turn:
     ``passages`` are there when the task brings its own. ``filter`` says which passages of the collection the turn may
     be answered from: a meta field equals one of the values; all fields must match. ``scenario`` is what the user says
     of themselves beforehand.
-
-    :raises TypeError: if name or question are of another type.
     """
 
     id: TurnId
@@ -150,10 +144,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Turns in order. Their ``history`` holds the exchanges that the input gives; the driver decides what is used.
-
-    :raises TypeError: for what are no turns.
-    """
+    """Turns in order. Their ``history`` holds the exchanges that the input gives; the driver decides what is used."""
 
     id: int | str
     turns: tuple[Turn, ...]

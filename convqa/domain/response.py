@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -47,15 +47,14 @@ class Response:
             return self
         cited = self.answer.cited_ids() if self.answer else frozenset()
         named = 0 if self.answer is not None and self.answer.kind == "answer" else FOUND
-        return replace(self, ranking=Ranking(tuple(self._kept(named, cited))))
-
-    def _kept(self, named: int, cited: Container[str]) -> Iterator[Hit]:
-        for place, hit in enumerate(self.ranking.hits if self.ranking else ()):
+        hits = []
+        for place, hit in enumerate(self.ranking.hits):
             passage = hit.passage
             if passage is not None and hit.id not in cited:
                 says = place < named and (passage.title or passage.url)
                 hit = Hit(hit.id, hit.score, Passage(hit.id, "", passage.title, passage.url) if says else None)
-            yield hit
+            hits.append(hit)
+        return replace(self, ranking=Ranking(tuple(hits)))
 
     def to_json(self) -> dict[str, Any]:
         made = {name: None if (part := getattr(self, name)) is None else part.to_json() for name in _PARTS}

@@ -39,7 +39,7 @@ def _cases() -> list[Case]:
             "a key twice in a question",
             "run qrecc out --pipeline copy-bm25",
             {"qrecc/questions.json": json.dumps(QUESTIONS).replace('"Turn_no": 2', '"Turn_no": 2, "Turn_no": 3')},
-            says="questions.json: record 1: the key 'Turn_no' is there twice",
+            says="questions.json: the key 'Turn_no' is there twice in {'Conversation_no': 1, 'Turn_no': 3,",
         ),
         case(
             "a key twice in predictions",

@@ -18,7 +18,7 @@ from convqa.models.tokens import Tokenizer
 from convqa.models.types import Array, Choice, Model, Network, Options, Pair
 from convqa.text.sentences import sentences
 from convqa.text.support import CAP, IDENTITY, lexical_support, overlap
-from convqa.validation import want_pairs
+from convqa.validation import want_all
 
 LEXICAL = "lexical"
 SHARE = "share"
@@ -63,7 +63,7 @@ class Support(Model):
         :raises InputError: for what is no list of pairs.
         :raises WorkError: if the model makes something that is no score.
         """
-        want_pairs(pairs)
+        want_all("pairs", pairs, (tuple, list), "a list of pairs of strings")
         there = [place for place, (evidence, sentence) in enumerate(pairs) if evidence.strip() and sentence.strip()]
         found = [0.0] * len(pairs)
         made = self._scores([pairs[place] for place in there], language) if there else []
