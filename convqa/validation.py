@@ -43,19 +43,13 @@ def read_as(shape: type[Shape], found: object, where: str, advice: str) -> Shape
 
 
 def want(name: str, found: object, kinds: type | tuple[type, ...], wanted: str) -> None:
-    """Check what a caller gave for a parameter.
-
-    :raises InputError: if it is of none of these types.
-    """
+    """Raise an ``InputError`` unless what a caller gave for a parameter is of one of these types."""
     if not isinstance(found, kinds):
         raise InputError(f"{name}: found {shorten(found)}; wanted {wanted}.")
 
 
 def want_all(name: str, found: object, kinds: type | tuple[type, ...], wanted: str) -> None:
-    """Check that a caller gave several values of these types; a string, a sequence of strings too, is one.
-
-    :raises InputError: if it is anything else.
-    """
+    """The same for a list of values. A string, which is a sequence of strings too, is none."""
     if isinstance(found, str) or not isinstance(found, Sequence) or not all(isinstance(one, kinds) for one in found):
         raise InputError(f"{name}: found {shorten(found)}; wanted {wanted}.")
 

@@ -105,14 +105,9 @@ def test_a_turn_without_a_filter_is_written_as_before():
     [
         (lambda: Passage(None, None), "passage: id: found None; wanted a string"),
         (lambda: Passage("a", 3), "passage: text: found 3; wanted a string"),
-        (lambda: Passage("a", "b", url=None), "passage: url: found None; wanted a string"),
         (lambda: Passage("a", "b", meta=["c"]), r"passage: meta: found \['c'\]; wanted a mapping"),
         (lambda: Passage.from_json("x"), "passage: found 'x'; wanted a mapping with id and text"),
         (lambda: Passage.from_json({}), "passage: id: found None; wanted a string"),
-        (lambda: Turn("a_1", "Who?"), "turn: id: found 'a_1'; wanted a TurnId"),
-        (lambda: Turn(TurnId("a", 1), None), "turn: question: found None; wanted a string"),
-        (lambda: Conversation("a", 3), "conversation: turns: found 3; wanted a tuple of turns"),
-        (lambda: Conversation("a", "abc"), "conversation: turns: found 'a'; wanted a tuple of turns"),
         (lambda: Answer.of("abc", "en"), "answer: sentences: found 'a'; wanted values of Sentence"),
     ],
 )

@@ -114,6 +114,14 @@ TURN = Turn(TurnId("a", 1), "Who?")
             r"conversations: found Conversation\(.*; wanted a list",
         ),
         (lambda qa: list(qa.drive([TURN])), r"conversations: found Turn\(.*; wanted values of"),
+        (
+            lambda qa: list(qa.drive([Conversation("a", "bc")])),
+            "turns of a: found 'b'; wanted values of convqa.domain.Turn",
+        ),
+        (
+            lambda qa: list(qa.drive([Conversation("a", (Turn(TURN.id, None),))])),
+            "question: found None; wanted a string",
+        ),
         (lambda qa: list(qa.drive([], batch_size="x")), "batch_size: found 'x'; wanted a whole number"),
         (lambda qa: qa.conversation([]), r"id: found \[\]; wanted a whole number or a string"),
         (lambda qa: qa.conversation(language=3), "language: found 3; wanted a language"),

@@ -73,6 +73,8 @@ def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterato
     for conversation in conversations:
         want("conversations", conversation, Conversation, "values of convqa.domain.Conversation")
         for turn in conversation.turns:
+            want(f"turns of {conversation.id}", turn, Turn, "values of convqa.domain.Turn")
+            want("question", turn.question, str, "a string")
             if turn.id in seen:
                 raise InputError(f"turn {turn.id} stands twice in the input. Give each turn a number of its own.")
             seen.add(turn.id)
