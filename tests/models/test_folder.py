@@ -99,8 +99,8 @@ def test_a_bad_manifest_is_refused(made, fields, message):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"settings": {"prefixes": 5}}, r"convqa\.json: settings: prefixes: found 5; input should be a valid dict"),
-        ({"settings": {"prefixes": "abc"}}, "settings: prefixes: found 'abc'; input should be a valid dict"),
+        ({"settings": {"prefixes": 5}}, r"convqa\.json: settings: prefixes: found 5; wanted an object"),
+        ({"settings": {"prefixes": "abc"}}, "settings: prefixes: found 'abc'; wanted an object"),
         ({"settings": {"prefixes": {"query": 3}}}, r"settings: prefixes\.query: found 3; input should be a valid str"),
         ({"settings": {"prefixes": {"qery": "q: "}}}, "found 'qery'; input should be 'query' or 'passage'"),
         ({"max_tokens": 4}, "copied: texts are to be cut at 4 tokens; wanted 5 or more"),
