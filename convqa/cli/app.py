@@ -8,6 +8,7 @@ import io
 import logging
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -144,7 +145,8 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         _say_error(f"{error.filename or 'the system'}: {error.strerror or error}.")
         return 1
     except Exception as error:
-        _say_error(f"unexpected: {type(error).__name__}: {error}. This is a fault in convqa; -v shows where.")
+        whose = _outside(error) or "This is a fault in convqa"
+        _say_error(f"unexpected: {type(error).__name__}: {error}. {whose}; -v shows where.")
         return 1
     except KeyboardInterrupt:
         _say_error(f"interrupted.{_AFTERWARDS.get(function.__name__, '')}")
@@ -152,6 +154,14 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
     except Terminated:
         _say_error(f"terminated.{_AFTERWARDS.get(function.__name__, '')}")
         return 143
+
+
+def _outside(error: Exception) -> str:
+    """Where in code of the user's own an error was raised; empty where it was not."""
+    from convqa.driver.code import is_own
+
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if is_own(frame.filename)]
+    return f"It was raised by {own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}" if own else ""
 
 
 def _say_error(message: str) -> None:

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from haystack import component
 
-from convqa.components.citations import verified
+from convqa.components.citations import located, verified
 from convqa.components.rankings import attach, fuse
-from convqa.components.returned import returned
+from convqa.components.returned import failed, returned
 from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn
 from convqa.domain.batches import Answers, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, RunError
@@ -112,8 +112,7 @@ class Station:
             values = returned(
                 work(*(list(column) for column in zip(*rows, strict=True))), self.makes, len(rows), self._method
             )
-            if self.makes is Answer:
-                self._verify(values, rows)
+            self._verify(values, rows)
         except InputError as error:
             raise RunError(str(error), error) from error
         except NotFinite as error:
@@ -123,7 +122,7 @@ class Station:
                 raise RunError(f"{name} implements no method of its station, {self.station}.") from error
             if len(rows) == 1:
                 logger.debug("a turn failed in %s", self._method, exc_info=True)
-                return [Failure(self.station, type(error).__name__, str(error))]
+                return [failed(self.station, error)]
             return [value for row in rows for value in self._safely(work, [row])]
         return values
 
@@ -134,12 +133,14 @@ class Station:
         own = (name for name in self.methods if getattr(cls, name) is not getattr(base, name))
         return next((f"{cls.__module__}.{cls.__qualname__}.{name}" for name in own), "")
 
-    def _verify(self, answers: Sequence[Answer | Failure], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Hold each answer to its turn's ranking. :raises ValueError: for one that it does not bear out."""
-        for answer, (_, _, ranking, *_) in zip(answers, rows, strict=True):
+    def _verify(self, values: Sequence[Any], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Hold answers and readings to their turns' rankings. :raises ValueError: for one that is not borne out."""
+        for value, row in zip(values, rows, strict=True):
             try:
-                if isinstance(answer, Answer):
-                    verified(answer, ranking)
+                if isinstance(value, Answer):
+                    verified(value, row[2])
+                elif isinstance(value, Reading):
+                    located(value, row[2])
             except ValueError as error:
                 raise ValueError(f"{self._method}: {error}") from None
 

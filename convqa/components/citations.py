@@ -5,7 +5,7 @@ The base classes of builders and deciders call it (:mod:`convqa.components.base`
 
 from __future__ import annotations
 
-from convqa.domain import Answer, Citation, Passage, Ranking
+from convqa.domain import Answer, Citation, Passage, Ranking, Reading
 from convqa.validation import shorten
 
 _NEAREST = 3
@@ -31,6 +31,8 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
         raise ValueError(f"the answer is of kind {answer.kind!r}; wanted answer, question or none")
     elif not answer.text.strip():
         raise ValueError("the answer is a question and asks nothing")
+    if answer.score is not None and not 0 <= answer.score <= 1:
+        raise ValueError(f"the answer's score is {answer.score}; wanted: 0 to 1, or None")
     passages: dict[str, Passage | None] = {}
     for hit in ranking.hits:
         known = passages.setdefault(hit.id, hit.passage)
@@ -42,6 +44,15 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
         for citation in sentence.citations:
             _check_citation(citation, passages)
     return answer
+
+
+def located(reading: Reading, ranking: Ranking) -> None:
+    """:raises ValueError: if a span is in no text of the ranking."""
+    texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
+    for span in reading.spans:
+        if not 0 <= span.start <= span.end <= len(texts.get(span.passage_id, "")):
+            place = f"[{span.start}, {span.end}) of passage {span.passage_id!r}"
+            raise ValueError(f"a span is {place}, which is in no text of the ranking")
 
 
 def nothing(ranking: Ranking, reason: str, score: float | None = None) -> Answer:

@@ -129,13 +129,19 @@ def create(cls: type, parameters: Mapping[str, Any], place: str) -> Any:
         raise InputError("; ".join(f"{place}.{field} {message}" for field, message in explain(error)) + ".") from error
     except InputError as error:
         raise InputError(f"{place}.{error}") from error
-    except Exception as error:
-        raise InputError(f"{place}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{place}: {type(error).__name__}: {error}. -v shows where.") from error
 
 
 def describe(made: Any) -> dict[str, Any]:
-    """What ``make`` makes an equal object of, with every parameter, so that a changed default shows."""
-    return component_to_dict(made, type(made).__name__)
+    """What ``make`` makes an equal object of, with every parameter, so that a changed default shows.
+
+    :raises InputError: for one that cannot be described.
+    """
+    try:
+        return component_to_dict(made, type(made).__name__)
+    except Exception as error:
+        raise InputError(f"{_path(type(made))} cannot be written as YAML: {type(error).__name__}: {error}.") from error
 
 
 def parameters_of(cls: type) -> list[str] | None:
@@ -193,9 +199,10 @@ def _import(name: str, place: str) -> ModuleType:
     _check_allowed(module, place)
     try:
         return importlib.import_module(module)
-    except ImportError as error:
+    except (Exception, SystemExit) as error:
         if not isinstance(error, ModuleNotFoundError):
-            raise InputError(f"{place}.type: {name} cannot be imported ({error}).") from error
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(f"{place}.type: {name} cannot be imported ({reason}). -v shows where.") from error
         if error.name and not name.startswith(error.name):
             raise InputError(
                 f"{place}.type: {name} needs the package {error.name!r}, which is not installed."

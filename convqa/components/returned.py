@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from convqa.domain import Failure
+from convqa.domain import Failure, Ranking
 from convqa.validation import path, shorten
 
 
@@ -29,19 +30,39 @@ def returned(made: object, wanted: type, count: int, method: str) -> list[Any]:
     return [value if isinstance(value, Failure) else _typed(value, wanted, method) for value in values]
 
 
-def _typed(value: object, wanted: type, method: str) -> object:
+def failed(stage: str, error: BaseException) -> Failure:
+    """The failure that an error of a component is; of a long message the beginning."""
+    try:
+        message = str(error)[:2000]
+    except Exception:
+        message = "its message cannot be read"
+    return Failure(stage, type(error).__name__, message)
+
+
+def _typed(value: object, wanted: type, method: str) -> Any:
     if not isinstance(value, wanted):
         raise TypeError(f"{method} returned {shown(value)}; wanted: {wanted.__module__}.{wanted.__name__}")
     if method.startswith("convqa."):
         return value
     try:
-        return _shape(wanted).validate_python((value,))[0]
+        made = _shape(wanted).validate_python((value,))[0]
     except ValidationError as error:
         wrong = error.errors()[0]
         field, message = path(wrong["loc"][1:]), wrong["msg"].replace("Input", "it")
         raise TypeError(
             f"{method} returned a wrong {wanted.__name__}: {field} is {shown(wrong['input'])}; {message}"
         ) from None
+    if isinstance(made, Ranking):
+        _check_order(made, method)
+    return made
+
+
+def _check_order(ranking: Ranking, method: str) -> None:
+    order = [hit.id for hit in ranking.hits]
+    if order != [hit.id for hit in Ranking.of(ranking.hits).hits]:
+        raise ValueError(f"{method} returned a Ranking whose hits are not in order; wanted: one that Ranking.of sorted")
+    if twice := [id for id, following in pairwise(sorted(order)) if id == following]:
+        raise ValueError(f"{method} returned a Ranking that has passage {twice[0]!r} twice")
 
 
 def shown(value: object) -> str:
@@ -52,4 +73,4 @@ def shown(value: object) -> str:
 
 @cache
 def _shape(wanted: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(tuple[wanted], config=ConfigDict(revalidate_instances="always"))
+    return TypeAdapter(tuple[wanted], config=ConfigDict(revalidate_instances="always", allow_inf_nan=False))

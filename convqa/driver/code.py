@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
+import convqa
+
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 _INSTALLED = [Path(folder).resolve() for folder in (*site.getsitepackages(), site.getusersitepackages())]
 _PYTHON = Path(sysconfig.get_path("stdlib")).resolve()
@@ -81,6 +83,13 @@ def _places(top: str) -> list[Path]:
     folders = getattr(found, "__path__", None) or getattr(found, "submodule_search_locations", None)
     file = getattr(found, "__file__", None) or getattr(found, "origin", None) or ""
     return [place.resolve() for place in map(Path, folders or [file]) if place.is_absolute() and place.exists()]
+
+
+def is_own(file: str) -> bool:
+    """Whether a file of Python is the user's own: not convqa's, not Python's, and of no installed package."""
+    place = Path(file).resolve()
+    ours = Path(convqa.__file__).parent in place.parents
+    return place.is_file() and not ours and not _installed(place) and not _of_python(place)
 
 
 def _installed(place: Path) -> bool:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from convqa import domain
-from convqa.components.base import STATIONS, Station
+from convqa.components import base
+from convqa.components.base import STATIONS
 from convqa.components.members import create, full_name, import_type
-from convqa.components.returned import returned, shown
+from convqa.components.returned import failed, returned, shown
 from convqa.domain import Failure
 from convqa.errors import InputError
 from convqa.pipeline.document import Node
@@ -28,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class ComponentFailed(BaseException):
-    """A component that is no station of ours raised, or returned something that does not fit its turns.
+    """A component whose ``run`` is no station's raised, or returned something that does not fit its turns.
 
     Not an Exception: Haystack would wrap it and write a snapshot of all inputs into the home folder.
     """
@@ -56,7 +57,7 @@ def make(name: str, node: Node) -> Any:
     if node.init_parameters.get("collection") is not None:
         raise InputError(f"{place}.collection: a pipeline does not name its collection; give --collection.")
     component = create(import_type(node.type, place), node.init_parameters, place)
-    if not isinstance(component, Station):
+    if component.run.__module__ != base.__name__:
         setattr(component, "run", _guarded(name, component))  # noqa: B010 - mypy knows run as a method
     return component
 
@@ -90,7 +91,7 @@ def _guarded(name: str, component: Any) -> Callable[..., Mapping[str, Any]]:
                 batches[socket] = kind(tuple(returned(batch, BATCHES[kind], count, method)))
         except (Exception, SystemExit) as error:
             logger.debug("the component %s failed", name, exc_info=True)
-            raise ComponentFailed(Failure(name, type(error).__name__, str(error))) from error
+            raise ComponentFailed(failed(name, error)) from error
         return {**made, **batches}
 
     return guarded

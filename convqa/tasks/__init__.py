@@ -102,7 +102,10 @@ def _outside(name: str) -> Task:
     elif taken := _taken(cls):
         problem = f"has options of other tasks with another type or default: {', '.join(taken)}"
     else:
-        return cls()
+        try:
+            return cls()
+        except (Exception, SystemExit) as error:
+            problem = f"cannot be made ({type(error).__name__}: {error})"
     raise InputError(f"task {name}: {point.value} (an entry point of {GROUP}) {problem}. Fix its package.")
 
 

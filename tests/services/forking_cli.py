@@ -71,6 +71,7 @@ def _call(request: dict[str, Any]) -> None:
         os.setsid()
         os.chdir(request["folder"])
         os.environ.update(request["environment"])
+        sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         for number, path, flags in (
             (0, request["stdin"], os.O_RDONLY),
             (1, request["stdout"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
