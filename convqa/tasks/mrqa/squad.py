@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from convqa.errors import InputError
@@ -35,7 +34,7 @@ class _Article(Record):
     paragraphs: list[_Paragraph]
 
 
-def read_squad(path: Path, aligned: bool = True) -> Iterator[Context]:
+def read_squad(path: Path, aligned: bool = True) -> list[Context]:
     """The paragraphs of a file, in order; a question that cannot be answered has no answers.
 
     A question without an id is called ``ARTICLE-PARAGRAPH-QUESTION``, each counted from 0.
@@ -49,6 +48,7 @@ def read_squad(path: Path, aligned: bool = True) -> Iterator[Context]:
     if not isinstance(articles, list):
         raise InputError(f"{path}: wanted {WANTED}.")
     seen: set[str] = set()
+    contexts: list[Context] = []
     shifted: list[str] = []
     for number, found in enumerate(articles):
         article = read_as(_Article, found, f"{path}: data[{number}]", f"Wanted: {WANTED}.")
@@ -63,12 +63,13 @@ def read_squad(path: Path, aligned: bool = True) -> Iterator[Context]:
                     raise InputError(f"{where}: id: {question.id!r} names an earlier question too.")
                 seen.add(question.id)
                 questions.append(question)
-            yield Context(paragraph.context, tuple(questions), article.title)
+            contexts.append(Context(paragraph.context, tuple(questions), article.title))
     if shifted:
         log.warning(
             "%s: %d answers do not stand at their answer_start, which changes no prediction and no score. First: %s",
             path, len(shifted), shifted[0],
         )  # fmt: skip
+    return contexts
 
 
 def _question(asked: _Question, context: str, name: str, where: str, shifted: list[str]) -> Question:

@@ -112,7 +112,7 @@ def test_shifted_answers_are_told_once_and_scored_all_the_same(write, tmp_path, 
     (context,) = read_contexts(path, aligned=False)
     assert [question.spans for question in context.questions] == [(), ((2, 3),), (), ()]
     assert [question.answers for question in context.questions] == [("b",)] * 4
-    for read in (lambda: list(task.read(path)), lambda: task.gold(path), lambda: task.check(path, tmp_path / "run")):
+    for read in (lambda: next(task.read(path)), lambda: task.gold(path), lambda: task.check(path, tmp_path / "run")):
         caplog.clear()
         (tmp_path / "run").mkdir(exist_ok=True)
         (tmp_path / "run" / "predictions.json").write_text(json.dumps({one["id"]: "b" for one in asked}))
