@@ -133,7 +133,8 @@ class Task(ABC):
 
     def part(self, gold: Any, run: Any) -> Any:
         """The truth of only the turns that the run has: those whose names, as text, are in its ``ids``."""
-        return replace(gold, turns=tuple(turn for turn in gold.turns if str(turn.id) in run.ids))
+        ids = run.ids
+        return replace(gold, turns=tuple(turn for turn in gold.turns if str(turn.id) in ids))
 
     @abstractmethod
     def score(self, gold: Any, run: Any, options: Any, /) -> list[Scores]:
