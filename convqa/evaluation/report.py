@@ -15,8 +15,8 @@ from convqa.domain import TurnId
 from convqa.evaluation.result import Evaluation, Summary
 from convqa.files import to_json_bytes, whole_file
 
-_BESIDE = 24
-"""Characters that a column of text needs."""
+_BESIDE, _GROUP = 16, 24
+"""Characters that a column needs: of what stands beside a measure, and of a group with a long name."""
 _GROUPS, _NAME = 20, 60
 """Groups of a breakdown that are shown, and characters of their names."""
 
@@ -110,7 +110,7 @@ def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table 
         head, *others = zip(*columns, strict=True)
         numbers = max(cell_len(cell) for _, *cells in others for cell in cells)
         room = width - max(map(cell_len, head)) - 4
-        wide = max(numbers, min(_BESIDE, room - 3, max(cell_len(group) for group, *_ in others)))
+        wide = max(numbers, min(_GROUP, room - 3, max(cell_len(group) for group, *_ in others)))
         at_once = max(1, room // (wide + 3))
         for start in range(0, len(others), at_once):
             yield _grid(title, [head, *others[start : start + at_once]], wide)
