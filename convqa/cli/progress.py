@@ -17,11 +17,7 @@ LINE_SECONDS = 10.0
 
 
 def per_second(rate: float, unit: str) -> str:
-    """A rate in two digits or more; "" for none.
-
-    >>> per_second(1234.5, "turns"), per_second(0.0384, "turns"), per_second(0, "turns")
-    ('1234 turns/s', '0.038 turns/s', '')
-    """
+    """A rate in two digits or more; "" for none."""
     return (f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}") + f" {unit}/s" if rate else ""
 
 

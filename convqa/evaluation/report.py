@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Group, JustifyMethod
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +15,7 @@ from convqa.domain import TurnId
 from convqa.evaluation.result import Evaluation, Summary
 from convqa.files import to_json_bytes, whole_file
 
+_HEADS = ("measure", "mean", "95 % interval", "turns", "beside")
 _BESIDE, _GROUP = 16, 24
 """Characters that a column needs: of what stands beside a measure, and of a group with a long name."""
 _GROUPS, _NAME = 20, 60
@@ -55,21 +56,17 @@ def render(evaluation: Evaluation, width: int = 80) -> Group:
     Numbers are never cut: columns for which there is no room are left out, with a note, and breakdowns become a table
     for each group.
     """
-    heads = ("measure", "mean", "95 % interval", "turns", "beside")
     rows = [_row(evaluation, measure.name) for measure in evaluation.measures]
-    widths = [max(cell_len(row[place]) for row in (heads, *rows)) for place in range(len(heads))]
+    columns = list(zip(_HEADS, *rows, strict=True))
+    widths = [max(map(cell_len, column)) for column in columns]
     widths[-1] = min(widths[-1], _BESIDE)
-    kept = list(range(len(heads)))
+    kept = list(range(len(columns)))
     for place in (4, 2, 3):
         if sum(widths[place] + 3 for place in kept) + 1 > width:
             kept.remove(place)
-    table = Table(title=Text(str(evaluation.run.path)), title_justify="left")
-    for place in kept:
-        numbers = place in {1, 2, 3}
-        table.add_column(heads[place], justify="right" if numbers else "left", no_wrap=numbers, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(row[place]) for place in kept))
-    gone = ", ".join(head for place, head in enumerate(heads) if place not in kept)
+    numbers = [widths[place] if place in {1, 2, 3} else None for place in kept]
+    table = _grid(str(evaluation.run.path), [columns[place] for place in kept], numbers)
+    gone = ", ".join(head for place, head in enumerate(_HEADS) if place not in kept)
     notes = [Text(f"No room for: {gone}. Wider terminals and --json show all.")] if gone else []
     return Group(
         table, *notes, *(part for name in evaluation.breakdowns for part in _breakdown(evaluation, name, width))
@@ -104,26 +101,27 @@ def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table 
     ]
     columns = list(zip((name, *measures), *rows, strict=True))
     title = f"by {name}: mean (turns)"
-    if sum(max(map(cell_len, column)) + 3 for column in columns) + 1 <= width:
-        yield _grid(title, columns)
+    widths = [max(map(cell_len, column)) for column in columns]
+    if sum(widths) + 3 * len(widths) + 1 <= width:
+        yield _grid(title, columns, [None, *widths[1:]])
     else:  # the other way round: as many groups side by side as there is room for
         head, *others = zip(*columns, strict=True)
-        numbers = max(cell_len(cell) for _, *cells in others for cell in cells)
+        numbers = max((cell_len(cell) for _, *cells in others for cell in cells), default=0)
         room = width - max(map(cell_len, head)) - 4
-        wide = max(numbers, min(_GROUP, room - 3, max(cell_len(group) for group, *_ in others)))
+        wide = max(numbers, min(_GROUP, room - 3, max((cell_len(group) for group, *_ in others), default=0)))
         at_once = max(1, room // (wide + 3))
         for start in range(0, len(others), at_once):
-            yield _grid(title, [head, *others[start : start + at_once]], wide)
+            block = others[start : start + at_once]
+            yield _grid(title, [head, *block], [None, *[wide] * len(block)])
     if len(groups) > len(rows):
         yield Text(f"The {len(rows)} largest of {len(groups):,} groups of {name}; --json has all.")
 
 
-def _grid(title: str, columns: Sequence[Sequence[str]], width: int | None = None) -> Table:
-    """A table of columns, each with its head first; all but the first hold numbers and are ``width`` wide."""
+def _grid(title: str, columns: Sequence[Sequence[str]], widths: Sequence[int | None]) -> Table:
+    """A table of columns, each with its head first. Those that have a width hold numbers."""
     table = Table(title=Text(title), title_justify="left")
-    for place, (head, *_) in enumerate(columns):
-        justify: JustifyMethod = "right" if place else "left"
-        table.add_column(Text(head), overflow="fold", justify=justify, width=width if place else None)
+    for (head, *_), width in zip(columns, widths, strict=True):
+        table.add_column(Text(head), overflow="fold", justify="right" if width else "left", width=width)
     for row in zip(*(cells for _, *cells in columns), strict=True):
         table.add_row(*map(Text, row))
     return table

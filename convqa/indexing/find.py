@@ -122,12 +122,8 @@ def _collection_in(folder: Path) -> Path | None:
 
 def source_of(place: str) -> str:
     """The file or input whose passages a cached collection was made of; "" where nobody wrote it down."""
-    note = _note(place)
+    note = Path(f"{place}.from")
     return note.read_text(encoding="utf-8") if note.is_file() else ""
-
-
-def _note(place: str | Path) -> Path:
-    return Path(f"{place}.from")
 
 
 def _cached(
@@ -152,8 +148,8 @@ def _cached(
             else:
                 model = None
         with FileLock(f"{place}.lock"):
-            if not _note(place).exists():
-                _note(place).write_text(str(source.resolve()), encoding="utf-8", errors="replace")
+            if not source_of(str(place)):
+                Path(f"{place}.from").write_text(str(source.resolve()), encoding="utf-8", errors="replace")
             if not _usable(place):
                 build(reporting(iter(passages()), progress), str(place), language)
             if model is not None:

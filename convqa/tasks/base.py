@@ -132,9 +132,9 @@ class Task(ABC):
             return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
 
     def part(self, gold: Any, run: Any) -> Any:
-        """The truth of only the turns that the run has: those whose names, as text, are in its ``ids``."""
-        ids = run.ids
-        return replace(gold, turns=tuple(turn for turn in gold.turns if str(turn.id) in ids))
+        """The truth of only the turns that the run has: here those whose conversations are in its ``answers``."""
+        answers = run.answers
+        return replace(gold, turns=tuple(turn for turn in gold.turns if turn.id.conversation in answers))
 
     @abstractmethod
     def score(self, gold: Any, run: Any, options: Any, /) -> list[Scores]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from convqa.domain import Response, TurnId, session_fields
+from convqa.domain import Response, session_fields
 from convqa.files import to_json_bytes, whole_file
 from convqa.tasks.files import file_at
 from convqa.tasks.jwhr.input import Notes, note, shaped, tell
@@ -23,10 +23,6 @@ class Run:
 
     path: Path
     entries: Mapping[int, RunEntry]
-
-    @property
-    def ids(self) -> frozenset[str]:
-        return frozenset(str(TurnId(id, 1)) for id in self.entries)
 
     @property
     def answers(self) -> dict[int, str]:

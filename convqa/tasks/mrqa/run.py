@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from convqa.domain import Response, TurnId
+from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import read_json, refuse_bom, to_json_bytes
 from convqa.tasks.files import file_at, write_members
@@ -23,10 +23,6 @@ class Run:
 
     path: Path
     answers: Mapping[str, str]
-
-    @property
-    def ids(self) -> frozenset[str]:
-        return frozenset(str(TurnId(id, 1)) for id in self.answers)
 
 
 def read(path: Path) -> Run:

@@ -45,10 +45,6 @@ class Run:
     scores: Mapping[str, float] = field(default_factory=dict)
     unread: Mapping[str, Fault] = field(default_factory=dict)
 
-    @property
-    def ids(self) -> frozenset[str]:
-        return frozenset(map(str, self.turns))
-
 
 def read(path: Path) -> Run:
     """run.json, or the one in a directory. Of turns that occur twice the last value counts, as officially.

@@ -141,19 +141,6 @@ TRUTHS: TypeAdapter[Any] = TypeAdapter(TruthRecord)
 RUNS: TypeAdapter[Any] = TypeAdapter(RunRecord)
 
 
-def read_records(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
-    """The records of a file; the first that ``adapter`` does not accept is refused."""
-    records = [record for _, record in read_values(path, wanted, "", array=True)]
-    for index, record in enumerate(records):
-        try:
-            records[index] = adapter.validate_python(record)
-        except ValidationError as error:
-            field, message = explain(error)[0]
-            place = f"{label(records, index)}: {field}" if field else label(records, index)
-            raise InputError(f"{path}: {place}: {message}.") from None
-    return records
-
-
 class Fault(str):
     """What is wrong with a field of a record, in place of its value: no matter, where the script does not look."""
 
@@ -167,12 +154,23 @@ def refuse(path: Path, values: Iterable[object]) -> None:
             raise InputError(f"{path}: {value}.")
 
 
+def read_records(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
+    """The records of a file; the first that ``adapter`` does not accept is refused."""
+    records = _checked(path, [record for _, record in read_values(path, wanted, "", array=True)], adapter)
+    for record in records:
+        refuse(path, record.values())
+    return records
+
+
 def read_scored(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
     """The records of a file to be scored, with a ``Fault`` for each field that is missing or another thing.
 
     :raises InputError: for a record that names no turn, and for what is no JSON array to Python's ``json.load``.
     """
-    records = read_official(path, wanted)
+    return _checked(path, read_official(path, wanted), adapter)
+
+
+def _checked(path: Path, records: list[Any], adapter: TypeAdapter[Any]) -> list[dict[str, Any]]:
     for index, record in enumerate(records):
         try:
             records[index] = adapter.validate_python(record)

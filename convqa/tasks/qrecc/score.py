@@ -76,8 +76,8 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
 
     Then what is ours: citations and refusals, where truth and run have what they need.
     """
-    asked = {str(turn.id) for turn in gold.turns}
-    warn_of_unmatched(run.path, asked, run.ids, "turns of the truth", "turns that are not in the truth")
+    asked, answered = {str(turn.id) for turn in gold.turns}, {str(turn) for turn in run.turns}
+    warn_of_unmatched(run.path, asked, answered, "turns of the truth", "turns that are not in the truth")
     scorers = _scorers(options)
     further = tuple(Measure(scorer.name, scorer.official) for scorer in scorers)
     return [
@@ -97,6 +97,12 @@ def _scorers(options: Options) -> list[AnswerScorer]:
     if options.sas is not None:
         found.append(scorers.sas(options.sas))
     return found
+
+
+def part(gold: Gold, run: Run) -> Gold:
+    """The truth of only the turns that the run has."""
+    answered = {str(turn) for turn in run.turns}
+    return Gold(gold.path, tuple(turn for turn in gold.turns if str(turn.id) in answered))
 
 
 def judged(gold: Gold, run: Run) -> Judged:

@@ -23,6 +23,7 @@ class QReCC(Task):
     problems = staticmethod(check.problems)
     official_text = staticmethod(official.text)
     key = staticmethod(schema.turn_key)
+    part = staticmethod(score.part)
     judged = staticmethod(score.judged)
     breakdowns = staticmethod(truth.breakdowns)
     score = staticmethod(score.score)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from convqa.domain import Response, TurnId
+from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import mend, read_json, to_json_bytes
 from convqa.tasks.files import any_file, file_at, read_start, write_members
@@ -27,10 +27,6 @@ class Run:
     path: Path
     answers: Mapping[str, str]
     passages: Mapping[str, Sequence[str]]
-
-    @property
-    def ids(self) -> frozenset[str]:
-        return frozenset(str(TurnId(id, 1)) for id in self.answers)
 
 
 def read(path: Path) -> Run:
