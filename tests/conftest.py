@@ -407,6 +407,17 @@ def example() -> Path:
     return ROOT / "examples" / "qrecc-trec"
 
 
+@pytest.fixture(autouse=True)
+def _plain_logger() -> None:
+    """Each test begins with the logger as it is without the command line, which sets it up in fixtures of modules, too."""
+    logger = logging.getLogger("convqa")
+    for handler in logger.handlers[:]:
+        logger.removeHandler(handler)
+        handler.close()
+    logger.setLevel(logging.NOTSET)
+    logger.propagate = True
+
+
 @pytest.fixture
 def call():
     """``call("run", ...)`` in this process: (exit code, standard output, standard error); ``stdin``: what it reads."""
@@ -414,17 +425,10 @@ def call():
 
     from convqa.cli import application
 
-    logger = logging.getLogger("convqa")
-    before = logger.handlers[:], logger.level, logger.propagate
-
     def run_it(*arguments, stdin=None):
         done = CliRunner().invoke(application(), [str(argument) for argument in arguments], stdin)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done.exit_code, done.stdout, done.stderr
 
-    yield run_it
-    for handler in logger.handlers:
-        if handler not in before[0]:
-            handler.close()
-    logger.handlers, logger.level, logger.propagate = before[0], before[1], before[2]
+    return run_it

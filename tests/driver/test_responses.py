@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import tracemalloc
 
 import orjson
@@ -56,7 +55,6 @@ def test_a_folder_without_a_run(tmp_path):
 
 
 def test_a_run_that_is_not_finished_is_read_and_said(tmp_path, caplog):
-    logging.getLogger("convqa").propagate = True
     journal(tmp_path, [(0, 0, [answered(1, 1)])])
     with (tmp_path / "responses.jsonl").open("ab") as file:
         file.write(b'{"batch": [0, 1, 2], "half a line')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -128,7 +127,6 @@ def test_the_rules_for_a_whole_file():
 
 
 def test_what_the_tracks_checks_refuse_is_told_once_with_its_number(golden, caplog):
-    logging.getLogger("convqa").propagate = True
     written("trec-rag", [*golden, answer_to("b", words=150)])
     assert caplog.messages == [
         "TREC RAG 2024's check cuts sentences off the end of an answer of more than 400 words: 1 turns. The first: b_1",

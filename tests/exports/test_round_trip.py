@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import replace
 from itertools import pairwise
 
@@ -209,7 +208,6 @@ def test_uncited_sentences_between_cited_ones_stay_there(round_trip, golden):
 
 @pytest.mark.parametrize(("format", "most"), [("trec-rag", 20), ("trec-rag-2025", 100)])
 def test_of_many_passages_trec_rag_keeps_the_first_and_names_the_others(round_trip, many, caplog, format, most):
-    logging.getLogger("convqa").propagate = True
     (back,) = round_trip(format, [many])
     cited = [sentence.citations for sentence in back.answer.sentences]
     assert cited == [(Citation(f"d{n}"),) for n in range(most)] + [()] * (120 - most)

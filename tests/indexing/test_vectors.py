@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 
 from convqa.domain import Passage
@@ -87,7 +85,6 @@ def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(colle
 
 def test_passages_that_are_longer_than_the_encoder_sees_are_told_with_their_number(tmp_path, model, caplog):
     """Two are longer: one by its title. The last has as many tokens as there is room for."""
-    logging.getLogger("convqa").propagate = True
     url, room = str(tmp_path / "c"), model.max_tokens - 2
     texts = ["word " * 120_000, "word " * room, "word " * room, "word " * 9]
     with create_store(url, "en") as store:
@@ -110,7 +107,6 @@ def test_passages_that_another_process_put_in_the_place_get_no_vectors(collectio
 
 @pytest.mark.parametrize(("known", "warned"), [(["en"], True), (["en", "de"], False), ([], False)])
 def test_an_encoder_of_another_language_is_told(tmp_path, model, caplog, monkeypatch, known, warned):
-    logging.getLogger("convqa").propagate = True
     monkeypatch.setattr(model, "languages", known)
     with create_store(str(tmp_path / "c"), "de") as store:
         store.add([Passage("d", "Die Donau mündet ins Schwarze Meer.")])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import logging
 import os
 
 import pytest
@@ -104,7 +103,6 @@ def test_what_is_neither_is_explained_by_the_reader_of_its_name(write, name, con
 
 def test_shifted_answers_are_told_once_and_scored_all_the_same(write, tmp_path, caplog):
     """As in COVID-QA: the official script never looks at answer_start. Training does."""
-    logging.getLogger("convqa").propagate = True
     answers = [[{"text": "b", "answer_start": start}] for start in (0, 2, 99, -1)]
     asked = [{"id": f"q{number}", "question": "?", "answers": found} for number, found in enumerate(answers)]
     path = write("shifted.json", {"data": [{"title": "t", "paragraphs": [{"context": "a b c", "qas": asked}]}]})
