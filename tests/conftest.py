@@ -409,7 +409,7 @@ def example() -> Path:
 
 @pytest.fixture(autouse=True)
 def _plain_logger() -> None:
-    """Each test begins with the logger as it is without the command line, which sets it up in fixtures of modules, too."""
+    """Each test begins with the logger as it is without the command line, which fixtures of modules call, too."""
     logger = logging.getLogger("convqa")
     for handler in logger.handlers[:]:
         logger.removeHandler(handler)
