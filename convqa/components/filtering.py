@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from convqa.components.returned import returned
 from convqa.domain import Ranking, Turn
 from convqa.stores.base import Filter
 from convqa.stores.content import meta_term, meta_terms
@@ -23,20 +22,16 @@ def both(one: Filter, other: Filter) -> Filter:
     return joined
 
 
-def by_filter(
-    turns: Sequence[Turn], search: Callable[[list[int], Filter], Sequence[Ranking]], store: object
-) -> list[Ranking]:
+def by_filter(turns: Sequence[Turn], search: Callable[[list[int], Filter], Sequence[Ranking]]) -> list[Ranking]:
     """One ranking for each turn, where those of turns with the same filter are searched together.
 
-    :param search: gives the rankings of the turns at some places, which all have the filter. :param store: is asked.
+    :param search: gives the rankings of the turns at some places, which all have the filter.
     """
     groups: dict[tuple[tuple[str, ...], ...], list[int]] = {}
     for place, turn in enumerate(turns):
         groups.setdefault(meta_terms(turn.filter), []).append(place)
     rankings = [Ranking()] * len(turns)
-    method = f"{type(store).__module__}.{type(store).__qualname__}.search"
     for places in groups.values():
-        found = search(places, turns[places[0]].filter)
-        for place, ranking in zip(places, returned(found, Ranking, len(places), method), strict=True):
+        for place, ranking in zip(places, search(places, turns[places[0]].filter), strict=True):
             rankings[place] = ranking
     return rankings

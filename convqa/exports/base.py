@@ -12,7 +12,8 @@ from convqa.exports.cited import CitedAnswer
 from convqa.files import log
 
 Check = Callable[[bytes], Iterable[str]]
-"""What is wrong with an answer as it was written: the same words for the same fault. It knows those before it."""
+"""Checks the answers of a file one after the other, as they were written, and gives the faults of each: the same words
+for the same fault. It may remember earlier answers."""
 
 
 def _unchecked() -> Check:

@@ -14,9 +14,8 @@ from haystack.core.errors import PipelineConnectError, PipelineError
 
 from convqa.components.base import TIMINGS, Station, WantedVectors
 from convqa.components.members import describe
-from convqa.components.returned import shown
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
-from convqa.errors import InputError, WorkError, nearest
+from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
 from convqa.pipeline.compose import compose
 from convqa.pipeline.document import Document, Node
@@ -58,13 +57,13 @@ class Pipeline:
     @property
     def wanted_vectors(self) -> WantedVectors | None:
         """The vectors that the collection is to have; None where no station looks at any."""
-        wanted = [vectors for _, vectors in self._said("wanted_vectors", WantedVectors)]
+        wanted = [found for _, station in self._stations() if (found := station.wanted_vectors())]
         return max(wanted, key=lambda one: one.needed, default=None)
 
     @property
     def models(self) -> dict[str, dict[str, str]]:
         """By node, what identifies the models that it runs; nodes without models are left out."""
-        return {name: dict(identity) for name, identity in self._said("identity", Mapping)}
+        return {name: dict(identity) for name, station in self._stations() if (identity := station.identity())}
 
     @property
     def language(self) -> str:
@@ -93,16 +92,6 @@ class Pipeline:
     def _stations(self) -> Iterator[tuple[str, Station]]:
         """The nodes that are stations of ours, by name."""
         return ((name, made) for name, made in self._made.items() if isinstance(made, Station))
-
-    def _said(self, method: str, wanted: type) -> Iterator[tuple[str, Any]]:
-        """What the stations say of themselves, by name, where they say anything."""
-        for name, station in self._stations():
-            said = getattr(station, method)()
-            if said is not None and not isinstance(said, wanted):
-                whose = f"{type(station).__module__}.{type(station).__qualname__}.{method}"
-                raise WorkError(f"components.{name}: {whose} returned {shown(said)}; wanted: a {wanted.__name__}.")
-            if said:
-                yield name, said
 
     def run(self, turns: Turns) -> Outputs:
         """Answer one wave. Item errors come back as Failures in place.

@@ -66,9 +66,7 @@ class BM25(Retriever):
         _ = self._store
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
-        return by_filter(
-            turns, lambda places, accepted: self._search([queries[place] for place in places], accepted), self._store
-        )
+        return by_filter(turns, lambda places, accepted: self._search([queries[place] for place in places], accepted))
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         return self._store.fetch(ids)

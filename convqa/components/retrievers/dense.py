@@ -108,7 +108,7 @@ class Dense(Retriever):
         places, matrix = self._queries.encode(turns, rewrites, queries)
         rankings = [Ranking()] * len(queries)
         asking = [turns[place] for place in places]
-        found = by_filter(asking, lambda rows, accepted: self._search(matrix[rows], accepted), self._store)
+        found = by_filter(asking, lambda rows, accepted: self._search(matrix[rows], accepted))
         for place, ranking in zip(places, found, strict=True):
             rankings[place] = ranking
         return rankings
