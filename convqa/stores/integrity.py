@@ -11,10 +11,10 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The bytes of a file that are in use, and their CRC-32; None where an earlier convqa wrote it without."""
+    """The bytes of a file that are in use, and their CRC-32."""
 
     size: int
-    crc32: int | None = None
+    crc32: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +42,4 @@ def damage(path: Path, extent: Extent) -> str:
         return f"cannot be read ({error.strerror})"
     if left:
         return f"has {extent.size - left} of {extent.size} bytes"
-    return "" if extent.crc32 in {None, crc} else "its bytes are not those that were written"
+    return "" if extent.crc32 == crc else "its bytes are not those that were written"

@@ -39,7 +39,6 @@ def check(folder: Path) -> Check:
 def _check(folder: Path, manifest: Manifest) -> Check:
     data = folder / manifest.data
     files = manifest.files | ({} if manifest.vectors is None else manifest.vectors.files)
-    without = sum(extent.crc32 is None for extent in files.values())
     problems = {name: damage(data / name, extent) for name, extent in files.items()}
     for path in sorted(path for path in (data / index.FOLDER).glob("*") if _SEGMENT.fullmatch(path.name)):
         written = _written(path)
@@ -49,12 +48,7 @@ def _check(folder: Path, manifest: Manifest) -> Check:
     listed = [f"{name}: {problem}" for name, problem in problems.items() if problem]
     if listed:
         return Check(f"{len(problems)} files", tuple(listed))
-    unchecked = (
-        f"{without} files from before there were checksums (--replace makes them), but for their sizes"
-        if without
-        else ""
-    )
-    return Check(f"{len(problems)} files and {manifest.count} passages", tuple(_passages(folder, manifest)), unchecked)
+    return Check(f"{len(problems)} files and {manifest.count} passages", tuple(_passages(folder, manifest)))
 
 
 def _written(path: Path) -> Extent | None:

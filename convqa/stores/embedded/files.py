@@ -86,8 +86,8 @@ class Appender:
 
     def __init__(self, folder: Path, name: str, sizes: Sizes) -> None:
         self.name = name
-        before = sizes.get(name)
-        self.size, self._crc = (before.size, before.crc32) if before and before.size else (0, 0)
+        before = sizes.get(name, Extent(0, 0))
+        self.size, self._crc = before.size, before.crc32
         if self.size == 0:
             # A new file, since readers may have one of this name open that went out of use.
             (folder / name).unlink(missing_ok=True)
@@ -98,8 +98,7 @@ class Appender:
     def append(self, data: bytes | memoryview) -> None:
         self._file.write(data)
         self.size += len(data) if isinstance(data, bytes) else data.nbytes
-        # What follows bytes without a checksum has none either.
-        self._crc = None if self._crc is None else zlib.crc32(data, self._crc)
+        self._crc = zlib.crc32(data, self._crc)
 
     def read(self, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """``count`` items from the item ``start`` on, committed or not."""

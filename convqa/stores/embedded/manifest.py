@@ -6,10 +6,9 @@ import os
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated
 
 import orjson
-from pydantic import BeforeValidator, TypeAdapter
+from pydantic import TypeAdapter
 
 from convqa.errors import InputError, StoreDamaged
 from convqa.files import whole_file
@@ -17,12 +16,9 @@ from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.checks import check_folder
 from convqa.stores.integrity import Extent
 
-_Extent = Annotated[Extent, BeforeValidator(lambda found: {"size": found} if isinstance(found, int) else found)]
-"""An earlier convqa wrote the size alone."""
-
 NAME = "manifest.json"
 FORMAT = "convqa-index"
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,7 @@ class VectorState:
     options: VectorOptions
     generation: int = 0
     count: int = 0
-    files: dict[str, _Extent] = field(default_factory=dict)
+    files: dict[str, Extent] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,7 @@ class Manifest:
     totals: dict[str, FieldTotals] = field(
         default_factory=lambda: {"all": FieldTotals(), "text": FieldTotals(), "title": FieldTotals()}
     )
-    files: dict[str, _Extent] = field(default_factory=dict)
+    files: dict[str, Extent] = field(default_factory=dict)
     vectors: VectorState | None = None
     vector_commits: int = 0  # goes on when vectors are gone: a reader of theirs may still write their graph by its name
 

@@ -75,23 +75,6 @@ def test_a_manifest_that_tells_another_number_or_sum(folder):
     assert problem == f"9 passages with the checksum {manifest['checksum']}; written were 9 with {'0' * 32}"
 
 
-def test_without_checksums_passages_are_compared_all_the_same(folder):
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_bytes())
-    for files in (manifest["files"], manifest["vectors"]["files"]):
-        files |= {name: extent["size"] for name, extent in files.items()}
-    path.write_text(json.dumps(manifest))
-    store = open_store(str(folder))
-    store.add([Passage("last", "What comes behind has no checksum either.")])
-    store.commit()
-    found = check_store(str(folder))
-    assert found.problems == ()
-    assert "files from before there were checksums (--replace makes them)" in found.unchecked
-    text = next(folder.glob("data-*/passages.data"))
-    text.write_bytes(text.read_bytes().replace(b"number 5", b"number 6"))
-    assert "; written were 10 with " in check_store(str(folder)).problems[0]
-
-
 def test_what_may_not_be_read_is_no_damage(folder, monkeypatch):
     opened = Path.open
 

@@ -155,7 +155,7 @@ def test_a_missing_or_cut_file_is_named(folder, name, damage):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"format": "convqa-index", "version": 3}', '{"format": "convqa-index", "version": 3, "a": 1}'],
+    ["", "{", "[]", '{"format": "convqa-index", "version": 4}', '{"format": "convqa-index", "version": 4, "a": 1}'],
 )
 def test_a_bad_manifest_is_refused(folder, text):
     (folder / "manifest.json").write_text(text)
@@ -163,10 +163,11 @@ def test_a_bad_manifest_is_refused(folder, text):
         open_store(str(folder))
 
 
-def test_a_manifest_of_other_types_is_damage(folder):
+@pytest.mark.parametrize("other", [{"totals": 3}, {"files": {"lengths": {"size": 8}}}])
+def test_a_manifest_of_other_types_is_damage(folder, other):
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
-    path.write_text(json.dumps({**manifest, "totals": 3}))
+    path.write_text(json.dumps({**manifest, **other}))
     with pytest.raises(StoreDamaged):
         open_store(str(folder))
 
@@ -184,9 +185,9 @@ def test_a_damaged_tantivy_folder_is_refused(folder):
 def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
     path = folder / "manifest.json"
     (folder / "passages.data").write_text("of format 2")
-    for version in (2, 4):
+    for version in (3, 5):
         path.write_text(json.dumps({**json.loads(path.read_text()), "version": version}))
-        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 3. Index .* again with"):
+        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 4. Index .* again with"):
             open_store(str(folder))
     with create(at(folder), "en", replace=True) as store:
         store.add(PASSAGES[:1])
