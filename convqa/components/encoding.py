@@ -17,7 +17,7 @@ from convqa.domain import Query, Rewrite, Turn
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.kinds.encoder import conversational
 from convqa.models.types import Device, Engine, Precision
-from convqa.stores.base import Encoder
+from convqa.stores.base import Encoder, Info
 
 Matrix = NDArray[np.float32]
 Text = Literal["question", "expanded", "rewrite", "conversation"]
@@ -124,6 +124,14 @@ def _vectors(model: TextEncoder, texts: tuple[str, ...]) -> Matrix:
 def named(model: TextEncoder) -> Encoder:
     """An encoder as stores know it."""
     return Encoder(model.name, model.checksum, model.dimension)
+
+
+def unknown_language(model: TextEncoder, info: Info, place: str) -> str:
+    """What a warning begins with: that an encoder does not know a collection's language; "" where it does."""
+    if model.knows(info.language):
+        return ""
+    known = ", ".join(model.languages)
+    return f"{place} is in language {info.language!r}, which the encoder {model.name!r} ({known}) does not know"
 
 
 def expanded(query: Query) -> str:

@@ -153,7 +153,7 @@ def _cached(
             if not _usable(place):
                 build(reporting(iter(passages()), progress), str(place), language)
             if model is not None:
-                add_vectors(str(place), model, progress=progress)
+                add_vectors(str(place), model, progress=progress, warns=False)
     except OSError as error:
         raise WorkError(
             f"the cache {folder} cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a folder "

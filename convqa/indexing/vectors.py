@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from convqa.components.encoding import named
+from convqa.components.encoding import named, unknown_language
 from convqa.domain import Passage
 from convqa.errors import InputError, WorkError
 from convqa.files import log
@@ -27,6 +27,7 @@ def add_vectors(
     options: VectorOptions | None = None,
     progress: Progress | None = None,
     made: Info | None = None,
+    warns: bool = True,
 ) -> Info:
     """Give every passage of a collection that has no vector its own, of title and text together.
 
@@ -34,6 +35,7 @@ def add_vectors(
 
     :param options: how the first vectors are kept (None: the defaults); later ones may leave them out.
     :param made: what the caller indexed: another process may have put other passages in their place.
+    :param warns: of a language that the encoder does not know, and of passages that are longer than it sees.
     :raises InputError: for a collection that keeps no vectors, or has those of another encoder, or others options.
     :raises WorkError: if it has not the passages of ``made``.
     """
@@ -43,18 +45,16 @@ def add_vectors(
             f"collection {redact(url)} was indexed anew by another process, which has its passages: these get no "
             "vectors here. Give the command again if yours are to take their place."
         )
-    language = store.info().language
-    if not model.knows(language):
+    if warns and (unknown := unknown_language(model, store.info(), f"collection {redact(url)}")):
         log.warning(
-            "collection %s is in language %r, which the encoder %s (%s) does not know: its vectors say little about "
-            "what the passages mean. The pipeline default ranks them by words; or give an encoder that knows %r.",
-            redact(url), language, model.name, ", ".join(model.languages), language,
+            "%s: its vectors say little about what the passages mean. The pipeline default ranks its passages by "
+            "words; for rankings by vectors give an encoder that knows the language.", unknown,
         )  # fmt: skip
     try:
         if options is not None and store.info().encoder is not None:
             # Says at once what options the collection refuses.
             _add(store, [], model, options)
-        _fill(store, model, options, progress)
+        _fill(store, model, options, progress, warns)
     except BaseException:
         # What was not committed is dropped.
         store.close()
@@ -71,13 +71,15 @@ def refuse_vectors(url: str, model: TextEncoder) -> None:
         _writable(url, model)
 
 
-def _fill(store: WritableStore, model: TextEncoder, options: VectorOptions | None, progress: Progress | None) -> None:
+def _fill(
+    store: WritableStore, model: TextEncoder, options: VectorOptions | None, progress: Progress | None, warns: bool
+) -> None:
     info = store.info()
     done = waiting = longer = 0
     missing = store.without_vectors()
     while some := list(islice(missing, _AT_ONCE)):
         _add(store, some, model, options)
-        longer += model.longer([passage.whole_text for passage in some])
+        longer += model.longer([passage.whole_text for passage in some]) if warns else 0
         done, waiting = done + len(some), waiting + len(some)
         if waiting >= _COMMIT:
             store.commit()
@@ -87,7 +89,7 @@ def _fill(store: WritableStore, model: TextEncoder, options: VectorOptions | Non
     store.commit()
     if longer:
         log.warning(
-            "%d of %d passages are longer than the %d tokens that the encoder %s sees: their vectors are of their "
+            "%d of %d passages are longer than the %d tokens that the encoder %r sees: their vectors are of their "
             "beginnings. Cut long texts into several passages.", longer, done, model.max_tokens, model.name,
         )  # fmt: skip
 

@@ -90,7 +90,7 @@ def test_passages_that_are_longer_than_the_encoder_sees_are_told_with_their_numb
     with create_store(url, "en") as store:
         store.add(Passage(f"p{number}", text, "Title" if number == 1 else "") for number, text in enumerate(texts))
     add_vectors(url, model)
-    assert "2 of 4 passages are longer than the 256 tokens that the encoder encoder sees" in caplog.text
+    assert "2 of 4 passages are longer than the 256 tokens that the encoder 'encoder' sees" in caplog.text
     caplog.clear()
     add_vectors(url, model)
     assert caplog.text == ""
@@ -111,4 +111,4 @@ def test_an_encoder_of_another_language_is_told(tmp_path, model, caplog, monkeyp
     with create_store(str(tmp_path / "c"), "de") as store:
         store.add([Passage("d", "Die Donau mündet ins Schwarze Meer.")])
     assert add_vectors(str(tmp_path / "c"), model).vectors == 1
-    assert ("is in language 'de', which the encoder encoder (en) does not know" in caplog.text) is warned
+    assert ("is in language 'de', which the encoder 'encoder' (en) does not know" in caplog.text) is warned

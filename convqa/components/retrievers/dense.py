@@ -12,12 +12,11 @@ from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever, WantedVectors
-from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts, unit
+from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts, unit, unknown_language
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.components.retrievers._feedback import rocchio
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
-from convqa.errors import InputError
 from convqa.models import TextEncoder
 from convqa.stores import open_store
 from convqa.stores.address import redact
@@ -71,13 +70,11 @@ class Dense(Retriever):
         store = open_store(self.collection)
         info, place = store.info(), f"collection {redact(str(self.collection))}"
         refuse_encoder(self._queries.encoder, info, place)
-        model = self._queries.model
-        if not model.knows(info.language):
+        if unknown := unknown_language(self._queries.model, info, place):
             logger.warning(
-                "%s is in language %r, which the encoder %s (%s) does not know: rankings by its vectors are poor. Use "
-                "the retriever bm25, or vectors of an encoder that knows it",
-                place, info.language, model.name, ", ".join(model.languages),
-            )  # fmt: skip
+                "%s: rankings by its vectors are poor. Use the retriever bm25, or vectors of an encoder that knows it",
+                unknown,
+            )
         if info.vectors < info.count:
             logger.warning(
                 "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "
@@ -94,13 +91,6 @@ class Dense(Retriever):
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {"encoder": self._queries.model}
-
-    def knows(self, language: str) -> bool:
-        """Whether the encoder knows a language, as far as is told; also of one that cannot be had."""
-        try:
-            return self._queries.model.knows(language)
-        except InputError:
-            return True
 
     def search_rewritten(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever, WantedVectors
-from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, Texts
+from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, Texts, unknown_language
 from convqa.components.members import member
 from convqa.components.rankings import FUSIONS, attach, behind
 from convqa.components.retrievers.bm25 import BM25, Feedback
@@ -68,7 +68,8 @@ class Hybrid(Retriever):
     :param fusion: ``interpolation``: sum of weight x score, each ranking's scores brought to 0 to 1 first; ``rrf``:
         sum of weight / (60 + rank).
     :param weights: of the rankings: 1 for ``sparse``, 1.5 for ``dense``.
-    :param depth: passages of each that are fused: 100 where none is named; up to ``top_k`` others come behind these.
+    :param depth: how many passages of each ranking are fused, 100 by default. Where that gives fewer than ``top_k``,
+        the passages further down each ranking follow, fused in the same way.
     :param encoder, vectors: as of ``dense``. :param k1, b, title_weight: as of ``bm25``.
     :param stopwords: as of ``bm25``, but that the long list is the default.
     :param prf: feedback of each ranking: ``{sparse: {...}, dense: {...}}`` as of ``bm25`` and ``dense``.
@@ -117,15 +118,12 @@ class Hybrid(Retriever):
         if self.without_vectors == "refuse":
             return False
         info, place = open_store(self.collection).info(), redact(str(self.collection))
-        is_known = self._dense.knows(info.language)
-        if info.encoder is not None and is_known:
+        unknown = unknown_language(self._dense.models()["encoder"], info, f"collection {place}")
+        if info.encoder is not None and not unknown:
             return False
         if info.encoder is not None:
-            logger.warning(
-                "collection %s is in language %r, which the encoder %s does not know: its passages are ranked by words "
-                "alone, and its vectors are left aside", place, info.language, self.encoder,
-            )  # fmt: skip
-        elif is_known:
+            logger.warning("%s: its passages are ranked by words alone, and its vectors are left aside", unknown)
+        elif not unknown:
             logger.warning(
                 "collection %s has no vectors: its passages are ranked by words alone. For better rankings: "
                 "convqa index --collection %s --vectors %s", place, place, self.encoder,

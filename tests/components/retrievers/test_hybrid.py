@@ -182,7 +182,9 @@ def test_vectors_of_an_encoder_that_does_not_know_the_language_are_left_aside(ge
     assert rank(hybrid, MOUTH) == rank(BM25(url, stopwords="long"), MOUTH)
     assert hybrid.identity() == {}
     (said,) = caplog.messages
-    assert "is in language 'de', which the encoder encoder does not know" in said and "by words alone" in said
+    assert (
+        "is in language 'de', which the encoder 'encoder' (en) does not know: its passages are ranked by words" in said
+    )
 
 
 def test_nor_are_they_recommended(german, caplog):
@@ -195,7 +197,7 @@ def test_who_asks_for_them_gets_them_with_a_warning_and_without_where_no_languag
     caplog.clear()
     assert rank(Hybrid(url), MOUTH) != rank(BM25(url, stopwords="long"), MOUTH)
     (said,) = caplog.messages
-    assert "the encoder encoder (en) does not know: rankings by its vectors are poor" in said
+    assert "the encoder 'encoder' (en) does not know: rankings by its vectors are poor" in said
     caplog.clear()
     monkeypatch.setattr(load_encoder("encoder"), "languages", [])
     assert rank(Hybrid(url, without_vectors="sparse"), MOUTH) == rank(Hybrid(url), MOUTH)
