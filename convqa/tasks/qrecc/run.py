@@ -12,13 +12,14 @@ from convqa.domain import Answer, Ranking, Response, TurnId, evidence_fields, qu
 from convqa.files import log, to_json_bytes
 from convqa.metrics.citations import Cited
 from convqa.tasks.files import file_at, write_members
-from convqa.tasks.qrecc.schema import RUNS, Fault, check_spellings, read_scored, turn_id, turn_key
+from convqa.tasks.qrecc.schema import RUNS, Fault, Faults, check_spellings, read_scored, turn_id, turn_key
 
 FILE = "run.json"
 WANTED = "a JSON array of {Conversation_no, Turn_no, Model_rewrite, Model_passages: {id: score}, Model_answer}"
 
 
 _OURS = ("Model_citations", "Model_answer_score")
+_READ = ("Model_rewrite", "Model_passages", "Model_answer", *_OURS)
 
 
 class Quote(NamedTuple):
@@ -33,7 +34,7 @@ class Run:
     """What a run says, by turn (``conversation_turn``, the official key). A turn without the field is not there.
 
     ``citations`` are those of ``Model_citations``; of a run that has none, ``Model_evidence``. ``scores`` are how well
-    the turns' passages answer, 0 to 1. A rewrite or an answer may be a fault; of passages these are ``unread``.
+    the turns' passages answer, 0 to 1. What cannot be used of a field is among the ``faults`` alone.
     """
 
     path: Path
@@ -43,7 +44,7 @@ class Run:
     answers: Mapping[str, str]
     citations: Mapping[str, Sequence[Quote]] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
-    unread: Mapping[str, Fault] = field(default_factory=dict)
+    faults: Faults = field(default_factory=dict)
 
 
 def read(path: Path) -> Run:
@@ -57,26 +58,26 @@ def read(path: Path) -> Run:
     check_spellings(file, turns)
     if len(turns) < len(records):
         log.warning("%s: %d turns occur again; the last one counts", file, len(records) - len(turns))
-    rewrites, answers, *others = (
-        {str(turn_id(record)): record[name] for record in records if record.get(name) is not None}
-        for name in ("Model_rewrite", "Model_answer", "Model_passages", *_OURS)
+    said = {
+        (str(turn_id(record)), name): record[name]
+        for record in records
+        for name in _READ
+        if record.get(name) is not None
+    }
+    faults = {key: value for key, value in said.items() if isinstance(value, Fault)}
+    rewrites, passages, answers, citations, scores = (
+        {turn: value for (turn, name), value in said.items() if name == wanted and (turn, name) not in faults}
+        for wanted in _READ
     )
-    (passages, unread), (citations, strange), (scores, odd) = map(_parted, others)
-    for name, faults in zip(_OURS, (strange, odd), strict=True):
-        if faults:
-            log.warning("%s: ignored %d %s in another form than convqa's", file, len(faults), name)
+    for name in _OURS:
+        if strange := sum(name == field for _, field in faults):
+            log.warning("%s: ignored %d %s in another form than convqa's", file, strange, name)
     fields = operator.itemgetter("passage_id", "start", "end", "text")
     quotes_of: dict[str, Sequence[Quote]] = {
         turn: tuple(Quote(Cited(*fields(cited)), cited["sentence"]) for cited in found)
         for turn, found in citations.items()
     }
-    return Run(file, turns, rewrites, passages, answers, quotes_of or _evidence(file, records), scores, unread)
-
-
-def _parted(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Fault]]:
-    """What can be used, and the faults."""
-    faults = {turn: value for turn, value in values.items() if isinstance(value, Fault)}
-    return {turn: value for turn, value in values.items() if turn not in faults}, faults
+    return Run(file, turns, rewrites, passages, answers, quotes_of or _evidence(file, records), scores, faults)
 
 
 def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[Quote]]:

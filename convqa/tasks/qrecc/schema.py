@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
@@ -141,29 +142,35 @@ TRUTHS: TypeAdapter[Any] = TypeAdapter(TruthRecord)
 RUNS: TypeAdapter[Any] = TypeAdapter(RunRecord)
 
 
-class Fault(str):
-    """What is wrong with a field of a record, in place of its value: no matter, where the script does not look."""
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a field of a record, and its value: no matter, where the official script does not look."""
 
+    message: str
     value: object
 
 
-def refuse(path: Path, values: Iterable[object]) -> None:
-    """Refuse the first of these values that is a fault: the official script stops at it."""
-    for value in values:
-        if isinstance(value, Fault):
-            raise InputError(f"{path}: {value}.")
+Faults = Mapping[tuple[str, str], Fault]
+"""By turn (``conversation_turn``, the official key) and field."""
+
+
+def refuse(path: Path, faults: Faults, field: str, turns: Iterable[str]) -> None:
+    """Refuse the first of these turns whose field is a fault: the official script stops at it."""
+    for turn in turns:
+        if (turn, field) in faults:
+            raise InputError(f"{path}: {faults[turn, field].message}.")
 
 
 def read_records(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
     """The records of a file; the first that ``adapter`` does not accept is refused."""
     records = _checked(path, [record for _, record in read_values(path, wanted, "", array=True)], adapter)
-    for record in records:
-        refuse(path, record.values())
+    for fault in (value for record in records for value in record.values() if isinstance(value, Fault)):
+        raise InputError(f"{path}: {fault.message}.")
     return records
 
 
 def read_scored(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
-    """The records of a file to be scored, with a ``Fault`` for each field that is missing or another thing.
+    """The records of a file to be scored, with a ``Fault`` in place of each field that is missing or another thing.
 
     :raises InputError: for a record that names no turn, and for what is no JSON array to Python's ``json.load``.
     """
@@ -176,11 +183,11 @@ def _checked(path: Path, records: list[Any], adapter: TypeAdapter[Any]) -> list[
             records[index] = adapter.validate_python(record)
         except ValidationError as error:
             for item, (field, message) in zip(error.errors(), explain(error), strict=True):
-                fault = Fault(f"{label(records, index)}: {field + ': ' if field else ''}{message}")
+                message = f"{label(records, index)}: {field + ': ' if field else ''}{message}"
                 name = item["loc"][0] if item["loc"] else ""
-                refuse(path, [fault] if name in {"", "Conversation_no", "Turn_no"} else [])
-                fault.value = record.get(name)
-                records[index] = {**records[index], name: fault}
+                if name in {"", "Conversation_no", "Turn_no"}:
+                    raise InputError(f"{path}: {message}.") from None
+                records[index] = {**records[index], name: Fault(message, record.get(name))}
     return records
 
 

@@ -291,6 +291,20 @@ def test_truth_need_not_have_what_is_not_scored(score, option, field, skipped):
         score(without(T, field), R)
 
 
+def test_a_breakdown_by_a_field_that_is_missing_has_no_messages_for_groups(score):
+    evaluation = score(without(T[:1], "Truth_rewrite") + T[1:], R, no_rewriting=True, breakdown=["Truth_rewrite"])
+    assert "(missing)" in evaluation.breakdowns["Truth_rewrite"]
+    assert not any("is missing" in group for group in evaluation.breakdowns["Truth_rewrite"])
+
+
+def test_an_answer_that_is_ignored_is_no_answer_where_refusals_are_scored(score):
+    truth = [T[0] | {"Answerable": True}, truth_record(9) | {"Answerable": False}]
+    run = [R[0] | {"Model_answer": "yes"}, run_record(9)]
+    expected = means(score(truth, run), ["Refusal-F1"])
+    assert expected == ("1.000",)
+    assert means(score(truth, [run[0], run[1] | {"Model_answer": ["x"]}]), ["Refusal-F1"]) == expected
+
+
 def test_a_first_turn_needs_no_true_rewrite(score):
     truth = [*without(T[:1], "Truth_rewrite"), *T[1:]]
     assert means(score(truth, R)) == means(score(T, R))
