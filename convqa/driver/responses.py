@@ -81,7 +81,11 @@ def _turns_of_whole_run(folder: Path) -> int | None:
     if not isinstance(found, dict):
         raise InputError(f"{meta}: wanted what convqa run notes about a run, an object. Run again.")
     if found.get("status") != "done":
-        logger.warning("%s: this run is not finished; what it has answered so far is read", folder)
+        logger.warning(
+            "%s: this run is not finished; what it has answered so far is read. trec-rag and jwhr name a turn by its "
+            "conversation where that has one turn, which further turns change",
+            folder,
+        )
         return None
     counts = found.get("counts")
     turns = counts.get("turns") if isinstance(counts, dict) else None

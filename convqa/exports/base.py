@@ -7,17 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from convqa.domain import Response, TurnId
+from convqa.domain import Response
 from convqa.exports.cited import CitedAnswer
 from convqa.files import log
-
-Check = Callable[[bytes], Iterable[str]]
-"""Checks the answers of a file one after the other, as they were written, and gives the faults of each: the same words
-for the same fault. It may remember earlier answers."""
-
-
-def _unchecked() -> Check:
-    return lambda _: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +25,7 @@ class Format:
     """A way to write cited answers down, one after the other.
 
     :param write: one answer; a file is ``opening``, the answers with ``between`` them, ``closing``.
-    :param check: makes the check of a file, by the rules of who takes it.
+    :param warnings: why whoever takes the file may refuse or change an answer: one text for all answers alike.
     """
 
     name: str
@@ -42,7 +34,7 @@ class Format:
     opening: bytes = b""
     between: bytes = b""
     closing: bytes = b""
-    check: Callable[[], Check] = _unchecked
+    warnings: Callable[[CitedAnswer], Iterable[str]] = lambda _: ()
 
 
 @dataclass(slots=True)
@@ -65,25 +57,21 @@ class Tally:
 def export(
     responses: Iterable[Response], format: Format, submission: Submission, write: Callable[[bytes], object]
 ) -> Tally:
-    """Write responses in a format; memory holds a conversation. What its check finds is told: each fault once.
+    """Write responses in a format; memory holds a conversation. Each warning comes once, with the number of turns.
 
     :param responses: the turns of a conversation stand together.
     :raises InputError: at a response that has no answer although it did not fail, or cites what it has not found.
     """
-    tally, check = Tally(), format.check()
-    faults, first = Counter[str](), dict[str, TurnId]()
-    before = format.opening
+    tally, warnings, before = Tally(), Counter[str](), format.opening
     for _, turns in groupby(responses, key=lambda response: response.id.conversation):
         conversation = list(turns)
         for response in conversation:
-            data = format.write(CitedAnswer.of(response, alone=len(conversation) == 1), submission)
-            write(before + data)
+            cited = CitedAnswer.of(response, alone=len(conversation) == 1)
+            write(before + format.write(cited, submission))
             before = format.between
             tally.count(response)
-            for fault in set(check(data)):
-                faults[fault] += 1
-                first.setdefault(fault, response.id)
+            warnings.update(format.warnings(cited))
     write((format.opening if tally == Tally() else b"") + format.closing)
-    for fault, count in sorted(faults.items()):
-        log.warning("%s: %d turns. The first: %s", fault, count, first[fault])
+    for warning, count in warnings.items():
+        log.warning("%s (turns: %d)", warning, count)
     return tally

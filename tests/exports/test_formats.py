@@ -11,7 +11,7 @@ import pytest
 from convqa.domain import Answer, Citation, Failure, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
 from convqa.errors import InputError
 from convqa.exports import FORMATS, CitedAnswer, Submission, export, find_format
-from convqa.exports.trec_rag_rules import Check, words
+from convqa.exports.trec_rag import words
 from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.rules import wrong_in_run
 
@@ -43,14 +43,14 @@ def answer_to(topic, segments=SEGMENTS[:3], words=3):
 
 
 @pytest.mark.parametrize(("format", "years", "most"), [("trec-rag", (2024, 2025), 20), ("trec-rag-2025", (2025,), 100)])
-def test_what_answers_the_topics_of_trec_rag_passes_the_tracks_checks(format, years, most):
+def test_what_answers_the_topics_of_trec_rag_passes_the_tracks_checks(readers, format, years, most):
     responses = [answer_to("2024-145979"), answer_to(12, SEGMENTS), Response(TurnId("a", 1), error=FAILED)]
-    check = Check(*years, topics={"2024-145979": "why", "12": "why", "a": ""})
+    check = readers.TrecRagCheck(*years, topics={"2024-145979": "why", "12": "why", "a": ""})
     records = written(format, responses).splitlines()
     assert [problem for line in records for problem in check(line)] == []
     assert len(json.loads(records[1])["references"]) == most
     # Whoever goes beyond that is told.
-    assert list(Check(*years, topics={"13": ""})(records[0])) == [
+    assert list(readers.TrecRagCheck(*years, topics={"13": ""})(records[0])) == [
         f"TREC RAG {year}'s check refuses a topic that is none of the track's" for year in years
     ]
 
@@ -101,17 +101,17 @@ GOOD = {
         ({"topic_id": "2"}, "refuses a topic that is none", None),
     ],
 )
-def test_the_rules_of_each_year(change, old, new):
+def test_the_rules_of_each_year(readers, change, old, new):
     """Those of rag24_validation.py and rag25_validation.py."""
     for year, wanted in ((2024, old), (2025, new)):
-        found = list(Check(year, topics={"1": "why"})(json.dumps({**GOOD, **change}).encode()))
+        found = list(readers.TrecRagCheck(year, topics={"1": "why"})(json.dumps({**GOOD, **change}).encode()))
         assert len(found) == (wanted is not None), found
         assert all(problem.startswith(f"TREC RAG {year}'s check {wanted}") for problem in found)
 
 
-def test_the_rules_for_a_whole_file():
+def test_the_rules_for_a_whole_file(readers):
     line, other = json.dumps(GOOD).encode(), json.dumps({**GOOD, "run_id": "s"}).encode()
-    check = Check(2024, 2025)
+    check = readers.TrecRagCheck(2024, 2025)
     assert [list(check(one)) for one in (line, line, other)] == [
         [],
         ["TREC RAG 2024's check refuses two answers to a topic"],
@@ -120,18 +120,21 @@ def test_the_rules_for_a_whole_file():
             "TREC RAG 2024's check refuses two answers to a topic",
         ],
     ]
-    (missing,) = Check(2024)(json.dumps({"run_id": "r"}).encode())
+    (missing,) = readers.TrecRagCheck(2024)(json.dumps({"run_id": "r"}).encode())
     assert missing.endswith(
         "refuses records without all of run_id, topic_id, topic, references, response_length, answer"
     )
 
 
-def test_what_the_tracks_checks_refuse_is_told_once_with_its_number(golden, caplog):
-    written("trec-rag", [*golden, answer_to("b", words=150)])
+@pytest.mark.parametrize("format", ["trec-rag", "trec-rag-2025"])
+def test_why_trec_rag_may_refuse_a_run_is_said_once(golden, caplog, format):
+    written(format, [answer_to("2024-145979")])
+    assert caplog.messages == []
+    written(format, [*golden, answer_to("b", words=150)])
     assert caplog.messages == [
-        "TREC RAG 2024's check cuts sentences off the end of an answer of more than 400 words: 1 turns. The first: b_1",
-        "TREC RAG 2024's check refuses references that are no segments of MS MARCO v2.1: 2 turns. The first: 12_1",
-        "TREC RAG 2025's check cuts sentences off the end of an answer of more than 400 words: 1 turns. The first: b_1",
+        "TREC RAG has no conversations: of several turns the topics, such as 1_1, are none of the track's (turns: 5)",
+        "TREC RAG takes a run over MS MARCO v2.1 alone, and passages are cited that are no segments of it (turns: 2)",
+        "TREC RAG takes answers of 400 words, and cuts sentences off the end of a longer one (turns: 1)",
     ]
 
 
