@@ -57,11 +57,12 @@ class RunFolder:
                         "Give another folder, or --restart to begin anew."
                     )
         elif changed := differences(old["fingerprint"], mark):
-            if "pipeline" in changed:
-                changed[changed.index("pipeline")] += self._changed_parameters(pipeline)
+            limits = f" ({old['fingerprint'].get('limit') or 'none'}, now {mark['limit'] or 'none'})"
+            values = {"pipeline": self._changed_parameters(pipeline), "limit": limits}
+            parts = (f"{'other' if 'code of' in name else 'another'} {name}{values.get(name, '')}" for name in changed)
             raise InputError(
-                f"output {self._folder}: holds a run with another {', '.join(changed)}. Give another folder, "
-                "or --restart to throw that run away."
+                f"output {self._folder}: holds a run with {', '.join(parts)}. Give another folder, or --restart to "
+                "throw that run away."
             )
         elif unknown := ", ".join(name for name, code in mark["code"].items() if code is None):
             raise InputError(

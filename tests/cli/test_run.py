@@ -200,6 +200,8 @@ def test_another_fingerprint_is_refused_until_restart(call, small, indexed, tmp_
     (tmp_path / "out" / "pipeline.resolved.yaml").unlink()
     code, _, err = call(*arguments, "--set", "retriever.top_k=5")
     assert code == 2 and "holds a run with another pipeline. Give another folder" in err
+    code, _, err = call(*arguments, "--limit", 2, "--history", "none")
+    assert code == 2 and "holds a run with another history, another limit (none, now 2). Give another folder" in err
     assert call(*arguments, "--set", "retriever.top_k=5", "--restart")[0] == 0
     assert len(json.loads((tmp_path / "out" / "run.json").read_text())[0]["Model_passages"]) == 5
 
@@ -210,7 +212,7 @@ def test_a_component_that_was_edited_is_another_run(call, slow, small, indexed, 
     source = Path(sys.modules["slow_for_test"].__file__)  # which another test may have loaded
     source.write_text(source.read_text().replace("turn.question,", "turn.question.upper(),"))
     code, _, err = call(*command)
-    assert code == 2 and "holds a run with another code of slow_for_test.Slow." in err and "--restart" in err
+    assert code == 2 and "holds a run with other code of slow_for_test.Slow." in err and "--restart" in err
     assert call(*command, "--restart")[0] == 0
     monkeypatch.setattr("convqa.driver.fingerprint.code_of", lambda classes: {"__main__.Slow": None})
     assert call(*command, "--restart")[0] == 0
