@@ -125,7 +125,9 @@ def _value(data: bytes, encoding: str, surrogates: bool = False) -> tuple[Any, i
     """
     try:
         value = orjson.loads(data)
-        # A key that was dropped took its colon along. (One that is escaped tells nothing.)
+        # orjson keeps the last value of a key that is there twice, so that its text has fewer colons than the one that
+        # was read. Those within strings count on both sides, but for a colon that was escaped (\u003a) and is written
+        # plain: such texts go to the standard library, which shows every key.
         if data.count(b":") == orjson.dumps(value).count(b":") and (b"\\" not in data or not _COLON.search(data)):
             return value, 0
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):

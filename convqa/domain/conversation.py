@@ -11,11 +11,6 @@ DEFAULT_LANGUAGE = "en"
 ExchangeStatus = Literal["answered", "unanswered", "asked", "failed"]
 
 
-def _want(name: str, found: object, kind: type, wanted: str) -> None:
-    if not isinstance(found, kind):
-        raise TypeError(f"passage: {name}found {found!r:.60}; wanted {wanted}")
-
-
 class Listed:
     """A value whose JSON is the list of its fields."""
 
@@ -53,9 +48,10 @@ class Passage:
     def __post_init__(self) -> None:
         # Every passage that is read comes by here.
         if not (isinstance(self.id, str) and isinstance(self.text, str) and type(self.meta) is dict):
-            _want("id: ", self.id, str, "a string")
-            _want("text: ", self.text, str, "a string")
-            _want("meta: ", self.meta, Mapping, "a mapping")
+            for name, kind in (("id", str), ("text", str), ("meta", Mapping)):
+                if not isinstance(value := getattr(self, name), kind):
+                    wanted = "a string" if kind is str else "a mapping"
+                    raise TypeError(f"passage: {name}: found {value!r:.60}; wanted {wanted}")
 
     @property
     def whole_text(self) -> str:
@@ -68,7 +64,8 @@ class Passage:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Passage:
-        _want("", data, Mapping, "a mapping with id and text")
+        if not isinstance(data, Mapping):
+            raise TypeError(f"passage: found {data!r:.60}; wanted a mapping with id and text")
         return cls(data.get("id"), data.get("text"), data.get("title", ""), data.get("url", ""), data.get("meta", {}))  # type: ignore[arg-type]
 
 

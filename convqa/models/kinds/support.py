@@ -60,7 +60,6 @@ class Support(Model):
 
         :raises InputError: for what is no list of pairs, and a language without an analysis, which all but models of
             entailment need.
-        :raises InputError: for what is no list of pairs.
         :raises WorkError: if the model makes something that is no score.
         """
         want_all("pairs", pairs, (tuple, list), "a list of pairs of strings")
