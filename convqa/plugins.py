@@ -20,7 +20,7 @@ def load(point: EntryPoint) -> Any:
     """
     try:
         return point.load()
-    except (Exception, SystemExit) as error:
+    except Exception as error:
         package = point.dist.name if point.dist else "a package"
         raise InputError(
             f"{point.name}: {package} offers it in the group {point.group} as {point.value}, which cannot be loaded "

@@ -7,27 +7,26 @@ member can take the place of any other in a pipeline. (No ``ABC``: it clashes wi
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, ClassVar, NamedTuple
+from inspect import isfunction
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from haystack import component
 
 from convqa.components.citations import located, verified
 from convqa.components.rankings import attach, fuse
-from convqa.components.returned import failed, returned
+from convqa.components.returned import failed, path_of, returned
 from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn
-from convqa.domain.batches import Answers, Rankings, Readings, Rewrites, Turns
+from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, RunError
 from convqa.models import Options
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
 
-
-logger = logging.getLogger(__name__)
+B = TypeVar("B", bound=Batch)
 
 MaybeReadings = Sequence[Reading | None]
 """A column of readings; None where the pipeline has no reader."""
@@ -48,10 +47,6 @@ class Station:
     """What all stations share: running a batch without letting one bad item spoil the others."""
 
     station: ClassVar[str]
-    makes: ClassVar[type]
-    """What a member makes of each turn."""
-    methods: ClassVar[Sequence[str]]
-    """A member implements one of these."""
     needs_collection: ClassVar[bool] = False
     """Whether the station cannot work without a collection."""
 
@@ -85,7 +80,7 @@ class Station:
         """The vectors that the collection is to have; None: this station looks at none."""
         return None
 
-    def _each(self, work: Callable[..., Sequence[Any]], *columns: Iterable[Any]) -> tuple[Any, ...]:
+    def _each(self, kind: type[B], work: Callable[..., Sequence[Any]], *columns: Iterable[Any]) -> B:
         """Apply ``work`` to the rows that have no Failure; pass failures on; keep length and order.
 
         When the batch raises, its rows are tried one by one, and only those that raise again become Failures. No
@@ -97,41 +92,38 @@ class Station:
         rows = list(zip(*columns, strict=True))
         results: list[Any] = [next((item for item in row if isinstance(item, Failure)), None) for row in rows]
         good = [index for index, result in enumerate(results) if result is None]
-        for index, value in zip(good, self._safely(work, [rows[index] for index in good]), strict=True):
+        for index, value in zip(good, self._safely(kind.of, work, [rows[index] for index in good]), strict=True):
             results[index] = value
         if (timings := TIMINGS.get()) is not None:
             name = str(getattr(self, "__component_name__", self.station))
             timings[name] = timings.get(name, 0.0) + time.perf_counter() - start
-        return tuple(results)
+        return kind(tuple(results))
 
-    def _safely(self, work: Callable[..., Sequence[Any]], rows: list[tuple[Any, ...]]) -> list[Any]:
+    def _safely(self, wanted: type, work: Callable[..., Sequence[Any]], rows: list[tuple[Any, ...]]) -> list[Any]:
         if not rows:
             return []
         name = type(self).__name__
         try:
-            values = returned(
-                work(*(list(column) for column in zip(*rows, strict=True))), self.makes, len(rows), self._method
-            )
+            made = work(*(list(column) for column in zip(*rows, strict=True)))
+            values = returned(made, wanted, len(rows), type(self), self._method)
             self._verify(values, rows)
         except InputError as error:
             raise RunError(str(error), error) from error
         except NotFinite as error:
             raise RunError(f"{name}: {error}.") from error
-        except (Exception, SystemExit) as error:
+        except Exception as error:
             if isinstance(error, NotImplementedError) and not self._method:
                 raise RunError(f"{name} implements no method of its station, {self.station}.") from error
             if len(rows) == 1:
-                logger.debug("a turn failed in %s", self._method, exc_info=True)
-                return [failed(self.station, error)]
-            return [value for row in rows for value in self._safely(work, [row])]
+                return [failed(self.station, error, path_of(type(self), self._method))]
+            return [value for row in rows for value in self._safely(wanted, work, [row])]
         return values
 
     @property
     def _method(self) -> str:
-        """The dotted path of the method that the member implements; empty where it implements none."""
-        cls, base = type(self), STATIONS[self.station]
-        own = (name for name in self.methods if getattr(cls, name) is not getattr(base, name))
-        return next((f"{cls.__module__}.{cls.__qualname__}.{name}" for name in own), "")
+        """The name of the station's method that the member implements; empty where it implements none."""
+        known = {name: method for name, method in vars(STATIONS[self.station]).items() if isfunction(method)}
+        return next((name for name, method in known.items() if getattr(type(self), name) is not method), "")
 
     def _verify(self, values: Sequence[Any], rows: Sequence[tuple[Any, ...]]) -> None:
         """Hold answers and readings to their turns' rankings. :raises ValueError: for one that is not borne out."""
@@ -142,7 +134,7 @@ class Station:
                 elif isinstance(value, Reading):
                     located(value, row[2])
             except ValueError as error:
-                raise ValueError(f"{self._method}: {error}") from None
+                raise ValueError(f"{path_of(type(self), self._method)}: {error}") from None
 
 
 class Rewriter(Station):
@@ -152,8 +144,6 @@ class Rewriter(Station):
     """
 
     station = "rewriter"
-    makes = Rewrite
-    methods = ("rewrite_batch", "rewrite")
 
     def rewrite(self, turn: Turn) -> Rewrite:
         raise NotImplementedError
@@ -163,7 +153,7 @@ class Rewriter(Station):
 
     @component.output_types(rewrites=Rewrites)
     def run(self, turns: Turns) -> dict[str, Rewrites]:
-        return {"rewrites": Rewrites(self._each(self.rewrite_batch, turns))}
+        return {"rewrites": self._each(Rewrites, self.rewrite_batch, turns)}
 
 
 class Retriever(Station):
@@ -173,8 +163,6 @@ class Retriever(Station):
     """
 
     station = "retriever"
-    makes = Ranking
-    methods = ("retrieve_batch", "search_rewritten", "search")
     top_k: int
     texts: int = 0
     """How many of the first hits carry their passage when the ranking leaves the station."""
@@ -194,7 +182,7 @@ class Retriever(Station):
             (turn, rewrite, query) for turn, rewrite in zip(turns, rewrites, strict=True) for query in rewrite.queries
         ]
         columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-        found = iter(returned(self.search_rewritten(*columns), Ranking, len(rows), self._method))
+        found = iter(returned(self.search_rewritten(*columns), Ranking, len(rows), type(self), self._method))
         rankings: list[Ranking] = []
         for rewrite in rewrites:
             parts = [(query.weight, next(found)) for query in rewrite.queries]
@@ -207,15 +195,13 @@ class Retriever(Station):
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites) -> dict[str, Rankings]:
-        return {"rankings": Rankings(self._each(self.retrieve_batch, turns, rewrites))}
+        return {"rankings": self._each(Rankings, self.retrieve_batch, turns, rewrites)}
 
 
 class Joiner(Station):
     """Several rankings -> one. ``inputs`` names the ranking sockets, so that no order of arrival decides anything."""
 
     station = "joiner"
-    makes = Ranking
-    methods = ("join",)
 
     def _declare(self, inputs: Sequence[str]) -> None:
         """Give the node its named sockets; every member calls this in its constructor."""
@@ -231,15 +217,13 @@ class Joiner(Station):
         def join_batch(*columns: Sequence[Ranking]) -> list[Ranking]:
             return [self.join(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
 
-        return {"rankings": Rankings(self._each(join_batch, *(rankings[name] for name in names)))}
+        return {"rankings": self._each(Rankings, join_batch, *(rankings[name] for name in names))}
 
 
 class Reranker(Station):
     """Ranking -> ranking in another order. Implement ``rerank`` or ``rerank_batch``."""
 
     station = "reranker"
-    makes = Ranking
-    methods = ("rerank_batch", "rerank")
 
     def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
         raise NotImplementedError
@@ -251,15 +235,13 @@ class Reranker(Station):
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Rankings]:
-        return {"rankings": Rankings(self._each(self.rerank_batch, turns, rewrites, rankings))}
+        return {"rankings": self._each(Rankings, self.rerank_batch, turns, rewrites, rankings)}
 
 
 class Reader(Station):
     """Ranking -> spans of its passages. Implement ``read`` or ``read_batch``."""
 
     station = "reader"
-    makes = Reading
-    methods = ("read_batch", "read")
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         raise NotImplementedError
@@ -271,7 +253,7 @@ class Reader(Station):
 
     @component.output_types(readings=Readings)
     def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Readings]:
-        return {"readings": Readings(self._each(self.read_batch, turns, rewrites, rankings))}
+        return {"readings": self._each(Readings, self.read_batch, turns, rewrites, rankings)}
 
 
 class Builder(Station):
@@ -281,8 +263,6 @@ class Builder(Station):
     """
 
     station = "builder"
-    makes = Answer
-    methods = ("build_batch", "build")
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         raise NotImplementedError
@@ -298,7 +278,7 @@ class Builder(Station):
         self, turns: Turns, rewrites: Rewrites, rankings: Rankings, readings: Readings | None = None
     ) -> dict[str, Answers]:
         columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings
-        return {"answers": Answers(self._each(self.build_batch, *columns))}
+        return {"answers": self._each(Answers, self.build_batch, *columns)}
 
 
 class Decider(Station):
@@ -308,8 +288,6 @@ class Decider(Station):
     """
 
     station = "decider"
-    makes = Answer
-    methods = ("decide_batch", "decide")
 
     def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
         raise NotImplementedError
@@ -329,7 +307,7 @@ class Decider(Station):
         self, turns: Turns, rewrites: Rewrites, rankings: Rankings, answers: Answers, readings: Readings | None = None
     ) -> dict[str, Answers]:
         columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings, answers
-        return {"answers": Answers(self._each(self.decide_batch, *columns))}
+        return {"answers": self._each(Answers, self.decide_batch, *columns)}
 
 
 STATIONS: Mapping[str, type[Station]] = {

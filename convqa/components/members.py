@@ -129,7 +129,7 @@ def create(cls: type, parameters: Mapping[str, Any], place: str) -> Any:
         raise InputError("; ".join(f"{place}.{field} {message}" for field, message in explain(error)) + ".") from error
     except InputError as error:
         raise InputError(f"{place}.{error}") from error
-    except (Exception, SystemExit) as error:
+    except Exception as error:
         raise InputError(f"{place}: {type(error).__name__}: {error}. -v shows where.") from error
 
 
@@ -199,7 +199,7 @@ def _import(name: str, place: str) -> ModuleType:
     _check_allowed(module, place)
     try:
         return importlib.import_module(module)
-    except (Exception, SystemExit) as error:
+    except Exception as error:
         if not isinstance(error, ModuleNotFoundError):
             reason = f"{type(error).__name__}: {error}"
             raise InputError(f"{place}.type: {name} cannot be imported ({reason}). -v shows where.") from error

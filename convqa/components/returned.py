@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import pairwise
@@ -12,38 +13,42 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from convqa.domain import Failure, Ranking
 from convqa.validation import path, shorten
 
+logger = logging.getLogger(__name__)
 
-def returned(made: object, wanted: type, count: int, method: str) -> list[Any]:
-    """The values that a method returned for ``count`` turns; a Failure may stand in place of any.
 
-    Values of other packages are checked to the depth, and come back with the types that their fields declare.
+def path_of(cls: type, method: str) -> str:
+    """The dotted path of a method."""
+    return f"{cls.__module__}.{cls.__qualname__}.{method}"
 
-    :param method: its dotted path.
+
+def returned(made: object, wanted: type, count: int, cls: type, name: str) -> list[Any]:
+    """The values that a method of a class returned for ``count`` turns; a Failure may stand in place of any.
+
+    Values of other packages' classes are checked to the depth, and come back with the types that their fields declare.
+
     :raises TypeError: for what is wrong, saying what came and what was wanted.
     """
-    kind = wanted.__name__
+    kind, method = wanted.__name__, path_of(cls, name)
     if isinstance(made, str | bytes | Mapping) or not isinstance(made, Iterable):
         raise TypeError(f"{method} returned {shown(made)}; wanted: a list with one {kind} for each turn")
     values = list(made)
     if len(values) != count:
         raise TypeError(f"{method} returned {len(values)} values; wanted: {count}, one {kind} for each turn")
-    return [value if isinstance(value, Failure) else _typed(value, wanted, method) for value in values]
+    for value in values:
+        if not isinstance(value, wanted | Failure):
+            raise TypeError(f"{method} returned {shown(value)}; wanted: {wanted.__module__}.{kind}")
+    if cls.__module__.partition(".")[0] == "convqa":
+        return values
+    return [value if isinstance(value, Failure) else _checked(value, wanted, method) for value in values]
 
 
-def failed(stage: str, error: BaseException) -> Failure:
-    """The failure that an error of a component is; of a long message the beginning."""
-    try:
-        message = str(error)[:2000]
-    except Exception:
-        message = "its message cannot be read"
-    return Failure(stage, type(error).__name__, message)
+def failed(stage: str, error: Exception, method: str) -> Failure:
+    """The failure that an error of a component is, with at most 2,000 characters; the log says where it was raised."""
+    logger.debug("%s failed in %s", stage, method, exc_info=error)
+    return Failure(stage, type(error).__name__, str(error)[:2000])
 
 
-def _typed(value: object, wanted: type, method: str) -> Any:
-    if not isinstance(value, wanted):
-        raise TypeError(f"{method} returned {shown(value)}; wanted: {wanted.__module__}.{wanted.__name__}")
-    if method.startswith("convqa."):
-        return value
+def _checked(value: Any, wanted: type, method: str) -> Any:
     try:
         made = _shape(wanted).validate_python((value,))[0]
     except ValidationError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from convqa.domain.answer import Answer, Reading
 from convqa.domain.conversation import Turn
@@ -12,13 +12,15 @@ from convqa.domain.ranking import Ranking, Rewrite
 from convqa.domain.response import Failure
 
 
-class _Batch:
+@dataclass(frozen=True, slots=True)
+class Batch:
     """Values of one wave, in order. Haystack deep-copies inputs; these are immutable and copy as themselves."""
 
-    __slots__ = ()
-    items: tuple[Any, ...]
+    of: ClassVar[type]
+    """What the values are, where none is a Failure."""
+    items: tuple[Any, ...] = ()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Batch:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Batch:
         return self
 
     def __len__(self) -> int:
@@ -29,25 +31,30 @@ class _Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Turns(_Batch):
+class Turns(Batch):
+    of = Turn
     items: tuple[Turn | Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrites(_Batch):
+class Rewrites(Batch):
+    of = Rewrite
     items: tuple[Rewrite | Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Rankings(_Batch):
+class Rankings(Batch):
+    of = Ranking
     items: tuple[Ranking | Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Readings(_Batch):
+class Readings(Batch):
+    of = Reading
     items: tuple[Reading | Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(_Batch):
+class Answers(Batch):
+    of = Answer
     items: tuple[Answer | Failure, ...] = ()

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from convqa import domain
 from convqa.components import base
 from convqa.components.base import STATIONS
 from convqa.components.members import create, full_name, import_type
-from convqa.components.returned import failed, returned, shown
+from convqa.components.returned import failed, path_of, returned, shown
 from convqa.domain import Failure
+from convqa.domain.batches import Batch
 from convqa.errors import InputError
 from convqa.pipeline.document import Node
-
-BATCHES: Mapping[type[Any], type] = {
-    domain.Turns: domain.Turn,
-    domain.Rewrites: domain.Rewrite,
-    domain.Rankings: domain.Ranking,
-    domain.Readings: domain.Reading,
-    domain.Answers: domain.Answer,
-}
-"""What flows between nodes, and of what it is a batch."""
-
-logger = logging.getLogger(__name__)
 
 
 class ComponentFailed(BaseException):
@@ -74,12 +62,14 @@ def outputs(component: Any) -> Mapping[str, Any]:
 
 def _guarded(name: str, component: Any) -> Callable[..., Mapping[str, Any]]:
     """``run`` of a foreign component, whose errors and wrong values come out as ComponentFailed."""
-    run, method = component.run, f"{type(component).__module__}.{type(component).__qualname__}.run"
-    wanted = {socket: details.type for socket, details in outputs(component).items() if details.type in BATCHES}
+    run, cls = component.run, type(component)
+    method = path_of(cls, "run")
+    known = Batch.__subclasses__()
+    wanted = {socket: made.type for socket, made in outputs(component).items() if made.type in known}
 
     @functools.wraps(run)
     def guarded(*arguments: Any, **sockets: Any) -> Mapping[str, Any]:
-        count = max((len(value) for value in sockets.values() if type(value) in BATCHES), default=0)
+        count = max((len(value) for value in sockets.values() if isinstance(value, Batch)), default=0)
         try:
             made = run(*arguments, **sockets)
             if not isinstance(made, Mapping):
@@ -88,10 +78,9 @@ def _guarded(name: str, component: Any) -> Callable[..., Mapping[str, Any]]:
             for socket, kind in wanted.items():
                 if not isinstance(batch := made.get(socket), kind):
                     raise TypeError(f"{method} returned {shown(batch)} as {socket}; wanted: {kind.__name__}")
-                batches[socket] = kind(tuple(returned(batch, BATCHES[kind], count, method)))
-        except (Exception, SystemExit) as error:
-            logger.debug("the component %s failed", name, exc_info=True)
-            raise ComponentFailed(failed(name, error)) from error
+                batches[socket] = kind(tuple(returned(batch, kind.of, count, cls, "run")))
+        except Exception as error:
+            raise ComponentFailed(failed(name, error, method)) from error
         return {**made, **batches}
 
     return guarded

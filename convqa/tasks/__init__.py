@@ -104,7 +104,7 @@ def _outside(name: str) -> Task:
     else:
         try:
             return cls()
-        except (Exception, SystemExit) as error:
+        except Exception as error:
             problem = f"cannot be made ({type(error).__name__}: {error})"
     raise InputError(f"task {name}: {point.value} (an entry point of {GROUP}) {problem}. Fix its package.")
 

@@ -73,9 +73,6 @@ RETURNS = [
 COMPONENTS = [
     broken("is a generator", "rewriter", "yield 1", "mine.Mine.rewrite", "generator", "wanted:"),
     broken("raises", "rewriter", "raise KeyError('x')", "KeyError: 'x'", "-v says where"),
-    broken("ends the process", "reader", "raise SystemExit(0)", "SystemExit"),
-    broken("stops iteration", "reader", "raise StopIteration", "StopIteration"),
-    broken("raises what is mute", "rewriter", "class E(Exception):\n    __str__ = None\nraise E", "cannot be read"),
     broken("raises colours and lines", "rewriter", "raise ValueError('\\x1b[31m' + 'a\\n' * 100)", "ValueError"),
     broken("raises a megabyte", "rewriter", "raise ValueError('a' * 1_000_000)", "ValueError"),
     broken("empties its input", "rewriter", "given[0].clear()\nreturn []", "0 values; wanted:", of="rewrite_batch"),
@@ -92,12 +89,10 @@ COMPONENTS = [
           "Mine: the score of passage 'a' is nan", exits=1, station="retriever"),
     whole("a name that is not there", "this_is_no_name\n", "mine.Mine cannot be imported (NameError"),
     whole("no Python", "class\n", "mine.Mine cannot be imported (SyntaxError"),
-    whole("ends the process", "raise SystemExit(0)\n", "mine.Mine cannot be imported (SystemExit"),
     whole("an import that is not there", "import nowhere_to_be_found\n", "nowhere_to_be_found"),
     whole("no component", "class Mine(Rewriter): pass\n", "module mine has no component 'Mine'"),
     whole("no method", "@component\nclass Mine(Rewriter): pass\n", "Mine implements no method", exits=1),
     rewriter("raises when made", "def __init__(self): 1 / 0", "components.rewriter: ZeroDivisionError"),
-    rewriter("ends when made", "def __init__(self): raise SystemExit(0)", "components.rewriter: SystemExit"),
     rewriter("wants a parameter", "def __init__(self, x): self.x = x", "components.rewriter: "),
     rewriter("an unwritable parameter", "def __init__(self, x=1): self.x = object()", "mine.Mine cannot be written"),
     rewriter("to_dict raises", "def to_dict(self): 1 / 0", "mine.Mine cannot be written as YAML"),
@@ -141,7 +136,6 @@ STORES = [
     store("info raises", "Mine.info = lambda self: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
     store("open raises", "open_collection = lambda address: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
     store("lacks a function", "del find", "lacks find", exits=2),
-    store("ends the process", "sys.exit(0)", "mine offers it", "SystemExit", exits=2),
     store("no Python", "class", "mine offers it", "SyntaxError", exits=2),
 ]
 
@@ -169,7 +163,6 @@ def task(name: str, source: str, *says: str, exits: int = 1) -> Case:
 TASKS = [
     task("works", "", exits=0),
     task("raises when made", "Mine.__init__ = lambda self: 1 / 0", "mine:Mine", "cannot be made (Zero", exits=2),
-    task("ends when made", "def __init__(self): raise SystemExit(0)\nMine.__init__ = __init__", "mine:Mine", exits=2),
     task("read raises", "Mine.read = lambda *given: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
     task("write raises", "Mine.write = lambda *given: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
     task("has another name", "Mine.name = 'yours'", "is called 'yours'", exits=2),
