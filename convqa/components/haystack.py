@@ -47,6 +47,8 @@ class Wrapper:
     takes: ClassVar[Sequence[str]]
     may_take: ClassVar[Sequence[str]] = ()
     gives: ClassVar[str]
+    items: ClassVar[type] = object
+    """What the list is of that it gives."""
 
     def __post_init__(self) -> None:
         """:raises InputError: for a component that does not fit, and for a secret in plain text."""
@@ -93,9 +95,11 @@ class Wrapper:
                 raise
             name = type(self.wrapped).__name__
             raise StoreUnavailable(f"{name} does not reach its server: {type(error).__name__}: {error}") from error
-        if isinstance(made, Mapping) and isinstance(found := made.get(self.gives), list):
+        found = made.get(self.gives) if isinstance(made, Mapping) else None
+        if isinstance(found, list) and all(isinstance(item, self.items) for item in found):
             return found
-        raise ValueError(f"{type(self.wrapped).__name__} gave no list of {self.gives}: {shorten(made)}")
+        cls = type(self.wrapped)
+        raise ValueError(f"{cls.__module__}.{cls.__qualname__}.run gave no list of {self.gives}: {shorten(made)}")
 
 
 def to_document(hit: Hit) -> Document:

@@ -210,6 +210,8 @@ def _import(name: str, place: str) -> ModuleType:
         known = [f"{components.__name__}.{station}s.{member}" for station in STATIONS for member in members(station)]
         package = module.partition(".")[0]
         if not any(trusted.partition(".")[0] == package for trusted in _TRUSTED):
+            if error.name not in {None, package}:
+                raise InputError(f"{place}.type: the package {package} has no module {error.name!r}.") from error
             raise InputError(
                 f"{place}.type: Python finds no module {module!r}. Set PYTHONPATH to the folder that holds {package} "
                 "(PYTHONPATH=. for the current one), or install its package."

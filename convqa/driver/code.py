@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import glob
 import hashlib
 import importlib.util
 import inspect
@@ -101,7 +102,9 @@ def _of_python(place: Path) -> bool:
 
 
 def _files(place: Path) -> list[Path]:
-    return [file for file in place.rglob("*.py") if file.is_file()] if place.is_dir() else [place]
+    # Unlike Path.rglob, glob goes through links to folders, as imports do.
+    found = glob.glob("**/*.py", root_dir=place, recursive=True)
+    return [place / name for name in found if (place / name).is_file()] if place.is_dir() else [place]
 
 
 def _imported(sources: Iterable[bytes]) -> set[str]:

@@ -18,8 +18,8 @@ from convqa.tasks.scores import Gold, GoldTurn
 
 
 def evaluate(
-    truth_path: Path,
-    run_path: Path,
+    truth_path: str | Path,
+    run_path: str | Path,
     *,
     task: str | Task = "auto",
     breakdown: Sequence[str] = (),
@@ -41,6 +41,9 @@ def evaluate(
     :raises InputError: for files at which the official script would stop or crash, and for unknown breakdowns and
         options.
     """
+    truth_path, run_path = Path(truth_path), Path(run_path)
+    if seed < 0:
+        raise InputError(f"seed: found {seed}; wanted a whole number, 0 or more.")
     found = find_scored_task(task, truth_path, run_path) if isinstance(task, str) else task
     if support is not None:
         options["support"] = support

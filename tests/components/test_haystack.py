@@ -125,5 +125,8 @@ def test_a_component_that_cannot_be_made_ready_stops_the_run():
 
 
 def test_what_a_component_does_not_give_is_an_error_of_the_item():
-    with pytest.raises(ValueError, match="Remote gave no list of documents"):
-        Retriever(Remote())._rank("x", Turn(TurnId(1, 1), "x"))
+    for made in (None, "abc", ["x"]):
+        retriever = Retriever(Remote())
+        retriever.wrapped.run = lambda query, made=made: {"documents": made}
+        with pytest.raises(ValueError, match=r"test_haystack\.Remote\.run gave no list of documents"):
+            retriever._rank("x", Turn(TurnId(1, 1), "x"))

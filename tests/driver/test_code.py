@@ -6,6 +6,7 @@ import importlib
 import linecache
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,17 @@ def package(tmp_path, monkeypatch):
 def of(name):
     importlib.import_module(name.rpartition(".")[0])
     return code_of(classes_in({"node": {"init_parameters": {"inner": [{"type": name}]}}}))
+
+
+def test_a_folder_that_the_package_has_by_a_link_counts(package, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "h.py").write_text("SUFFIX = 1")
+    package(mine_a____init__="", mine_a__shout=MODULE.format(imports="from mine_a.sub import h"))
+    module = next(Path(folder) for folder in sys.path if (Path(folder) / "mine_a").is_dir()) / "mine_a"
+    (module / "sub").symlink_to(elsewhere)
+    first = of("mine_a.shout.Mine")
+    (elsewhere / "h.py").write_text("SUFFIX = 2")
+    assert of("mine_a.shout.Mine") != first
 
 
 def test_every_file_of_the_package_counts_and_what_it_imports_of_ones_own(package):

@@ -140,6 +140,11 @@ def test_an_option_of_another_task_is_named(folder):
         evaluate(folder, folder, task=Spelling(), leniant=True)
 
 
+def test_a_seed_below_zero_is_refused_by_name(folder):
+    with pytest.raises(InputError, match="seed: found -1; wanted a whole number, 0 or more"):
+        evaluate(str(folder), str(folder), seed=-1)
+
+
 def test_a_task_by_name_and_by_its_files(folder):
     with pytest.raises(InputError, match=r"--task spel: not known"):
         evaluate(folder, folder, task="spel")

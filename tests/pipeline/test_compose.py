@@ -326,6 +326,11 @@ def test_a_module_of_the_users_own_loads_when_it_is_named_in_the_environment(tmp
     monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "elsewhere_for_test")
     path = write(tmp_path, "q.yaml", SMALL.replace("convqa.components.rewriters.copy.Copy", "elsewhere_for_test.Shout"))
     assert "finds no module 'elsewhere_for_test'. Set PYTHONPATH to the folder that holds" in mistakes(path)
+    (tmp_path / "elsewhere_for_test").mkdir()
+    path = write(
+        tmp_path, "r.yaml", SMALL.replace("convqa.components.rewriters.copy.Copy", "elsewhere_for_test.no.Shout")
+    )
+    assert "the package elsewhere_for_test has no module 'elsewhere_for_test.no'" in mistakes(path)
     path = write(tmp_path, "p.yaml", SMALL.replace("convqa.components.rewriters.copy.Copy", "mine_for_test.Shout"))
     monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "mine_for_test")
     assert mistakes(path) == ""

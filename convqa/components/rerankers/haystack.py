@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from haystack import Document
 from pydantic import Field
 
 from convqa.components.base import Reranker
@@ -28,6 +29,7 @@ class Haystack(Wrapper, Reranker):
     takes = ("documents",)
     may_take = ("query",)
     gives = "documents"
+    items = Document
 
     component: Any
     top_k: Annotated[int, Field(ge=1)] | None = None

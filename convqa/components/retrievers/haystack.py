@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from haystack import Document
 from pydantic import Field
 
 from convqa.components.base import Retriever
@@ -32,6 +33,7 @@ class Haystack(Wrapper, Retriever):
 
     takes = ("query",)
     gives = "documents"
+    items = Document
 
     component: Any
     top_k: Annotated[int, Field(ge=1)] = 100
