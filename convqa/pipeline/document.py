@@ -114,11 +114,14 @@ def read(file: Path) -> Document:
     except InputError as error:
         raise InputError(f"pipeline {file}: {error}") from error
     except ValidationError as error:
-        raise InputError(f"pipeline {file}: {' '.join(_mistake(*mistake) for mistake in explain(error))}") from error
+        mistakes = dict.fromkeys(_mistake(*mistake) for mistake in explain(error))
+        raise InputError(f"pipeline {file}: {' '.join(mistakes)}") from error
 
 
 def _mistake(field: str, message: str) -> str:
     if field.count(".") or "not known" not in message:
         return f"{field} {message}."
     known = list(Document.model_fields)
+    if not field.isidentifier():  # the file may not be what somebody took it for: its text is not repeated
+        field = "a key that is no name"
     return f"{field} {message}.{nearest(field, known)} Known are {', '.join(known)}."

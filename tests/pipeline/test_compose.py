@@ -334,3 +334,10 @@ def test_a_module_of_the_users_own_loads_when_it_is_named_in_the_environment(tmp
     path = write(tmp_path, "p.yaml", SMALL.replace("convqa.components.rewriters.copy.Copy", "mine_for_test.Shout"))
     monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "mine_for_test")
     assert mistakes(path) == ""
+
+
+def test_a_file_of_something_else_is_not_repeated(tmp_path):
+    path = write(tmp_path, "users.yaml", "root:*:20228:0:99999:7::\ndaemon:$6$hash:20228:0:99999:7::\n")
+    said = mistakes(path)
+    assert "a key that is no name is not known here" in said and "root" not in said and "hash" not in said
+    assert len(said) < 400
