@@ -44,7 +44,7 @@ def list_collections(
         typer.echo(f"{title}:")
         for entry in entries:
             about = entry.get("problem") or ("count" in entry and _short(**entry)) or entry["url"]
-            source = f", from {entry['source']}" if "source" in entry else ""
+            source = f", from {entry['source']}" if entry.get("source") else ""
             typer.echo(f"  {entry['name']}  {about}{source}")
         if not entries:
             typer.echo("  none")
@@ -155,7 +155,6 @@ def _everywhere() -> dict[str, list[dict[str, Any]]]:
 
 def _found(place: str) -> list[dict[str, Any]]:
     """The collections of a place; one that cannot be opened is listed with the reason."""
-    from convqa.indexing.find import source_of
     from convqa.stores import find_stores, open_store
 
     entries = []
@@ -164,8 +163,7 @@ def _found(place: str) -> list[dict[str, Any]]:
             about = _json(open_store(url).info())
         except (InputError, StoreDamaged, StoreUnavailable) as error:
             about = {"problem": str(error)}
-        source = {"source": found} if (found := source_of(url)) else {}
-        entries.append({"name": _shown(url), "url": _shown(url), **source, **about})
+        entries.append({"name": _shown(url), "url": _shown(url), **about})
     return entries
 
 

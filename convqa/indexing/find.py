@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from filelock import FileLock
 from convqa.components.base import WantedVectors
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
+from convqa.files import mend
 from convqa.indexing.build import Progress, build, reporting
 from convqa.indexing.passages import SUFFIXES, read_passages
 from convqa.indexing.vectors import add_vectors
@@ -120,12 +122,6 @@ def _collection_in(folder: Path) -> Path | None:
     return found[0] if found else None
 
 
-def source_of(place: str) -> str:
-    """The file or input whose passages a cached collection was made of; "" where nobody wrote it down."""
-    note = Path(f"{place}.from")
-    return note.read_text(encoding="utf-8") if note.is_file() else ""
-
-
 def _cached(
     source: Path,
     digest: str,
@@ -147,11 +143,10 @@ def _cached(
                 place = own
             else:
                 model = None
-        with FileLock(f"{place}.lock"):
-            if not source_of(str(place)):
-                Path(f"{place}.from").write_text(str(source.resolve()), encoding="utf-8", errors="replace")
+        with _locked(place):
             if not _usable(place):
-                build(reporting(iter(passages()), progress), str(place), language)
+                settings = {"source": mend(str(source.resolve()))[0]}  # its name may be no UTF-8
+                build(reporting(iter(passages()), progress), str(place), language, settings=settings)
             if model is not None:
                 add_vectors(str(place), model, progress=progress, warns=False)
     except OSError as error:
@@ -162,6 +157,18 @@ def _cached(
     return str(place)
 
 
+@contextmanager
+def _locked(place: Path) -> Iterator[None]:
+    """Keep other processes from a place of the cache."""
+    lock = Path(f"{place}.lock")
+    with FileLock(lock):
+        try:
+            yield
+        finally:
+            # A process that waits for the file finds that it is gone, and makes another.
+            lock.unlink(missing_ok=True)
+
+
 def _place(folder: Path, key: str) -> Path:
     return folder / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
 
@@ -169,7 +176,7 @@ def _place(folder: Path, key: str) -> Path:
 def _too_many(places: Sequence[Path], passages: Callable[[], Iterable[Passage]], encoder: str) -> bool:
     """Whether passages would take long to encode; ``places`` are where they may be indexed, with vectors or without."""
     for place in places:
-        with FileLock(f"{place}.lock"):
+        with _locked(place):
             info = open_store(str(place)).info() if _usable(place) else None
         if info is not None:
             many = info.vectors < info.count and info.count > _UNASKED

@@ -89,7 +89,7 @@ class Info:
     ``capabilities``: the names of the search parameters that it honours, ``write`` where it can grow and ``vectors``
     where it keeps vectors. ``encoder`` made its vectors, of which there are ``vectors``, kept by ``vector_options``.
     ``k1`` and ``b``: what the index was made with, where that is fixed; None where any value can be asked for at
-    search time.
+    search time. ``source``: the file or input that its passages came from, where that was kept.
     """
 
     engine: str
@@ -104,6 +104,7 @@ class Info:
     k1: float | None = None
     b: float | None = None
     vector_options: VectorOptions | None = None
+    source: str = ""
 
 
 LARGEST_WEIGHT = 1e30

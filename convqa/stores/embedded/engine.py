@@ -70,12 +70,15 @@ def create(
 ) -> Iterator[Embedded]:
     """A new collection, empty at first: it is in place, committed, when the block ends well.
 
+    :param settings: ``source``, which the manifest keeps.
     :raises InputError: if there is something in its place and it is not to be replaced, or is no collection; for any
-        setting: this engine takes all at search time.
+        other setting: this engine takes all at search time.
     :raises WorkError: if another writer is at work on the folder.
     """
     folder = Path(os.path.realpath(address.url))
-    change(address, settings or {})
+    others = dict(settings or {})
+    source = str(others.pop("source", ""))
+    change(address, others)
     _check_target(folder, replace)
     is_new = not folder.exists()
     with writing(folder):
@@ -84,7 +87,7 @@ def create(
     try:
         _check_target(folder, replace)
         _remove_builds(folder)
-        with _build(folder, language) as store:
+        with _build(folder, language, source) as store:
             yield store
     finally:
         _remove_builds(folder)
@@ -96,13 +99,13 @@ def create(
 
 
 @contextmanager
-def _build(folder: Path, language: str) -> Iterator[Embedded]:
+def _build(folder: Path, language: str, source: str) -> Iterator[Embedded]:
     """A store in a data folder of its own, which is put in place when the block ends well."""
     data = folder / f"data-{uuid.uuid4().hex[:12]}"
     with writing(folder):
         data.mkdir()
         index.create(data)
-        Manifest(language, analyzer(language).name).write(data)
+        Manifest(language, analyzer(language).name, source).write(data)
     store = Embedded(data)
     try:
         yield store

@@ -50,10 +50,12 @@ class Manifest:
     """``numbers`` passages were ever added and ``count`` of them live.
 
     ``data`` is the folder of the files, inside that of the manifest; ``files`` are names with what is in use of them.
+    ``source`` is what the passages came from, where a cached collection was made of them.
     """
 
     language: str
     analyzer: str
+    source: str = ""
     data: str = ""
     generation: int = 0
     numbers: int = 0

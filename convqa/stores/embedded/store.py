@@ -46,6 +46,7 @@ class Embedded(Writing):
             vectors=vectors.count if vectors else 0,
             capabilities=CAPABILITIES,
             vector_options=vectors.options if vectors else None,
+            source=manifest.source,
         )
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
