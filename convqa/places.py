@@ -1,11 +1,15 @@
-"""Where files are: those that ship beside the code (pipelines, configs, the bundled example), and the cache."""
+"""Where files are: what ships beside the code (pipelines, configs, the bundled example), the cache, Python modules."""
 
 from __future__ import annotations
 
 import os
+import site
+import sysconfig
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
+_INSTALLED = [Path(folder).resolve() for folder in (*site.getsitepackages(), site.getusersitepackages())]
+_PYTHON = Path(sysconfig.get_path("stdlib")).resolve()
 
 
 def shipped(*parts: str) -> Path:
@@ -21,3 +25,19 @@ def cache_folder() -> Path:
     """``$XDG_CACHE_HOME/convqa``, else ``~/.cache/convqa``."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "convqa"
+
+
+def is_own(file: str) -> bool:
+    """Whether a file of Python is the user's own: not convqa's, not Python's, and of no installed package."""
+    place = Path(file).resolve()
+    return place.is_file() and _PACKAGE not in place.parents and not is_installed(place) and not is_of_python(place)
+
+
+def is_installed(place: Path) -> bool:
+    """Whether a module or package is in a folder of installed packages."""
+    return any(folder in place.parents for folder in _INSTALLED)
+
+
+def is_of_python(place: Path) -> bool:
+    """Whether a module or package is of Python's standard library."""
+    return _PYTHON in place.parents and not is_installed(place)

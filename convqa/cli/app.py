@@ -158,7 +158,7 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
 
 def _outside(error: Exception) -> str:
     """Where in code of the user's own an error was raised; empty where it was not."""
-    from convqa.driver.code import is_own
+    from convqa.places import is_own
 
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if is_own(frame.filename)]
     return f"It was raised by {own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}" if own else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -55,30 +54,19 @@ def show(
     collection: Collection = None,
 ) -> None:
     """Show a pipeline as it is after extends, override, drop and --set."""
+    from convqa.indexing import collection_of
     from convqa.pipeline.compose import compose
+    from convqa.pipeline.load import wire
     from convqa.pipeline.show import as_mermaid, as_text
 
-    if form == "haystack":
-        typer.echo(_for_haystack(pipeline, settings, collection))
-        return
-    if collection is not None:
+    if collection is not None and form != "haystack":
         raise InputError("--collection is for --as haystack: no other form names a collection.")
     document = compose(pipeline, parsed(settings))
-    if form == "yaml":
+    made = wire(document, pipeline)
+    if form == "haystack":
+        url = None if collection is None else collection_of(collection, vectors=made.wanted_vectors)
+        typer.echo(made.to_haystack(url).rstrip())
+    elif form == "yaml":
         typer.echo(document.to_yaml().rstrip())
     else:
         typer.echo(as_text(document) if form == "text" else as_mermaid(document))
-
-
-def _for_haystack(name: str, settings: list[str] | None, collection: str | None) -> str:
-    """The pipeline, bound to its collection; a folder or file is named by its whole path, wherever Haystack runs."""
-    from convqa.indexing import collection_of
-    from convqa.pipeline.load import load
-
-    pipeline = load(name, parsed(settings))
-    if collection is not None:
-        url = collection_of(collection, vectors=pipeline.wanted_vectors)
-        pipeline.bind(str(Path(url).resolve()) if Path(url).exists() else url)
-    elif pipeline.needs_collection:
-        raise InputError(f"pipeline {name} searches a collection, which Haystack's YAML names: give --collection.")
-    return pipeline.to_haystack().rstrip()

@@ -9,18 +9,14 @@ import importlib.util
 import inspect
 import linecache
 import re
-import site
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
-import convqa
+from convqa.places import is_installed, is_of_python
 
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
-_INSTALLED = [Path(folder).resolve() for folder in (*site.getsitepackages(), site.getusersitepackages())]
-_PYTHON = Path(sysconfig.get_path("stdlib")).resolve()
 
 
 def classes_in(description: object) -> Iterator[type]:
@@ -37,11 +33,11 @@ def classes_in(description: object) -> Iterator[type]:
 
 
 def code_of(classes: Iterable[type]) -> dict[str, str | None]:
-    """By the name of each class, the code that it and its base classes rest on; None where that cannot be known.
+    """By the name of each class, what identifies the code of it and its base classes; None where that cannot be known.
 
-    The code is the version of an installed package; else the SHA-256 of every ``.py`` file under the top-level package
-    or module, and so on with what these import; of a notebook's class, its own source. Convqa's and Python's are left
-    out.
+    That is the version of an installed package; else the SHA-256 of every ``.py`` file under the top-level package or
+    module, and the same of what these import; for a class of a notebook, its own source. Convqa's and Python's code is
+    left out.
     """
     found = {f"{cls.__module__}.{cls.__qualname__}": _parts(cls) for cls in classes}
     return {
@@ -63,14 +59,14 @@ def _parts(cls: type) -> dict[str, str | None]:
             parts[base.__qualname__] = _source_in_cell(base)
     for top in waiting:  # grows by what is imported
         places = _places(top)
-        if top in parts or top == "convqa" or all(map(_of_python, places)):
+        if top in parts or top == "convqa" or all(map(is_of_python, places)):
             continue
-        if names := all(map(_installed, places)) and metadata.packages_distributions().get(top):
+        if names := all(map(is_installed, places)) and metadata.packages_distributions().get(top):
             parts[top] = " ".join(f"{name}=={metadata.version(name)}" for name in sorted(set(names)))
             continue
         sources = {str(file.relative_to(place.parent)): file.read_bytes() for place in places for file in _files(place)}
         parts[top] = _digest(repr(sorted(sources.items()))) if sources else None
-        waiting += (name for name in _imported(sources.values()) if not all(map(_installed, _places(name))))
+        waiting += (name for name in _imported(sources.values()) if not all(map(is_installed, _places(name))))
     return parts
 
 
@@ -84,21 +80,6 @@ def _places(top: str) -> list[Path]:
     folders = getattr(found, "__path__", None) or getattr(found, "submodule_search_locations", None)
     file = getattr(found, "__file__", None) or getattr(found, "origin", None) or ""
     return [place.resolve() for place in map(Path, folders or [file]) if place.is_absolute() and place.exists()]
-
-
-def is_own(file: str) -> bool:
-    """Whether a file of Python is the user's own: not convqa's, not Python's, and of no installed package."""
-    place = Path(file).resolve()
-    ours = Path(convqa.__file__).parent in place.parents
-    return place.is_file() and not ours and not _installed(place) and not _of_python(place)
-
-
-def _installed(place: Path) -> bool:
-    return any(folder in place.parents for folder in _INSTALLED)
-
-
-def _of_python(place: Path) -> bool:
-    return _PYTHON in place.parents and not _installed(place)
 
 
 def _files(place: Path) -> list[Path]:

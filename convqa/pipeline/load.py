@@ -76,13 +76,21 @@ class Pipeline:
         for _, station in self._stations():
             station.bind(collection)
 
-    def to_haystack(self) -> str:
-        """This pipeline as YAML for Haystack's own loader: nothing to resolve, and its collection named."""
-        components = {}
-        for name, node in self.document.components.items():
-            collection = getattr(self._made[name], "collection", None)
-            named = {} if collection is None else {"collection": collection}
-            components[name] = node.model_copy(update={"init_parameters": node.init_parameters | named})
+    def to_haystack(self, collection: str | None = None) -> str:
+        """This pipeline as YAML for Haystack's own loader: nothing to resolve, and its collection named.
+
+        A folder or file is named by its whole path, wherever Haystack runs.
+
+        :raises InputError: without a collection, if a station needs one.
+        """
+        if collection is None and self.needs_collection:
+            raise InputError("the pipeline needs a collection to write into Haystack's YAML: give --collection.")
+        place = str(Path(collection).resolve()) if collection and Path(collection).exists() else collection
+        components = dict(self.document.components)
+        for name, station in self._stations():
+            if place is not None and hasattr(station, "collection"):
+                node = components[name]
+                components[name] = Node(type=node.type, init_parameters=node.init_parameters | {"collection": place})
         return self.document.model_copy(update={"components": components}).to_yaml()
 
     def warm_up(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from convqa.pipeline.document import Document
 
@@ -53,21 +52,22 @@ def as_mermaid(document: Document) -> str:
 
 def reached(document: Document) -> list[str]:
     """What the parameters name outside the pipeline: environment variables, then addresses, as lines of text."""
-    found: dict[str, dict[str, None]] = {"reads from the environment": {}, "sends to": {}}
+    variables: list[str] = []
+    addresses: list[str] = []
     for node in document.components.values():
-        for kind, name in _names(node.init_parameters):
-            found[kind][name] = None
-    return [f"{kind}: {', '.join(names)}" for kind, names in found.items() if names]
+        _collect(node.init_parameters, "", variables, addresses)
+    found = {"reads from the environment": variables, "sends to": addresses}
+    return [f"{what}: {', '.join(dict.fromkeys(names))}" for what, names in found.items() if names]
 
 
-def _names(value: object, parameter: str = "") -> Iterator[tuple[str, str]]:
+def _collect(value: object, parameter: str, variables: list[str], addresses: list[str]) -> None:
     if isinstance(value, dict):
         if value.get("type") == "env_var":
-            yield from (("reads from the environment", str(name)) for name in value.get("env_vars") or ())
+            variables += map(str, value.get("env_vars") or ())
         for name, inner in value.items():
-            yield from _names(inner, str(name))
+            _collect(inner, str(name), variables, addresses)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _names(inner, parameter)
+            _collect(inner, parameter, variables, addresses)
     elif isinstance(value, str) and ("://" in value or (value and _ADDRESS.fullmatch(parameter))):
-        yield "sends to", value
+        addresses.append(value)

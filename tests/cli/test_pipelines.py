@@ -55,6 +55,17 @@ def test_show_prints_no_secret(call, tmp_path):
         assert "sk-0815" not in err
 
 
+def test_show_refuses_what_check_refuses(call):
+    for setting, message in (
+        ("retriever.top_kk=3", "components.retriever.top_kk is not known. Did you mean 'top_k'?"),
+        ("retriever.weights.dnse=2.0", "dnse"),
+    ):
+        for form in ("text", "mermaid", "yaml", "haystack"):
+            code, out, err = call("show", "hybrid", "--set", setting, "--as", form)
+            assert (code, out) == (2, "") and message in err
+        assert message in call("check", "hybrid", "--set", setting)[2]
+
+
 def test_show_as_text(call):
     code, out, _ = call("show", "expansion-bm25", "--set", "retriever.top_k=7")
     assert code == 0
