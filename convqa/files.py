@@ -57,16 +57,15 @@ def read_json(path: Path, wanted: str, official: bool = False) -> Any:
     """
     data = read_bytes(path, wanted)
     if official:
-        refuse_bom(path)
+        refuse_bom(path, data)
     return parse_json(path, data, wanted, official)
 
 
-def refuse_bom(path: Path) -> None:
-    """Refuse a file that begins with a byte order mark, at which official scripts stop."""
-    with path.open("rb") as file:
-        if file.read(len(BOM_UTF8)) == BOM_UTF8:
-            said = "begins with a byte order mark (BOM), at which the official script stops"
-            raise InputError(f"{path}: {said}; save it as UTF-8 without one.")
+def refuse_bom(path: Path, start: bytes) -> None:
+    """Refuse a file whose bytes begin with a byte order mark, at which official scripts stop."""
+    if start.startswith(BOM_UTF8):
+        said = "begins with a byte order mark (BOM), at which the official script stops"
+        raise InputError(f"{path}: {said}; save it as UTF-8 without one.")
 
 
 def parse_json(path: Path, data: bytes, wanted: str, official: bool = False) -> Any:

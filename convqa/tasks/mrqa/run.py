@@ -9,7 +9,7 @@ from typing import Any
 
 from convqa.domain import Response
 from convqa.errors import InputError
-from convqa.files import read_json, refuse_bom, to_json_bytes
+from convqa.files import parse_json, read_bytes, refuse_bom, to_json_bytes
 from convqa.tasks.files import file_at, write_members
 from convqa.validation import shorten
 
@@ -39,9 +39,9 @@ def read(path: Path) -> Run:
 
 def read_predictions(file: Path) -> Any:
     """Of what stops the official script's loader, a byte order mark; lone surrogates are no matter to it."""
-    found = read_json(file, WANTED)
-    refuse_bom(file)
-    return found
+    data = read_bytes(file, WANTED)
+    refuse_bom(file, data)
+    return parse_json(file, data, WANTED)
 
 
 def problems(found: object) -> Iterable[str]:

@@ -9,7 +9,8 @@ from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import refuse_bom
 from convqa.tasks import scores
-from convqa.tasks.mrqa.input import contexts, data_sets, form_of
+from convqa.tasks.files import read_start
+from convqa.tasks.mrqa.input import WANTED, contexts, data_sets, form_of
 from convqa.tasks.mrqa.sets import domain_of, warn_of_gaps
 
 
@@ -39,7 +40,7 @@ def read(path: Path) -> Gold:
     may_lack = {one.name for one in sets if form_of(one.path)[0] == "squad"}
     for one in sets:
         if one.name in may_lack:  # SQuAD's script stops there, MRQA's reads on
-            refuse_bom(one.path)
+            refuse_bom(one.path, read_start(one.path, WANTED, 3)[0])
     turns = []
     for one, context in contexts(sets):
         for question in context.questions:

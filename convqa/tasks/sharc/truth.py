@@ -10,9 +10,10 @@ from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log, refuse_bom
 from convqa.tasks import scores
+from convqa.tasks.files import read_start
 from convqa.tasks.sharc.answers import said
 from convqa.tasks.sharc.input import Placed, read_records, source
-from convqa.tasks.sharc.schema import ADVICE, Form, Open
+from convqa.tasks.sharc.schema import ADVICE, WANTED, Form, Open
 from convqa.validation import shorten
 
 
@@ -43,7 +44,7 @@ def read(path: Path) -> Gold:
         answer, and for Irrelevant in the open-retrieval form, which has no such class.
     """
     found = source(path)
-    refuse_bom(found.file)
+    refuse_bom(found.file, read_start(found.file, WANTED, 3)[0])
     odd = list[str]()
     turns = [_turn(placed, found.form, odd) for placed in read_records(found)]
     if odd:
