@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from convqa.domain import Answer, Citation, Sentence, TurnId
+from convqa.domain import Answer, Citation, Response, Sentence, TurnId
 from convqa.domain.answer import UNSPACED
 from convqa.exports import CitedAnswer, Source
 from convqa.exports.text import FIELD, WHOLE
@@ -42,7 +42,7 @@ def read_trec_rag(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
         topic = record.get("topic_id", metadata.get("narrative_id"))
         turn = TurnId(metadata.get("conversation", topic), metadata.get("turn", 1))
         question = record.get("topic", metadata.get("narrative", ""))
-        yield CitedAnswer(turn, _said(sentences, language), question)
+        yield CitedAnswer(turn, _said(sentences, language), question, response=Response(turn))
 
 
 def read_ikat(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
@@ -50,7 +50,7 @@ def read_ikat(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
     for record in _records(path):
         sentences = [Sentence(one["text"], tuple(map(Citation, one["citations"]))) for one in record["responses"]]
         turn = turn_named(record["metadata"]["turn_id"])
-        yield CitedAnswer(turn, _said(sentences, language), scores=record["references"])
+        yield CitedAnswer(turn, _said(sentences, language), scores=record["references"], response=Response(turn))
 
 
 def read_jwhr(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
@@ -65,12 +65,14 @@ def read_jwhr(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
         if answer["text"] and not sentences:
             sentences = [Sentence(answer["text"])]
         pages = [reference.get("page", {}) for reference in record["references"]]
+        turn = turn_named(record["turn"]) if "turn" in record else TurnId(record["id"], 1)
         yield CitedAnswer(
-            turn_named(record["turn"]) if "turn" in record else TurnId(record["id"], 1),
+            turn,
             _said(sentences, language),
             record["question"],
             sources={str(place): Source(page["title"], page["url"]) for place, page in enumerate(pages) if page},
             quotes={Citation(str(place)): page["quote"]["text"] for place, page in enumerate(pages) if "quote" in page},
+            response=Response(turn),
         )
 
 
@@ -83,7 +85,8 @@ def read_evidence(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
         kind = "answer" if text or sentences else "none"
         answer = Answer(kind, text, sentences, score=record.get("Model_answer_score"))  # type: ignore[arg-type]
         quoted = {citation: item["text"] for (_, citation), item in zip(citations, items, strict=True)}
-        yield CitedAnswer(TurnId(record["Conversation_no"], record["Turn_no"]), answer, quotes=quoted)
+        turn = TurnId(record["Conversation_no"], record["Turn_no"])
+        yield CitedAnswer(turn, answer, quotes=quoted, response=Response(turn))
 
 
 def read_text(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
@@ -171,12 +174,14 @@ def _cited(lines: list[str], language: str) -> CitedAnswer:
     citations = {number: place.citation() for number, place in places.items()}
     sentences = [Sentence(text, tuple(citations[number] for number in numbers)) for text, numbers in said]
     conversation = unescape(turn[2]) if turn[1] is None else int(turn[1])
+    id = TurnId(conversation, int(turn[3]))
     return CitedAnswer(
-        TurnId(conversation, int(turn[3])),
+        id,
         _answer(fields, sentences, language),
         fields.get("Question", [""])[0],
         sources={place.id: Source(place.title, place.url) for place in places.values()},
         quotes={citations[n]: place.quote for n, place in places.items() if place.quote is not None},
+        response=Response(id),
     )
 
 

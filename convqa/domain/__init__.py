@@ -19,8 +19,8 @@ from convqa.domain.conversation import (
     TurnId,
 )
 from convqa.domain.evidence import evidence_fields, quotes
+from convqa.domain.jwhr import jwhr_entry
 from convqa.domain.ranking import Hit, NotFinite, Query, Ranking, Rewrite, float32
-from convqa.domain.references import session_fields
 from convqa.domain.response import Failure, Response
 
 __all__ = [
@@ -52,6 +52,6 @@ __all__ = [
     "Turns",
     "evidence_fields",
     "float32",
+    "jwhr_entry",
     "quotes",
-    "session_fields",
 ]

@@ -10,7 +10,7 @@ from convqa.domain.answer import Answer, Reading
 from convqa.domain.conversation import Listed, Passage, TurnId
 from convqa.domain.ranking import Hit, Ranking, Rewrite
 
-FOUND = 10
+NAMED_HITS = 10
 """How many hits say what was found for a turn without an answer."""
 
 
@@ -46,14 +46,13 @@ class Response:
         if self.ranking is None:
             return self
         cited = self.answer.cited_ids() if self.answer else frozenset()
-        named = 0 if self.answer is not None and self.answer.kind == "answer" else FOUND
-        hits = []
-        for place, hit in enumerate(self.ranking.hits):
-            passage = hit.passage
-            if passage is not None and hit.id not in cited:
-                says = place < named and (passage.title or passage.url)
-                hit = Hit(hit.id, hit.score, Passage(hit.id, "", passage.title, passage.url) if says else None)
-            hits.append(hit)
+        named = 0 if self.answer is not None and self.answer.kind == "answer" else NAMED_HITS
+        hits = (
+            Hit(hit.id, hit.score, _without_text(hit.passage) if place < named else None)
+            if hit.passage is not None and hit.id not in cited
+            else hit
+            for place, hit in enumerate(self.ranking.hits)
+        )
         return replace(self, ranking=Ranking(tuple(hits)))
 
     def to_json(self) -> dict[str, Any]:
@@ -65,6 +64,11 @@ class Response:
     def from_json(cls, data: Mapping[str, Any]) -> Response:
         read = {name: None if data[name] is None else kind.from_json(data[name]) for name, kind in _PARTS.items()}
         return cls(TurnId.from_json(data["id"]), timings=data["timings"], **read)
+
+
+def _without_text(passage: Passage) -> Passage | None:
+    """What names a passage, if anything does."""
+    return Passage(passage.id, "", passage.title, passage.url) if passage.title or passage.url else None
 
 
 _PARTS: Mapping[str, Any] = {

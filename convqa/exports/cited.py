@@ -28,7 +28,7 @@ class CitedAnswer:
     :param quotes: of each citation: its characters, or the whole passage where it has no offsets; "" where the text is
         not at hand.
     :param alone: whether it is the only turn of its conversation.
-    :param response: what the answer is of; None where it was read from an export.
+    :param response: what the answer is of.
     """
 
     id: TurnId
@@ -38,7 +38,7 @@ class CitedAnswer:
     sources: Mapping[str, Source] = field(default_factory=dict, hash=False)
     quotes: Mapping[Citation, str] = field(default_factory=dict, hash=False)
     alone: bool = field(default=False, compare=False)
-    response: Response | None = field(default=None, compare=False)
+    response: Response = field(compare=False, kw_only=True)
 
     @classmethod
     def of(cls, response: Response, alone: bool = False) -> CitedAnswer:
@@ -56,7 +56,7 @@ class CitedAnswer:
         cited = [id for id in dict.fromkeys(citation.passage_id for citation in quoted) if id in passages]
         sources = {id: Source(passages[id].title, passages[id].url) for id in cited}
         question = response.rewrite.text if response.rewrite else ""
-        return cls(response.id, answer, question, scores, sources, quoted, alone, response)
+        return cls(response.id, answer, question, scores, sources, quoted, alone, response=response)
 
     def said(self) -> tuple[Sentence, ...]:
         """The answer, sentence by sentence; text that is not cut into sentences is one without citations."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from convqa.domain import session_fields
+from convqa.domain import jwhr_entry
 from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer
 from convqa.files import to_json_bytes
@@ -16,8 +16,7 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 
     An entry's id is a whole number: the conversation where it is one and has one turn. Any other turn has a number made
     of its name, which stands beside it as ``turn``.
     """
-    assert cited.response is not None
-    found, conversation = session_fields(cited.response, cited.question), cited.id.conversation
+    found, conversation = jwhr_entry(cited.response, cited.question), cited.id.conversation
     if not cited.alone or not isinstance(conversation, int) or not -(2**63) <= conversation < 2**63:
         name = str(cited.id)
         found |= {"id": int.from_bytes(blake2b(name.encode("utf-8", "replace"), digest_size=6).digest()), "turn": name}

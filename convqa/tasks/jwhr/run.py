@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from convqa.domain import Response, session_fields
+from convqa.domain import Response, jwhr_entry
 from convqa.files import to_json_bytes, whole_file
 from convqa.tasks.files import file_at
 from convqa.tasks.jwhr.input import Notes, note, shaped, tell
@@ -53,6 +53,6 @@ def write(
     with whole_file(directory / FILE) as stream:
         for response, question in zip(responses, asked, strict=questions is not None):
             rewritten = response.rewrite.text if response.rewrite else ""
-            found = session_fields(response, rewritten if question is None else question, "answers" in stages)
+            found = jwhr_entry(response, rewritten if question is None else question, "answers" in stages)
             stream.write(to_json_bytes(found) + b"\n")
     return directory / FILE

@@ -22,7 +22,7 @@ from convqa.domain import (
     Rewrite,
     Sentence,
     TurnId,
-    session_fields,
+    jwhr_entry,
 )
 from convqa.errors import InputError
 from convqa.tasks.jwhr import JWHR
@@ -96,7 +96,7 @@ def cited(text, *citations, language="ja"):
 
 def test_a_quote_that_is_cited_twice_is_one_reference():
     one, two, whole = Citation("p", 0, 2), Citation("p", 2, 4), Citation("p")
-    found = session_fields(cited("あいうえ", [one], [two, one, two], [whole]), "問い")
+    found = jwhr_entry(cited("あいうえ", [one], [two, one, two], [whole]), "問い")
     assert [sentence["citations"] for sentence in found["answer"]["sentences"]] == [[0], [1, 0], [2]]
     assert [reference["page"]["quote"]["text"] for reference in found["references"]] == ["あい", "うえ", "あいうえ"]
     # A passage without title and address is called by its id.
@@ -111,21 +111,21 @@ def test_no_answers_where_the_pipeline_makes_none_or_asks_back(tmp_path):
     found = [{"search": search, "page": {"title": title, "url": ""}} for title in "pq"]
     assert json.loads(line) == {"id": 5, "question": "問い", "references": found}
     asks = Response(TurnId(5, 1), None, None, None, Answer("question", "どの県ですか?"))
-    assert session_fields(asks, "問い") == {"id": 5, "question": "問い", "references": []}
+    assert jwhr_entry(asks, "問い") == {"id": 5, "question": "問い", "references": []}
     assert JWHR().write([], tmp_path, ANSWERS).read_bytes() == b""
 
 
 def test_a_turn_has_failed_if_that_is_why_it_has_no_answer():
     failure = Failure("reader", "ValueError", "no")
-    assert session_fields(Response(TurnId(5, 1), error=failure), "問い")["failed"] is True
+    assert jwhr_entry(Response(TurnId(5, 1), error=failure), "問い")["failed"] is True
     # Its builder did without what failed, and said something or refused.
     for answer in (Answer("none", "", reason="x"), Answer("question", "?"), cited("あ", [Citation("p", 0, 1)]).answer):
-        assert "failed" not in session_fields(Response(TurnId(5, 1), answer=answer, error=failure), "問い")
+        assert "failed" not in jwhr_entry(Response(TurnId(5, 1), answer=answer, error=failure), "問い")
 
 
 def test_a_cited_passage_that_is_not_at_hand_has_no_quote(tmp_path):
     response = cited("あい", [Citation("q", 0, 2)])
-    assert session_fields(response, "問い")["references"][0]["page"] == {"title": "q", "url": ""}
+    assert jwhr_entry(response, "問い")["references"][0]["page"] == {"title": "q", "url": ""}
     (found,) = JWHR().read_run(write_run([response], tmp_path, ANSWERS, ASKED)).entries.values()
     assert found.references[0].page.quote is None
 

@@ -11,10 +11,10 @@ from convqa.domain.answer import Answer, Citation
 from convqa.domain.conversation import Passage
 from convqa.domain.evidence import quotes
 from convqa.domain.ranking import Ranking
-from convqa.domain.response import FOUND, Response
+from convqa.domain.response import NAMED_HITS, Response
 
 
-def session_fields(response: Response, question: str, answers: bool = True) -> dict[str, Any]:
+def jwhr_entry(response: Response, question: str, answers: bool = True) -> dict[str, Any]:
     """One turn as an entry. A reference is what one citation quotes, found by the turn's queries; equal ones are one.
 
     A turn that failed, was not answered or asks back has no answer; its references are the first pages that were
@@ -27,7 +27,7 @@ def session_fields(response: Response, question: str, answers: bool = True) -> d
     keywords = list(dict.fromkeys(query.text for query in response.rewrite.queries)) if response.rewrite else []
     data: dict[str, Any] = {"id": response.id.conversation, "question": question}
     if not answers or answer is None or answer.kind != "answer":
-        pages = [_page(hit.id, hit.passage) for hit in ranking.hits[:FOUND]]
+        pages = [_page(hit.id, hit.passage) for hit in ranking.hits[:NAMED_HITS]]
         found = [_found(keywords, page) for place, page in enumerate(pages) if page not in pages[:place]]
         if response.ranking is not None and not ranking.hits:
             found = [{"search": {"keywords": keywords}, "not_found": {"url": ""}}]
