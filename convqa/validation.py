@@ -48,12 +48,6 @@ def want(name: str, found: object, kinds: type | tuple[type, ...], wanted: str) 
         raise InputError(f"{name}: found {shorten(found)}; wanted {wanted}.")
 
 
-def want_all(name: str, found: object, kinds: type | tuple[type, ...], wanted: str) -> None:
-    """The same for a list of values. A string, which is a sequence of strings too, is none."""
-    if isinstance(found, str) or not isinstance(found, Sequence) or not all(isinstance(one, kinds) for one in found):
-        raise InputError(f"{name}: found {shorten(found)}; wanted {wanted}.")
-
-
 def explain(error: ValidationError) -> list[tuple[str, str]]:
     """One (field, message) for each error; the field is a path such as ``components.reader.type``."""
     return [(path(item["loc"]), _message(item["msg"], item["type"], item["input"])) for item in error.errors()]

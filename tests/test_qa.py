@@ -7,9 +7,7 @@ import pytest
 import convqa
 from convqa.domain import Conversation, Passage, Turn, TurnId
 from convqa.errors import ConvqaError, InputError, StoreUnavailable, WorkError
-from convqa.exports import CitedAnswer
-from convqa.indexing import read_passages
-from convqa.models import load_encoder, load_support
+from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
 
 
@@ -129,14 +127,9 @@ TURN = Turn(TurnId("a", 1), "Who?")
         (lambda qa: qa.conversation(scenario=3), "scenario: found 3; wanted a string"),
         (lambda qa: qa.conversation().ask(3), "question: found 3; wanted a string"),
         (lambda qa: open_store(3), "collection: found 3; wanted a folder or a URL"),
-        (lambda qa: load_encoder(3), "model: found 3; wanted a name or a folder"),
         (lambda qa: load_encoder("encoder").encode("abc"), "texts: found 'abc'; wanted a list of strings"),
         (lambda qa: load_encoder("encoder").encode([1]), r"texts: found \[1\]; wanted a list of strings"),
         (lambda qa: load_encoder("encoder").encode(["a"], "x"), "role: found 'x'; wanted query or passage"),
-        (lambda qa: load_support("lexical").score("ab"), "pairs: found 'ab'; wanted a list of pairs"),
-        (lambda qa: load_support("lexical").score(["ab"]), r"pairs: found \['ab'\]; wanted a list of pairs"),
-        (lambda qa: list(read_passages("x")), "sources: found 'x'; wanted a list of paths"),
-        (lambda qa: CitedAnswer.of("x"), "response: found 'x'; wanted a convqa.domain.Response"),
     ],
 )
 def test_a_wrong_argument_is_named_with_what_came_and_what_is_wanted(qa, called, message):

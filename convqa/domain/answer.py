@@ -100,12 +100,7 @@ class Answer:
 
         >>> Answer.of([Sentence("Yes."), Sentence("It is.")], "en").text
         'Yes. It is.'
-
-        :raises TypeError: for what are no sentences.
         """
-        for sentence in sentences:
-            if not isinstance(sentence, Sentence):
-                raise TypeError(f"answer: sentences: found {sentence!r:.60}; wanted values of Sentence")
         joint = "" if language in UNSPACED else " "
         return cls("answer", joint.join(sentence.text for sentence in sentences), tuple(sentences), score=score)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from convqa.domain import Answer, Citation, Passage, Ranking, Response, Sentence, TurnId, quotes
 from convqa.errors import InputError
-from convqa.validation import want
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,6 @@ class CitedAnswer:
 
         :raises InputError: if the turn has no answer although it did not fail, or cites what its ranking does not have.
         """
-        want("response", response, Response, "a convqa.domain.Response")
         answer, ranking = _answer(response), response.ranking or Ranking()
         passages = {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
         scores = {hit.id: hit.score for hit in ranking.hits}

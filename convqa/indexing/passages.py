@@ -16,7 +16,7 @@ from convqa.errors import InputError
 from convqa.files import parse_line
 from convqa.stores.content import MOST_BYTES, content
 from convqa.tasks.files import read_lines
-from convqa.validation import Record, explain, shorten, want
+from convqa.validation import Record, explain, shorten
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,6 @@ class _Notes:
 
 def _files(sources: Sequence[Path]) -> Iterator[Path]:
     for source in sources:
-        want("sources", source, Path, "a list of paths")
         if source.is_dir():
             found = sorted(path for path in source.iterdir() if path.name.endswith(SUFFIXES) and path.is_file())
             if not found:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from convqa.errors import InputError, nearest, reason_of
 from convqa.models.folder import ModelFolder, open_folder
-from convqa.validation import want
 
 ALLOW = "CONVQA_ALLOW_DOWNLOAD"
 """The environment variable that permits downloads: 1 or true."""
@@ -34,7 +33,6 @@ def find_model(name: str) -> ModelFolder:
 
     :raises InputError: if there is none of that name, or if it is damaged.
     """
-    want("model", name, str, "a name or a folder, as a string")
     if name in shipped_names():
         return open_folder(name, SHIPPED / name)
     path = Path(name).expanduser()

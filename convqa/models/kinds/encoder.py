@@ -21,7 +21,7 @@ from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, Options, Role
-from convqa.validation import want_all
+from convqa.validation import shorten
 
 SEPARATOR = " [SEP] "
 
@@ -63,7 +63,8 @@ class TextEncoder(Model):
         :raises InputError: for what is no list of texts, and an unknown role.
         :raises WorkError: if the model makes something that is no vector.
         """
-        want_all("texts", texts, str, "a list of strings")
+        if isinstance(texts, str) or not isinstance(texts, Sequence) or not all(isinstance(one, str) for one in texts):
+            raise InputError(f"texts: found {shorten(texts)}; wanted a list of strings.")
         if role not in get_args(Role):
             raise InputError(f"role: found {role!r}; wanted {' or '.join(get_args(Role))}.")
         if not texts:

@@ -11,7 +11,6 @@ from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, Options, Pair
-from convqa.validation import want_all
 
 
 class PairScorer(Model):
@@ -25,10 +24,8 @@ class PairScorer(Model):
     def score(self, pairs: Sequence[Pair]) -> Array:
         """One score for each pair (query, passage): an array (n,) in float32. The longer text is cut where needed.
 
-        :raises InputError: for what is no list of pairs.
         :raises WorkError: if the model makes something that is no score.
         """
-        want_all("pairs", pairs, (tuple, list), "a list of pairs of strings")
         if not pairs:
             return np.zeros(0, dtype=np.float32)
         made = np.stack([score for (score,) in self._network.run(self._network.tokenizer.pairs(pairs))])

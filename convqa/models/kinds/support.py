@@ -18,7 +18,6 @@ from convqa.models.tokens import Tokenizer
 from convqa.models.types import Array, Choice, Model, Network, Options, Pair
 from convqa.text.sentences import sentences
 from convqa.text.support import CAP, IDENTITY, lexical_support, overlap
-from convqa.validation import want_all
 
 LEXICAL = "lexical"
 SHARE = "share"
@@ -58,11 +57,9 @@ class Support(Model):
     def score(self, pairs: Sequence[Pair], language: str = "en") -> list[float]:
         """One score for each pair (evidence text, sentence), in order; 0 where either is blank.
 
-        :raises InputError: for what is no list of pairs, and a language without an analysis, which all but models of
-            entailment need.
+        :raises InputError: for a language without an analysis, which all but models of entailment need.
         :raises WorkError: if the model makes something that is no score.
         """
-        want_all("pairs", pairs, (tuple, list), "a list of pairs of strings")
         there = [place for place, (evidence, sentence) in enumerate(pairs) if evidence.strip() and sentence.strip()]
         found = [0.0] * len(pairs)
         made = self._scores([pairs[place] for place in there], language) if there else []
