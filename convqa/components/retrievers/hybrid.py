@@ -68,8 +68,8 @@ class Hybrid(Retriever):
     :param fusion: ``interpolation``: sum of weight x score, each ranking's scores brought to 0 to 1 first; ``rrf``:
         sum of weight / (60 + rank).
     :param weights: of the rankings: 1 for ``sparse``, 1.5 for ``dense``.
-    :param depth: how many passages of each ranking are fused, 100 by default. Where that gives fewer than ``top_k``,
-        the passages further down each ranking follow, fused in the same way.
+    :param depth: how many passages of each ranking are fused. By default 100; where these give fewer than ``top_k``,
+        those further down (to ``top_k``) are fused in the same way and follow.
     :param encoder, vectors: as of ``dense``. :param k1, b, title_weight: as of ``bm25``.
     :param stopwords: as of ``bm25``, but that the long list is the default.
     :param prf: feedback of each ranking: ``{sparse: {...}, dense: {...}}`` as of ``bm25`` and ``dense``.
