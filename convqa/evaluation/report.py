@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Group
@@ -15,11 +15,24 @@ from convqa.domain import TurnId
 from convqa.evaluation.result import Evaluation, Summary
 from convqa.files import to_json_bytes, whole_file
 
-_HEADS = ("measure", "mean", "95 % interval", "turns", "beside")
 _BESIDE, _GROUP = 16, 24
-"""Characters that a column needs: of what stands beside a measure, and of a group with a long name."""
-_GROUPS, _NAME = 20, 60
-"""Groups of a breakdown that are shown, and characters of their names."""
+"""Characters that a column of text needs: of what stands beside a measure, and of the names of groups."""
+_GROUPS = 20
+"""Groups of a breakdown that are shown."""
+
+
+class _Column(NamedTuple):
+    """``needs``: the characters that it takes at least; those of a number are never cut."""
+
+    head: str
+    cells: Sequence[str]
+    number: bool = True
+    needs: int = 0
+
+    @property
+    def width(self) -> int:
+        """With the lines around it."""
+        return 3 + (self.needs or max(map(cell_len, (self.head, *self.cells))))
 
 
 def official_text(evaluation: Evaluation) -> str:
@@ -53,24 +66,25 @@ def write_turns(evaluation: Evaluation, path: Path) -> Path:
 def render(evaluation: Evaluation, width: int = 80) -> Group:
     """Tables for a terminal of that width. A measure that could not be computed shows a dash and the reason.
 
-    Numbers are never cut: columns for which there is no room are left out, with a note, and breakdowns become a table
-    for each group.
+    Numbers are never cut: columns for which there is no room are left out, with a note, and the measures of a breakdown
+    are split over several tables.
     """
-    rows = [_row(evaluation, measure.name) for measure in evaluation.measures]
-    columns = list(zip(_HEADS, *rows, strict=True))
-    widths = [max(map(cell_len, column)) for column in columns]
-    widths[-1] = min(widths[-1], _BESIDE)
-    kept = list(range(len(columns)))
-    for place in (4, 2, 3):
-        if sum(widths[place] + 3 for place in kept) + 1 > width:
-            kept.remove(place)
-    numbers = [widths[place] if place in {1, 2, 3} else None for place in kept]
-    table = _grid(str(evaluation.run.path), [columns[place] for place in kept], numbers)
-    gone = ", ".join(head for place, head in enumerate(_HEADS) if place not in kept)
-    notes = [Text(f"No room for: {gone}. Wider terminals and --json show all.")] if gone else []
-    return Group(
-        table, *notes, *(part for name in evaluation.breakdowns for part in _breakdown(evaluation, name, width))
+    cells = list(zip(*(_row(evaluation, measure.name) for measure in evaluation.measures), strict=True))
+    measure, mean, interval, turns, beside = (
+        _Column("measure", cells[0], number=False),
+        _Column("mean", cells[1]),
+        _Column("95 % interval", cells[2]),
+        _Column("turns", cells[3]),
+        _Column("beside", cells[4], number=False, needs=min(_BESIDE, max(map(cell_len, cells[4])))),
     )
+    columns = [measure, mean, interval, turns, beside]
+    for column in (beside, interval, turns):
+        if sum(kept.width for kept in columns) + 1 > width:
+            columns.remove(column)
+    gone = ", ".join(column.head for column in (interval, turns, beside) if column not in columns)
+    notes = [Text(f"No room for: {gone}. Wider terminals and --json show all.")] if gone else []
+    breakdowns = (part for name in evaluation.breakdowns for part in _breakdown(evaluation, name, width))
+    return Group(_grid(str(evaluation.run.path), columns), *notes, *breakdowns)
 
 
 def _row(evaluation: Evaluation, name: str) -> tuple[str, ...]:
@@ -92,37 +106,33 @@ def _beside(evaluation: Evaluation, name: str) -> str:
 def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table | Text]:
     """Means by group, each with the number of turns that it rests on; of many groups those with the most turns."""
     measures = [measure.name for measure in evaluation.measures if measure.name in evaluation.summaries]
-    groups = evaluation.breakdowns[name]
-    largest = sorted(groups, key=lambda group: -max((one.turns for one in groups[group].values()), default=0))[:_GROUPS]
-    rows = [
-        (_shortened(group), *(_cell(groups[group].get(measure)) for measure in measures))
-        for group in groups
-        if group in largest
-    ]
-    columns = list(zip((name, *measures), *rows, strict=True))
-    title = f"by {name}: mean (turns)"
-    widths = [max(map(cell_len, column)) for column in columns]
-    if sum(widths) + 3 * len(widths) + 1 <= width:
-        yield _grid(title, columns, [None, *widths[1:]])
-    else:  # the other way round: as many groups side by side as there is room for
-        head, *others = zip(*columns, strict=True)
-        numbers = max((cell_len(cell) for _, *cells in others for cell in cells), default=0)
-        room = width - max(map(cell_len, head)) - 4
-        wide = max(numbers, min(_GROUP, room - 3, max((cell_len(group) for group, *_ in others), default=0)))
-        at_once = max(1, room // (wide + 3))
-        for start in range(0, len(others), at_once):
-            block = others[start : start + at_once]
-            yield _grid(title, [head, *block], [None, *[wide] * len(block)])
-    if len(groups) > len(rows):
-        yield Text(f"The {len(rows)} largest of {len(groups):,} groups of {name}; --json has all.")
+    groups = list(evaluation.breakdowns[name].items())
+    if len(groups) > _GROUPS:
+        yield Text(f"The {_GROUPS} largest of {len(groups):,} groups of {name}; --json has all.")
+        groups.sort(key=lambda group: -max((one.turns for one in group[1].values()), default=0))
+        del groups[_GROUPS:]
+    columns = [_Column(measure, [_cell(found.get(measure)) for _, found in groups]) for measure in measures]
+    # The names have what room there is beside all measures, or beside one.
+    names = [" ".join(group.split()) for group, _ in groups]
+    room = width - 4 - sum(column.width for column in columns)
+    if room < min(_GROUP, max(map(cell_len, (name, *names)))):
+        room = min(_GROUP, width - 4 - max((column.width for column in columns), default=0))
+    head = _Column(name, [_shortened(group, room) for group in names], number=False)
+    title, block = f"by {name}: mean (turns)", [head]
+    for column in columns:
+        if len(block) > 1 and sum(one.width for one in (*block, column)) + 1 > width:
+            yield _grid(title, block)
+            title, block = "", [head]
+        block.append(column)
+    yield _grid(title, block)
 
 
-def _grid(title: str, columns: Sequence[Sequence[str]], widths: Sequence[int | None]) -> Table:
-    """A table of columns, each with its head first. Those that have a width hold numbers."""
-    table = Table(title=Text(title), title_justify="left")
-    for (head, *_), width in zip(columns, widths, strict=True):
-        table.add_column(Text(head), overflow="fold", justify="right" if width else "left", width=width)
-    for row in zip(*(cells for _, *cells in columns), strict=True):
+def _grid(title: str, columns: Sequence[_Column]) -> Table:
+    table = Table(title=Text(title) if title else None, title_justify="left")
+    for column in columns:
+        width = column.width - 3 if column.number else None
+        table.add_column(Text(column.head), overflow="fold", justify="right" if width else "left", width=width)
+    for row in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*map(Text, row))
     return table
 
@@ -131,6 +141,8 @@ def _cell(summary: Summary | None) -> str:
     return f"{summary.mean:.3f} ({summary.turns:,})" if summary else "-"
 
 
-def _shortened(group: str) -> str:
-    text = " ".join(group.split())
-    return text if len(text) <= _NAME else f"{text[: _NAME - 3]}..."
+def _shortened(text: str, width: int) -> str:
+    """At most so many characters of a terminal, with an ellipsis where there were more."""
+    shown = Text(text)
+    shown.truncate(max(1, width), overflow="ellipsis")
+    return shown.plain

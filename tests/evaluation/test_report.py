@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from convqa.errors import InputError
@@ -78,7 +79,7 @@ def test_a_group_of_several_words_stays_on_one_line(tmp_path, evaluation):
     named = [record | {"kind": f"{record['Turn_no']} with an empty history"} for record in TRUTH]
     (tmp_path / "ground-truth.json").write_text(json.dumps(named))
     text = text_of(evaluate(tmp_path, tmp_path, breakdown=["kind"]), width=64)
-    assert "┃ 1 with an empty history ┃" in text and "(1)" in text
+    assert "│ 1 with an empty history │" in text and "(1)" in text
 
 
 def test_numbers_are_never_cut(tmp_path, evaluation):
@@ -96,10 +97,16 @@ def test_numbers_are_never_cut(tmp_path, evaluation):
     assert "No room" not in text_of(found, 80)
 
 
-def test_groups_stand_side_by_side_where_their_measures_have_no_room(tmp_path, evaluation):
-    text = text_of(evaluation, 46)
-    rows = [cells for line in text.splitlines() if (cells := _cells(line))]
-    assert "┃ kind     ┃     [red] ┃   (empty) ┃" in text and ["MRR", "0.500 (1)", "-"] in rows
+@pytest.mark.parametrize(("width", "tables"), [(40, 2), (60, 1), (80, 1), (120, 1)])
+def test_a_group_is_a_row_and_measures_without_room_have_further_tables(evaluation, width, tables):
+    lines = text_of(evaluation, width).splitlines()
+    found = [_cells(line.replace("┃", "│")) for line in lines]
+    assert [cells[1:] for cells in found if cells[:1] == ["kind"]] == [
+        [["MRR", "EM"], ["F1", "ROUGE1-R"]],
+        [["MRR", "EM", "F1", "ROUGE1-R"]],
+    ][tables == 1]
+    assert sum(cells[:1] == ["[red]"] for cells in found) == tables
+    assert sum("by kind: mean (turns)" in line for line in lines) == 1
 
 
 def test_of_many_groups_the_largest_are_shown(tmp_path):
@@ -109,14 +116,24 @@ def test_of_many_groups_the_largest_are_shown(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps(RUN))
     found = evaluate(tmp_path, tmp_path, breakdown=["kind"])
     text = text_of(found)
-    assert "The 20 largest of 40 groups of kind; --json has all." in text
+    assert text.index("The 20 largest of 40 groups of kind; --json has all.") < text.index("by kind: mean (turns)")
     assert "long" not in text and text.count("(2)") == 20 * 3
     assert len(found.to_json()["breakdowns"]["kind"]) == 40
-    some = [record for record in truth if len(record["kind"]) > 9][:3]
-    (tmp_path / "ground-truth.json").write_text(json.dumps(some))
-    assert "40 long long long long long long long long long long long..." in text_of(
-        evaluate(tmp_path, tmp_path, breakdown=["kind"])
-    )
+
+
+def test_the_largest_groups_come_first_and_long_names_have_an_ellipsis(tmp_path):
+    kinds = [f"{number} long long long long" for number in range(30)] + ["twice", "日本語の長い名前" * 3] * 2
+    truth = [TRUTH[0] | {"Turn_no": number, "kind": kind} for number, kind in enumerate(kinds)]
+    (tmp_path / "ground-truth.json").write_text(json.dumps(truth))
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
+    found = evaluate(tmp_path, tmp_path, breakdown=["kind"])
+    for width in (40, 60):
+        lines = text_of(found, width).split("by kind: mean")[1].splitlines()
+        names = [cells[0] for line in lines if (cells := _cells(line))]
+        assert (
+            names[:3] == ["twice", "日本語の長い名前日本語 …", "0 long long long long"]
+            and max(map(cell_len, lines)) <= width
+        )
 
 
 def test_turns_have_their_scores_on_a_line_each(evaluation, tmp_path):
