@@ -21,11 +21,11 @@ CASES = [
     case("ask blanks", f"{ASK} '  '", exits=0, says="No answer"),
     case("ask NUL through stdin", CHAT, stdin="a\0b\n", exits=0),
     case("ask control characters", f"{ASK} '\x1b[31mred\x1b[0m faust'", exits=0),
-    case("ask a question of a megabyte", CHAT, stdin="faust " * 170_000 + "\n", exits=(0, 2)),
+    case("ask a question of a megabyte", CHAT, stdin="faust " * 170_000 + "\n", exits=0, says="Goethe wrote Faust"),
     case("ask in right to left marks", f"{ASK} '\u202efaust\u202c'", exits=0),
     case("ask emoji", f"{ASK} '🤷‍♀️ faust?'", exits=0),
     case("ask query syntax", f"{ASK} 'id:* AND (faust OR \"'", exits=0),
-    case("ask a lone surrogate", f"{ASK} 'faust \udcff'", exits=(0, 2)),
+    case("ask a lone surrogate", f"{ASK} 'faust \udcff'", exits=0, says="Goethe wrote Faust"),
     case("ask 5,000 words", f"{ASK} '{' '.join(f'w{n}' for n in range(5000))}'", exits=0),
     case("chat: nothing on standard input", CHAT, exits=0),
     case("chat: an unknown command", CHAT, stdin="/frobnicate\n", exits=0),
@@ -53,8 +53,8 @@ CASES = [
     case(
         "a server that is not there",
         "ask --collection elasticsearch://127.0.0.1:9/x faust",
-        exits=(1, 2),
-        says="127.0.0.1:9",
+        exits=1,
+        says="nothing answers at http://127.0.0.1:9",
     ),
     *(
         case(
@@ -62,8 +62,7 @@ CASES = [
             f"ask --collection vectors --pipeline {name} --set retriever.top_k={top_k} faust",
             exits=0,
         )
-        for top_k in (2_000_000_000, 10**23)
-        for name in ("copy-bm25", "hybrid")
+        for top_k, name in ((2_000_000_000, "copy-bm25"), (10**23, "hybrid"))
     ),
     # options
     *(
@@ -118,8 +117,8 @@ CASES = [
     case("run: no such folder", "run nowhere out", says="nowhere"),
     case("run: output is a file", "run qrecc qrecc/questions.json --pipeline copy-bm25", says="questions.json"),
     case("run: output inside a file", "run qrecc qrecc/questions.json/out --pipeline copy-bm25", says="questions.json"),
-    case("run: output is a broken link", RUNS, {"out": _link("nowhere/else")}, exits=(0, 2)),
-    case("run: output is the input", "run qrecc qrecc --pipeline copy-bm25", exits=(0, 2)),
+    case("run: output is a broken link", RUNS, {"out": _link("nowhere/else")}, says="output out: is a file"),
+    case("run: output is the input", "run qrecc qrecc --pipeline copy-bm25", says="lies in the input"),
     case("run: input and output are one file", "run qrecc/questions.json qrecc/questions.json", says="questions.json"),
     case("index: no source", "index --collection made", says="SOURCES"),
     case("index: a source that is not there", "index nowhere.jsonl --collection made", says="nowhere.jsonl"),
@@ -161,7 +160,8 @@ CASES = [
         "run: home is no folder",
         RUNS,
         environment={"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/x"},
-        exits=(0, 1, 2),
+        exits=1,
+        says="cannot be written",
     ),
     case("ask: no home", f"{ASK} faust", environment={"HOME": ""}, exits=0),
     case(

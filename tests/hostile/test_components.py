@@ -69,6 +69,7 @@ RETURNS = [
     broken(f"returns {shown}", station, f"return {value}", f"mine.Mine.{own} returned", shown, "wanted:")
     for station, (_, own) in METHODS.items()
     for value, shown in (("None", "None"), ("'text'", "'text'"), ("{}", "type dict"), ("object()", "type object"))
+    if station == "rewriter" or value == "None"
 ]
 COMPONENTS = [
     broken("is a generator", "rewriter", "yield 1", "mine.Mine.rewrite", "generator", "wanted:"),

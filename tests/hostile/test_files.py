@@ -22,6 +22,12 @@ FILES = {
 }
 """Files of JSON, and the command that reads each."""
 
+WHOLE = {"qrecc/questions.json", "mrqa/dev.jsonl", "sharc/sharc.json", "passages.jsonl"}
+"""What is broken in every way; the other files go through the same readers, and are broken in some."""
+
+SOME = {"nothing", "half", "a number", "deep objects", "an empty object", "a folder", "missing"}
+"""What is tried on every file."""
+
 
 def _folder(path: Path) -> None:
     path.mkdir()
@@ -67,10 +73,7 @@ OTHERWISE = {
         f"sharc/sharc.json: {what}": "sharc/id2snippet.json: no such file"
         for what in ("deep objects", "an empty object")
     },
-    **{
-        f"poleval/passages.jl: {what}": "no collection for poleval"
-        for what in ("a folder", "missing", "a link to itself")
-    },
+    **{f"poleval/passages.jl: {what}": "no collection for poleval" for what in ("a folder", "missing")},
 }
 """What messages say that do not begin with the file's own name."""
 
@@ -79,9 +82,10 @@ def _cases() -> list[Case]:
     cases = []
     for file, command in FILES.items():
         for what, content in broken(file).items():
-            name = f"{file}: {what}"
-            exits, says = (0, ()) if name in DONE else (2, OTHERWISE.get(name, file))
-            cases.append(case(name, command, {file: content}, exits=exits, says=says))
+            if file in WHOLE or what in SOME:
+                name = f"{file}: {what}"
+                exits, says = (0, ()) if name in DONE else (2, OTHERWISE.get(name, file))
+                cases.append(case(name, command, {file: content}, exits=exits, says=says))
     return cases
 
 

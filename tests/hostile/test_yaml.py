@@ -33,19 +33,21 @@ def mine(first: str, key: str, rest: str) -> dict[str, str]:
 
 
 def several():
+    """Every kind of file goes through one reader, so most is tried on the first kind alone."""
     for kind, (command, first, key) in KINDS.items():
         yield case(f"{kind}: nine levels of aliases", command, mine(first, key, f"\n{laughs(9)}"), says=TOO_MUCH)
-        if not command.startswith("show") and key != "override":  # their output repeats what they were given
-            small = mine(first, key, f"\n{laughs(4)}")
-            yield case(f"{kind}: four levels, which is allowed", command, small, exits=(0, 2))
-        merged = f"\n  a: &a {{x: 1}}\n  b: &b {{<<: [{', '.join(['*a'] * 9)}]}}\n" + "".join(
-            f"  c{n}: &{'cdefghi'[n]} {{<<: [{', '.join(['*' + 'bcdefghi'[n]] * 9)}]}}\n" for n in range(7)
-        )
-        yield case(f"{kind}: merges of merges", command, mine(first, key, merged), says=TOO_MUCH)
         yield case(
             f"{kind}: a mapping within itself", command, mine(first, key, "&m {x: *m}\n"),
             says=("mine.yaml", "the alias *m stands within its own anchor"),
         )  # fmt: skip
+        if kind != "the metadata of a pipeline":
+            continue
+        small = mine(first, key, f"\n{laughs(4)}")
+        yield case(f"{kind}: four levels, which is allowed", command, small, exits=0, says="mine.yaml: ok")
+        merged = f"\n  a: &a {{x: 1}}\n  b: &b {{<<: [{', '.join(['*a'] * 9)}]}}\n" + "".join(
+            f"  c{n}: &{'cdefghi'[n]} {{<<: [{', '.join(['*' + 'bcdefghi'[n]] * 9)}]}}\n" for n in range(7)
+        )
+        yield case(f"{kind}: merges of merges", command, mine(first, key, merged), says=TOO_MUCH)
         yield case(
             f"{kind}: a key twice", command, mine(first, key, "{x: 1, x: 2}\n"), says=("mine.yaml", "'x' stands twice")
         )
@@ -83,7 +85,7 @@ CASES = [
             f"a secret {where}: {command}", command, {"mine.yaml": PIPELINE + text},
             says="a pipeline holds no secrets", hides=SECRET,
         )
-        for where, text in SECRETS.items() for command in COMMANDS
+        for where, text in SECRETS.items() for command in (COMMANDS if where == "in an override" else COMMANDS[:1])
     ),
     case(
         "a secret with --set", "show default --as yaml --set rewriter.api_key=sk-0815",
