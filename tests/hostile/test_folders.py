@@ -53,6 +53,7 @@ CASES = [
         ASK,
         "collection/manifest.json",
         {"": 1, "null": 2, "a list": 2, "an object": 2, "missing": 2, "a folder": 2},
+        "manifest.json",
     ),
     *(
         case(f"resume: a fingerprint of {json.dumps(value)}", RESUME, _meta(value), says="run.meta.json")
