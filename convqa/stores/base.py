@@ -135,7 +135,7 @@ def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
 
 def label(encoder: Encoder) -> str:
     """An encoder as messages name it."""
-    return f"{encoder.name} ({encoder.dimension} dimensions, checksum {encoder.checksum[:12]})"
+    return f"{encoder.name!r} ({encoder.dimension} dimensions, checksum {encoder.checksum[:12]})"
 
 
 def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:

@@ -78,7 +78,7 @@ def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(colle
     store = open_store(collection)
     store.add_vectors(["p0"], np.eye(1, 3, dtype=np.float32), Encoder("another", "f" * 64, 3))
     store.commit()
-    with pytest.raises(InputError, match=r"has vectors of another .* found the encoder"):
+    with pytest.raises(InputError, match=r"has vectors of 'another' .* found the encoder 'encoder'"):
         vectors.refuse_vectors(collection, model)
     vectors.refuse_vectors(collection + "-that-is-not-there", model)
 

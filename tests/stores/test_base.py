@@ -24,7 +24,10 @@ def info(encoder=None, *capabilities):
     [
         (info(None, "k1"), "the index has no vectors, and convqa, which only reads it, cannot add any"),
         (info(None, "vectors"), "the index has no vectors; add them with convqa index --vectors"),
-        (info(Encoder("mine", "d" * 64, 4), "vectors"), "has vectors of mine .*dddd.*; found a query of mine .*cccc"),
+        (
+            info(Encoder("mine", "d" * 64, 4), "vectors"),
+            "has vectors of 'mine' .*dddd.*; found a query of 'mine' .*cccc",
+        ),
     ],
     ids=["an engine without", "none yet", "another's"],
 )

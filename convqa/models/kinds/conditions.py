@@ -85,7 +85,9 @@ class Conditions(Model):
         made = self._scores([pairs[place] for place in there]) if there else []
         for place, told in zip(there, made, strict=True):
             if not all(0 <= one <= 1 for one in told):
-                raise WorkError(f"the condition check {self.name} made no score; try: convqa models check {self.name}")
+                raise WorkError(
+                    f"the condition check {self.name!r} made no score; try: convqa models check {self.name}"
+                )
             # A number on the wrong side of what is asked for is no yes, whatever else is alike.
             found[place] = Settled(told.known, min(told.yes, CAP)) if compared(*pairs[place]) < 0 else told
         return found

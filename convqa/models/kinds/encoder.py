@@ -72,7 +72,7 @@ class TextEncoder(Model):
         tokens = self._network.tokenizer.texts(self._prefixed(texts, role))
         made = np.stack([vector for (vector,) in self._network.run(tokens)])
         if made.shape != (len(texts), self.dimension) or not np.isfinite(made).all():
-            raise WorkError(f"the encoder {self.name} made no vectors; try: convqa models check {self.name}")
+            raise WorkError(f"the encoder {self.name!r} made no vectors; try: convqa models check {self.name}")
         return made
 
     def longer(self, texts: Sequence[str], role: Role = "passage") -> int:

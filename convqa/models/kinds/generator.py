@@ -66,8 +66,8 @@ class Generator(Model):
         most = int(places) - LEAST if self.kind == "causal" else int(places)
         if most_tokens > most:
             raise InputError(
-                f"most_tokens: found {most_tokens}; wanted {max(most, 0)} or less: the model {self.name} has {places} "
-                f"positions{f', and {LEAST} are for what it reads' if self.kind == 'causal' else ''}."
+                f"most_tokens: found {most_tokens}; wanted {max(most, 0)} or less: the model {self.name!r} has "
+                f"{places} positions{f', and {LEAST} are for what it reads' if self.kind == 'causal' else ''}."
             )
         return int(places) - most_tokens if self.kind == "causal" else min(int(places), LONGEST)
 
@@ -77,7 +77,7 @@ class Generator(Model):
         :raises InputError: if it has no chat template.
         """
         if not self.has_chat_template:
-            raise InputError(f"the model {self.name} has no chat template; choose another format than chat.")
+            raise InputError(f"the model {self.name!r} has no chat template; choose another format than chat.")
 
     def generate(self, prompts: Sequence[str], most_tokens: int) -> list[str]:
         """The texts alone."""

@@ -70,8 +70,8 @@ def load_head(
     encoder = load_encoder(settings.encoder, options)
     if encoder.checksum != settings.checksum:
         raise InputError(
-            f"{where}: made for the encoder {settings.encoder} with the checksum {settings.checksum}; the one here has "
-            f"{encoder.checksum}, whose vectors the weights do not mean. {again}"
+            f"{where}: made for the encoder {settings.encoder!r} with the checksum {settings.checksum}; the one here "
+            f"has {encoder.checksum}, whose vectors the weights do not mean. {again}"
         )
     return settings, encoder
 

@@ -30,7 +30,7 @@ class PairScorer(Model):
             return np.zeros(0, dtype=np.float32)
         made = np.stack([score for (score,) in self._network.run(self._network.tokenizer.pairs(pairs))])
         if made.shape != (len(pairs),) or not np.isfinite(made).all():
-            raise WorkError(f"the scorer {self.name} made no scores; try: convqa models check {self.name}")
+            raise WorkError(f"the scorer {self.name!r} made no scores; try: convqa models check {self.name}")
         return made
 
 

@@ -120,7 +120,7 @@ class SpanReader(Model):
             for part, outputs in zip(chunk, made, strict=True):
                 logits = np.stack(outputs)
                 if logits.shape != (2, len(part.window.tokens)) or not np.isfinite(logits).all():
-                    raise WorkError(f"the reader {self.name} made no numbers; try: convqa models check {self.name}")
+                    raise WorkError(f"the reader {self.name!r} made no numbers; try: convqa models check {self.name}")
                 yield part, logits
 
     def _parts(self, pairs: Iterable[Pair]) -> Iterator[_Part]:

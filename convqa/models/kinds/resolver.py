@@ -83,7 +83,7 @@ class Resolver(Model):
         layouts = [lay_out(question, said, self._tokenizer, self.max_tokens) for question, said in turns]
         made = self._run([Tokens(layout.ids, layout.types) for layout in layouts])
         if any(np.isnan(output).any() for outputs in made for output in outputs):
-            raise WorkError(f"the resolver {self.name} made no numbers; try: convqa models check {self.name}")
+            raise WorkError(f"the resolver {self.name!r} made no numbers; try: convqa models check {self.name}")
         return [Resolution(layout, Scores(*outputs), self._patterns)
                 for layout, outputs in zip(layouts, made, strict=True)]  # fmt: skip
 

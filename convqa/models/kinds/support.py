@@ -65,7 +65,7 @@ class Support(Model):
         made = self._scores([pairs[place] for place in there], language) if there else []
         for place, score in zip(there, made, strict=True):
             if not 0 <= score <= 1:
-                raise WorkError(f"the support check {self.name} made no score; try: convqa models check {self.name}")
+                raise WorkError(f"the support check {self.name!r} made no score; try: convqa models check {self.name}")
             found[place] = float(score)
         return found
 

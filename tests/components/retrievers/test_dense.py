@@ -120,7 +120,7 @@ def test_another_encoders_collection_and_one_without_vectors_are_refused(tmp_pat
     writable = open_store(url)
     writable.add_vectors(["g"], np.eye(1, 3, dtype=np.float32), other)
     writable.commit()
-    with pytest.raises(InputError, match="has vectors of another"):
+    with pytest.raises(InputError, match="has vectors of 'another'"):
         Dense(url).warm_up()
 
 

@@ -124,7 +124,7 @@ def test_without_a_word_of_the_evidence_no_weights_let_a_sentence_pass(copied, s
     [
         ({"offset": "high"}, "offset: found 'high'"),
         ({"weights": {"share": 1.0}}, "weights: found share; wanted share, pairs"),
-        ({"checksum": "0"}, "made for the encoder encoder with the checksum 0; the one here has"),
+        ({"checksum": "0"}, "made for the encoder 'encoder' with the checksum 0; the one here has"),
         ({"encoder": "nowhere"}, "no model is called 'nowhere'"),
     ],
 )
@@ -143,7 +143,7 @@ def test_a_model_of_another_kind_is_refused():
 
 def test_what_is_no_score_is_an_error():
     broken = Support("broken", "", "", lambda pairs, _: [float("nan")] * len(pairs))
-    with pytest.raises(WorkError, match="the support check broken made no score"):
+    with pytest.raises(WorkError, match="the support check 'broken' made no score"):
         broken.score(PAIRS)
 
 

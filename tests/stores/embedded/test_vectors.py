@@ -319,7 +319,13 @@ def bad(row, value):
 @pytest.mark.parametrize(
     ("ids", "matrix", "encoder", "options", "message"),
     [
-        (IDS[:2], MATRIX[:2], Encoder("other", "f" * 64, 16), None, r"has vectors of hash \(16 .*found some of other"),
+        (
+            IDS[:2],
+            MATRIX[:2],
+            Encoder("other", "f" * 64, 16),
+            None,
+            r"has vectors of 'hash' \(16 .*found some of 'other'",
+        ),
         (IDS[:2], MATRIX[:2], Encoder("hash", "1" * 64, 16), None, r"checksum 1{12}\).*--replace"),
         (IDS[:2], MATRIX[:2, :8], Encoder("hash", "0" * 64, 8), None, "8 dimensions"),
         (IDS[:2], MATRIX[:2], ENCODER, VectorOptions("int8"), r"precision='float32'.*precision='int8'"),
@@ -356,7 +362,7 @@ def test_what_cannot_be_a_vector_here_is_refused_and_nothing_stays(folder, ids, 
 @pytest.mark.parametrize(
     ("queries", "encoder", "message"),
     [
-        (QUERIES, Encoder("other", "f" * 64, 16), "found a query of other"),
+        (QUERIES, Encoder("other", "f" * 64, 16), "found a query of 'other'"),
         (QUERIES[:, :8], ENCODER, r"queries of .*shape \(70, 8\)"),
         (QUERIES[0], ENCODER, "shape"),
         (np.float32(1), ENCODER, "shape"),
