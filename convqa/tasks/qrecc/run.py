@@ -12,7 +12,7 @@ from convqa.domain import Answer, Ranking, Response, TurnId, evidence_fields, qu
 from convqa.files import log, to_json_bytes
 from convqa.metrics.citations import Cited
 from convqa.tasks.files import file_at, write_members
-from convqa.tasks.qrecc.schema import RUNS, Fault, Faults, check_spellings, read_scored, turn_id, turn_key
+from convqa.tasks.qrecc.schema import RUNS, Fault, check_spellings, read_scored, turn_id, turn_key
 
 FILE = "run.json"
 WANTED = "a JSON array of {Conversation_no, Turn_no, Model_rewrite, Model_passages: {id: score}, Model_answer}"
@@ -34,7 +34,7 @@ class Run:
     """What a run says, by turn (``conversation_turn``, the official key). A turn without the field is not there.
 
     ``citations`` are those of ``Model_citations``; of a run that has none, ``Model_evidence``. ``scores`` are how well
-    the turns' passages answer, 0 to 1. What cannot be used of a field is among the ``faults`` alone.
+    the turns' passages answer, 0 to 1. What cannot be used is among the ``faults`` alone, by turn and field.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class Run:
     answers: Mapping[str, str]
     citations: Mapping[str, Sequence[Quote]] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
-    faults: Faults = field(default_factory=dict)
+    faults: Mapping[tuple[str, str], Fault] = field(default_factory=dict)
 
 
 def read(path: Path) -> Run:

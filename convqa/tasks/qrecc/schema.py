@@ -150,22 +150,16 @@ class Fault:
     value: object
 
 
-Faults = Mapping[tuple[str, str], Fault]
-"""By turn (``conversation_turn``, the official key) and field."""
-
-
-def refuse(path: Path, faults: Faults, field: str, turns: Iterable[str]) -> None:
-    """Refuse the first of these turns whose field is a fault: the official script stops at it."""
-    for turn in turns:
-        if (turn, field) in faults:
-            raise InputError(f"{path}: {faults[turn, field].message}.")
+def refuse(path: Path, faults: Iterable[Fault | None]) -> None:
+    """Refuse the first fault, if there is one: the official script stops at it."""
+    for fault in filter(None, faults):
+        raise InputError(f"{path}: {fault.message}.")
 
 
 def read_records(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
     """The records of a file; the first that ``adapter`` does not accept is refused."""
     records = _checked(path, [record for _, record in read_values(path, wanted, "", array=True)], adapter)
-    for fault in (value for record in records for value in record.values() if isinstance(value, Fault)):
-        raise InputError(f"{path}: {fault.message}.")
+    refuse(path, (value for record in records for value in record.values() if isinstance(value, Fault)))
     return records
 
 

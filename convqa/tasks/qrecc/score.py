@@ -7,7 +7,7 @@ means: the third decimal may differ by one), and what the script stops at is an 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +102,7 @@ def _scorers(options: Options) -> list[AnswerScorer]:
 def part(gold: Gold, run: Run) -> Gold:
     """The truth of only the turns that the run has."""
     answered = {str(turn) for turn in run.turns}
-    return replace(gold, turns=tuple(turn for turn in gold.turns if str(turn.id) in answered))
+    return Gold(gold.path, tuple(turn for turn in gold.turns if str(turn.id) in answered))
 
 
 def judged(gold: Gold, run: Run) -> Judged:
@@ -118,9 +118,9 @@ def _rewriting(gold: Gold, run: Run, options: Options) -> Rows | str:
     if not run.rewrites and not any(field == "Model_rewrite" for _, field in run.faults):
         return "the run has no rewrites"
     looked_at = [turn for turn in gold.turns if options.eval_turn_one_rewrites or turn.fields["Turn_no"] > 1]
-    refuse(gold.path, gold.faults, "Truth_rewrite", (str(turn.id) for turn in looked_at))
+    refuse(gold.path, (turn.faults.get("Truth_rewrite") for turn in looked_at))
     used = [turn for turn in looked_at if options.eval_missing_truth or turn.rewrite]
-    refuse(run.path, run.faults, "Model_rewrite", (str(turn.id) for turn in used))
+    refuse(run.path, (run.faults.get((str(turn.id), "Model_rewrite")) for turn in used))
     rows = []
     for turn in used:
         model = run.rewrites.get(str(turn.id), "")
@@ -133,13 +133,12 @@ def _rewriting(gold: Gold, run: Run, options: Options) -> Rows | str:
 
 def _retrieval(gold: Gold, run: Run, options: Options) -> Rows | str:
     """MRR and its kin over the turns that are in both files, or why there is none."""
-    refuse(gold.path, gold.faults, "Truth_passages", (str(turn.id) for turn in gold.turns))
+    refuse(gold.path, (turn.faults.get("Truth_passages") for turn in gold.turns))
     used = collapsed(turn for turn in gold.turns if options.eval_missing_truth or turn.passages)
     # The script looks for the id "" in all passages, and at the rest of them in the turns that it scores.
     scored = {str(turn.id) for turn in used}
-    unread = {turn: fault.value for (turn, field), fault in run.faults.items() if field == "Model_passages"}
-    stops = (turn for turn, value in unread.items() if turn in scored or _stops(value))
-    refuse(run.path, run.faults, "Model_passages", stops)
+    unread = {turn: fault for (turn, field), fault in run.faults.items() if field == "Model_passages"}
+    refuse(run.path, (fault for turn, fault in unread.items() if turn in scored or _stops(fault.value)))
     if not run.passages:
         return "the run has no passages"
     if not used:
@@ -175,9 +174,9 @@ def _as_in_c(relevant: Sequence[str], scores: Mapping[str, float]) -> tuple[froz
 
 def _answering(gold: Gold, run: Run, options: Options, scorers: Sequence[AnswerScorer]) -> Rows | str:
     """EM, F1 and ROUGE-1, or why there is none. A turn without an answer counts as an empty one."""
-    refuse(gold.path, gold.faults, "Truth_answer", (str(turn.id) for turn in gold.turns))
+    refuse(gold.path, (turn.faults.get("Truth_answer") for turn in gold.turns))
     used = [turn for turn in gold.turns if options.eval_missing_truth or turn.answer]
-    refuse(run.path, run.faults, "Model_answer", (str(turn.id) for turn in used))
+    refuse(run.path, (run.faults.get((str(turn.id), "Model_answer")) for turn in used))
     if not run.answers:
         return "the run has no answers"
     if not used:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from convqa.tasks import scores
 from convqa.tasks.base import Groups
 from convqa.tasks.files import file_at
 from convqa.tasks.qrecc import input
-from convqa.tasks.qrecc.schema import TRUTHS, Fault, Faults, check_spellings, read_scored, turn_id
+from convqa.tasks.qrecc.schema import TRUTHS, Fault, check_spellings, read_scored, turn_id
 
 FILE = "ground-truth.json"
 WANTED = "a JSON array of {Conversation_no, Turn_no, Truth_rewrite, Truth_passages, Truth_answer}"
@@ -21,41 +21,33 @@ WANTED = "a JSON array of {Conversation_no, Turn_no, Truth_rewrite, Truth_passag
 
 @dataclass(frozen=True, slots=True)
 class GoldTurn(scores.GoldTurn):
-    """The truth about one turn: ``""`` and ``()`` mean that there is none. ``fields`` is the record without faults."""
+    """The truth about one turn: ``""`` and ``()`` mean that there is none. ``fields`` is its record but for faults."""
 
     rewrite: str
     passages: tuple[str, ...]
     answer: str
+    faults: Mapping[str, Fault]
 
 
-@dataclass(frozen=True, slots=True)
 class Gold(scores.Gold[GoldTurn]):
     """Turns that are twice in the file are here twice."""
-
-    faults: Faults = field(default_factory=dict)
 
 
 def read(path: Path) -> Gold:
     """ground-truth.json, or the one in a directory."""
     file = file_at(path, FILE)
-    records = read_scored(file, TRUTHS, WANTED)
-    faults = {
-        (str(turn_id(record)), name): value
-        for record in records
-        for name, value in record.items()
-        if isinstance(value, Fault)
-    }
-    turns = tuple(map(_turn, records))
+    turns = tuple(map(_turn, read_scored(file, TRUTHS, WANTED)))
     check_spellings(file, [turn.id for turn in turns])
     if again := len(turns) - len(collapsed(turns)):
         log.warning("%s: %d turns occur again; QR and ROUGE1-R count each", file, again)
-    return Gold(file, turns, faults)
+    return Gold(file, turns)
 
 
 def _turn(record: Mapping[str, Any]) -> GoldTurn:
-    fields = {name: value for name, value in record.items() if not isinstance(value, Fault)}
-    passages = tuple(fields.get("Truth_passages", ()))
-    return GoldTurn(turn_id(record), fields, fields.get("Truth_rewrite", ""), passages, fields.get("Truth_answer", ""))
+    faults = {name: value for name, value in record.items() if isinstance(value, Fault)}
+    fields = {name: value for name, value in record.items() if name not in faults}
+    rewrite, answer = fields.get("Truth_rewrite", ""), fields.get("Truth_answer", "")
+    return GoldTurn(turn_id(record), fields, rewrite, tuple(fields.get("Truth_passages", ())), answer, faults)
 
 
 def collapsed(turns: Iterable[GoldTurn]) -> list[GoldTurn]:
