@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +19,9 @@ _DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError)
 
 _LONGEST_LINE = 2**24
 """Bytes. Some kB of gzip can be hundreds of MB of one line, which no record is."""
+
+_MOST_BLANK = 1_000_000
+"""Blank lines in a row: some kB of gzip can be hundreds of millions."""
 
 
 def file_at(path: Path, name: str) -> Path:
@@ -64,16 +66,21 @@ def read_lines(path: Path, wanted: str, longest: int = _LONGEST_LINE) -> Iterato
     """(number from 1, line with its end). The first bytes tell whether a file is gzip, not its name.
 
     :param longest: bytes of a line; -1: whatever there is.
-    :raises InputError: if it cannot be read, a line is longer, or its gzip is damaged, naming the line.
+    :raises InputError: if it cannot be read, a line is longer, too many in a row are blank, or its gzip is damaged,
+        naming the line.
     """
-    number = 0
+    number = blank = 0
     with _opened(path, wanted) as (raw, packed):
-        stream = io.BufferedReader(gzip.GzipFile(fileobj=raw), 2**17) if packed else raw
+        # No BufferedReader around it: that takes a signal while it looks whether the file is closed for "it is".
+        stream = gzip.GzipFile(fileobj=raw) if packed else raw
         try:
             while line := stream.readline(longest):
                 number += 1
                 if len(line) == longest and not line.endswith(b"\n"):
                     raise InputError(f"{path}: line {number}: is longer than {longest:,} bytes; wanted {wanted}.")
+                blank = blank + 1 if line.isspace() else 0
+                if blank > _MOST_BLANK:
+                    raise InputError(f"{path}: line {number}: {blank:,} blank lines in a row; wanted {wanted}.")
                 yield number, line
         except _DAMAGED as error:
             raise InputError(
