@@ -132,11 +132,13 @@ def delete_collection(
         )
     if take_over:
         free(collection)
+    link = Path(_shown(collection))
+    target = f", and {link.resolve()}, to which it links" if link.is_symlink() else ""
     delete_store(collection)
     if json:
         print_json({"url": _shown(collection), "deleted": True})
     else:
-        typer.echo(f"{_shown(collection)}: deleted")
+        typer.echo(f"{_shown(collection)}: deleted{target}")
 
 
 def _everywhere() -> dict[str, list[dict[str, Any]]]:

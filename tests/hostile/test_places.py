@@ -22,11 +22,28 @@ def _old(path):
     path.write_text(json.dumps(json.loads(path.read_bytes()) | {"version": 3}))
 
 
+def _mine(path):
+    """Put a file of the user's own into the collection's data folder."""
+    (data,) = path.parent.glob("data-*")
+    (data / "mine.txt").write_text("mine")
+
+
+def _cut(path):
+    """Empty the manifest."""
+    path.with_name("manifest.json").write_bytes(b"")
+
+
+def _gone(path):
+    (text,) = path.parent.glob("data-*/passages.data")
+    text.unlink()
+
+
 def _link(path):
     path.symlink_to(path.parent / "collection")
 
 
 INPUT = {f"{BAD}/questions.json": json.dumps(QUESTIONS), f"{BAD}/ground-truth.json": json.dumps(TRUTH)}
+NAMED_LIKE_DATA = {"mine/data-0123456789ab/thesis.txt": "important"}
 COPY = "--pipeline copy-bm25 --task qrecc --collection collection"
 
 CASES = [
@@ -63,8 +80,39 @@ CASES = [
         "delete: the rest of a deletion", "collections delete collection --yes", {"collection/manifest.json": None},
         exits=0, says="deleted",
     ),
-    case("delete: by a link", "collections delete link --yes", {"link": _link}, exits=0, says="deleted"),
+    case(
+        "delete: by a link", "collections delete link --yes", {"link": _link}, exits=0,
+        says=("link: deleted, and", "collection, to which"),
+    ),
     case("delete: what is none", "collections delete qrecc --yes", says="is not a collection: nothing is deleted"),
+    case(
+        "delete: a folder in it is named like convqa's", "collections delete mine --yes", NAMED_LIKE_DATA,
+        says="is not a collection: nothing is deleted",
+    ),
+    case(
+        "index: a folder in it is named like convqa's", "index passages.jsonl --collection mine", NAMED_LIKE_DATA,
+        says="is left alone",
+    ),
+    case(
+        "delete: the user's file in the data folder stays", "collections delete collection --yes",
+        {"collection/x": _mine, "collection/y": "mine"}, exits=0, says=("stays: not convqa's: data-", "mine.txt, y"),
+    ),
+    case(
+        "replace: the user's file in the data folder stays", "index passages.jsonl --collection collection --replace",
+        {"collection/x": _mine}, exits=0, says="stays: not convqa's: mine.txt",
+    ),
+    case(
+        "replace: an empty manifest", "index passages.jsonl --collection collection --replace", {"collection/x": _cut},
+        exits=0,
+    ),
+    case(
+        "delete: an empty manifest", "collections delete collection --yes", {"collection/x": _cut}, exits=0,
+        says="deleted", hides="stays",
+    ),
+    case(
+        "list: a missing file", "collections list .", {"collection/x": _gone}, exits=0,
+        says=("passages.data: No such file", "is damaged"), hides="Errno",
+    ),
 ]  # fmt: skip
 
 

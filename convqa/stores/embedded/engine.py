@@ -10,12 +10,13 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace as changed
 from pathlib import Path
+
+import orjson
 
 from convqa.errors import InputError, StoreDamaged, WorkError
 from convqa.files import part_of
@@ -36,6 +37,16 @@ logger = logging.getLogger(__name__)
 _DATA = re.compile("data-[0-9a-f]{12}")
 """The name of a data folder."""
 
+_MADE = re.compile(
+    r"(passages|ids|forward)\.(data|offsets)|forward\.counts|lengths|(ids|terms)\.(hashes|numbers)\.\d+"
+    r"|(terms\.frequencies|deleted)\.\d+|vectors\.(matrix|rows|dead\.\d+|graph\.\d+(\.[0-9a-f]{12})?)|tantivy"
+    r"|tantivy/([0-9a-f]{32}\..+|meta\.json|\.managed\.json|\.tantivy-(meta|writer)\.lock|\.tmp\w+)"
+)
+"""The paths of what convqa makes in a data folder."""
+
+_COMMON = {NAME, part_of(Path(NAME)).name, LOCK}
+"""The names of what convqa makes in both folders. They are nobody's proof: other programs have such names, too."""
+
 
 def key(address: Address) -> str:
     return os.path.join(os.getcwd(), address.url)
@@ -47,15 +58,21 @@ def identity(address: Address) -> tuple[int, ...] | None:
 
 
 def is_collection(folder: Path) -> bool:
-    """Whether the folder has a manifest of convqa, or one that may not be read, and is not one that is being built."""
+    """Whether the folder has a manifest of convqa, or data files of convqa and a manifest that cannot be read.
+
+    One that is being built is none.
+    """
     if _DATA.fullmatch(folder.name):
         return False
-    try:
-        return FORMAT.encode() in (folder / NAME).read_bytes()
-    except PermissionError:
-        return manifests.identity(folder) is not None
-    except OSError:
-        return False
+    with suppress(OSError):
+        try:
+            manifest = (folder / NAME).read_bytes()
+            if FORMAT.encode() in manifest:
+                return True
+            orjson.loads(manifest)
+        except (PermissionError, orjson.JSONDecodeError):
+            return any(_made(path) for path in folder.iterdir())
+    return False
 
 
 def open_collection(address: Address) -> Embedded:
@@ -121,7 +138,7 @@ def _build(folder: Path, language: str, source: str) -> Iterator[Embedded]:
 def delete(address: Address) -> None:
     """Remove a collection, or what a killed build or deletion left of one: what convqa made, and nothing else.
 
-    Its folder goes too, and the link that the address names, unless something else lies in the folder.
+    Its folders go too, and the link that the address names, unless something else lies in them.
 
     :raises InputError: if there is nothing of convqa's in the folder, or what is there may not be removed; then all of
         it stays.
@@ -129,13 +146,13 @@ def delete(address: Address) -> None:
     """
     link, folder = Path(address.url), Path(os.path.realpath(address.url))
     check_folder(folder, "collection")
-    if not _ours(folder):
+    if not (is_collection(folder) or any(_made(path) for path in folder.iterdir())):
         raise InputError(f"{folder} is not a collection: nothing is deleted.")
     _check_removable(folder)
     lock = writer_lock(folder)
     try:
         # The manifest first: without it nobody opens what is being removed. The lock last.
-        _remove(sorted(_ours(folder), key=lambda path: (path.name == LOCK, path.name != NAME)))
+        _remove(sorted(_ours(folder), key=lambda path: (path == folder / LOCK, path != folder / NAME)))
     except OSError as error:
         raise WorkError(
             f"collection {folder} is deleted only in part: {error.filename} cannot be removed ({error.strerror}). See "
@@ -148,7 +165,7 @@ def delete(address: Address) -> None:
         if link.is_symlink():
             link.unlink()
     except OSError as error:
-        left = ", ".join(sorted(path.name for path in folder.iterdir())[:5]) if folder.is_dir() else ""
+        left = _left(folder) if folder.is_dir() else ""
         logger.warning("%s stays: %s", folder, f"not convqa's: {left}" if left else error.strerror)
 
 
@@ -187,13 +204,29 @@ def _check_target(folder: Path, replace: bool) -> None:
 
 def _is_free(folder: Path) -> bool:
     """Whether a folder is empty but for what a killed build or deletion left."""
-    return folder.is_dir() and len(_ours(folder)) == len(list(folder.iterdir()))
+    return folder.is_dir() and set(folder.iterdir()) <= set(_ours(folder))
 
 
 def _ours(folder: Path) -> list[Path]:
-    """What of a folder convqa made: a collection, or what a killed build or deletion left."""
-    names = {LOCK, part_of(folder / NAME).name, *([NAME] if is_collection(folder) else [])}
-    return [path for path in folder.iterdir() if path.name in names or _DATA.fullmatch(path.name)]
+    """What convqa made in a folder and in the data folders in it, those behind what they hold."""
+    common = _COMMON if is_collection(folder) else _COMMON - {NAME}
+    return [made for path in folder.iterdir() for made in ([path] if path.name in common else _made(path))]
+
+
+def _made(data: Path) -> list[Path]:
+    """What convqa made in a data folder, which comes last: nothing in one that only looks like it by its own name."""
+    if not _DATA.fullmatch(data.name) or data.is_symlink() or not data.is_dir():
+        return []
+    inside = sorted(data.rglob("*"), reverse=True)
+    made = [path for path in inside if _MADE.fullmatch(path.relative_to(data).as_posix())]
+    common = [data / name for name in _COMMON if data / name in inside]
+    return [*made, *common, data] if made or not inside else []
+
+
+def _left(folder: Path) -> str:
+    """The first names in a folder and in its data folders."""
+    paths = [*folder.glob("*"), *folder.glob("data-*/*")]
+    return ", ".join(sorted(str(path.relative_to(folder)) for path in paths)[:5])
 
 
 def _remove_builds(folder: Path) -> None:
@@ -203,7 +236,11 @@ def _remove_builds(folder: Path) -> None:
     except (InputError, StoreDamaged):
         return
     try:
-        _remove(path for path in list(folder.iterdir()) if _DATA.fullmatch(path.name) and path.name != current)
+        for data in list(folder.iterdir()):
+            if data.name != current and (made := _made(data)):
+                _remove(made)
+                if data.exists():
+                    logger.warning("%s stays: not convqa's: %s", data, _left(data))
     except OSError as error:
         logger.warning(
             "collection %s: files of an earlier one stay: %s cannot be removed (%s)",
@@ -213,8 +250,7 @@ def _remove_builds(folder: Path) -> None:
 
 def _check_removable(folder: Path) -> None:
     """:raises InputError: if the system lets nobody take something of ours out of the folder."""
-    inside = (Path(place) for path in _ours(folder) if path.is_dir() for place, _, _ in os.walk(path))
-    for place in (folder, *inside):
+    for place in (folder, *(path for path in _ours(folder) if path.is_dir())):
         if not os.access(place, os.W_OK | os.X_OK):
             raise InputError(
                 f"collection {folder} cannot be deleted: {place} cannot be written to. Nothing was deleted; make it "
@@ -223,8 +259,9 @@ def _check_removable(folder: Path) -> None:
 
 
 def _remove(paths: Iterable[Path]) -> None:
+    """Remove files, and folders in which nothing else is left."""
     for path in paths:
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
+        if not path.is_dir() or path.is_symlink():
             path.unlink(missing_ok=True)
+        elif not any(path.iterdir()):
+            path.rmdir()

@@ -137,4 +137,5 @@ def unreadable(folder: Path, error: OSError | ValueError) -> InputError | StoreD
 
 def damaged(folder: Path, error: Exception) -> StoreDamaged:
     """The error for a folder whose files contradict each other."""
-    return StoreDamaged(f"collection {folder}: {str(error) or type(error).__name__}. {_ADVICE_DAMAGED}")
+    said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error) or type(error).__name__
+    return StoreDamaged(f"collection {folder}: {said}. {_ADVICE_DAMAGED}")

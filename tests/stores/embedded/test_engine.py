@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +30,18 @@ def folder(tmp_path):
     return tmp_path / "c"
 
 
+def stubborn(number, name):
+    """``Path.rmdir``, but for a folder of this name, which cannot be removed."""
+    rmdir = Path.rmdir
+
+    def removed(path):
+        if path.name == name:
+            raise OSError(number, os.strerror(number), name)
+        rmdir(path)
+
+    return removed
+
+
 def everything(folder):
     return sorted(path.relative_to(folder) for path in folder.rglob("*"))
 
@@ -43,6 +54,46 @@ def test_files_of_the_users_own_stay_and_are_named(folder, caplog):
     assert caplog.messages == [f"{folder} stays: not convqa's: notes.txt, thesis"]
     with pytest.raises(InputError, match="is not a collection: nothing is deleted"):
         delete_store(str(folder))
+
+
+@pytest.mark.parametrize("manifest", [None, "", '{"name": "webapp"}'])
+def test_a_folder_named_like_a_data_folder_is_none_by_its_name(tmp_path, manifest):
+    thesis = tmp_path / "data-0123456789ab" / "thesis.txt"
+    thesis.parent.mkdir()
+    for place in (tmp_path, thesis.parent):
+        (place / "writer.lock").touch()
+        if manifest is not None:
+            (place / "manifest.json").write_text(manifest)
+    thesis.write_text("important")
+    before = everything(tmp_path)
+    with pytest.raises(InputError, match="is not a collection: nothing is deleted"):
+        delete_store(str(tmp_path))
+    with pytest.raises(InputError, match="is left alone"):
+        make(tmp_path, replace=True)
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("work", [delete_store, lambda folder: make(folder, replace=True)])
+def test_files_of_the_users_own_in_the_data_folder_stay_and_are_named(folder, caplog, work):
+    data = next(folder.glob("data-*"))
+    (data / "mine.txt").write_text("hi")
+    (data / "tantivy" / "mine").mkdir()
+    work(str(folder))
+    assert everything(data) == [Path("mine.txt"), Path("tantivy"), Path("tantivy/mine")]
+    (message,) = caplog.messages
+    assert "stays: not convqa's: " in message and "mine.txt" in message and "tantivy" in message
+
+
+@pytest.mark.parametrize("manifest", ["", '{"format": "convqa', '{"format": "convqa-index", "version": 3}'])
+def test_a_collection_with_a_damaged_manifest_is_replaced_and_deleted(folder, manifest):
+    for again in (True, False):
+        (folder / "manifest.json").write_text(manifest)
+        assert find_stores(str(folder.parent)) == [str(folder)]
+        if again:
+            make(folder, replace=True)
+            assert open_store(str(folder)).info().count == 2 and len(list(folder.glob("data-*"))) == 1
+    delete_store(str(folder))
+    assert not folder.exists()
 
 
 def test_through_a_link_both_the_collection_and_the_link_go(folder, tmp_path):
@@ -60,12 +111,9 @@ def test_what_may_not_be_removed_is_left_whole(folder, monkeypatch):
 
 
 def test_a_deletion_that_ended_early_says_where_and_is_given_again(folder, monkeypatch):
-    def stubborn(path):
-        raise PermissionError(errno.EPERM, "Operation not permitted", "ids.data")
-
     with monkeypatch.context() as patch:
-        patch.setattr(shutil, "rmtree", stubborn)
-        with pytest.raises(WorkError, match=r"only in part: ids.data cannot be removed \(Operation not permitted\)"):
+        patch.setattr(Path, "rmdir", stubborn(errno.EPERM, "tantivy"))
+        with pytest.raises(WorkError, match=r"only in part: tantivy cannot be removed \(Operation not permitted\)"):
             delete_store(str(folder))
     assert not exists(str(folder)) and list(folder.glob("data-*"))
     delete_store(str(folder))
@@ -73,23 +121,17 @@ def test_a_deletion_that_ended_early_says_where_and_is_given_again(folder, monke
 
 
 def test_a_folder_that_may_not_be_removed_itself_stays_empty(folder, monkeypatch, caplog):
-    def busy(self):
-        raise OSError(errno.EBUSY, "Device or resource busy")
-
-    monkeypatch.setattr(Path, "rmdir", busy)
+    monkeypatch.setattr(Path, "rmdir", stubborn(errno.EBUSY, folder.name))
     engine.delete(engine.Address(str(folder)))
     assert everything(folder) == []
     assert caplog.messages == [f"{folder} stays: Device or resource busy"]
 
 
 def test_a_replacement_says_which_old_files_stay(folder, monkeypatch, caplog):
-    def stubborn(path):
-        raise PermissionError(errno.EACCES, "Permission denied", "ids.data")
-
-    monkeypatch.setattr(shutil, "rmtree", stubborn)
+    monkeypatch.setattr(Path, "rmdir", stubborn(errno.EACCES, "tantivy"))
     make(folder, "New.", replace=True)
     assert caplog.messages == [
-        f"collection {folder}: files of an earlier one stay: ids.data cannot be removed (Permission denied)"
+        f"collection {folder}: files of an earlier one stay: tantivy cannot be removed (Permission denied)"
     ]
     assert open_store(str(folder)).info().count == 1
 
