@@ -28,7 +28,7 @@ from convqa.stores.embedded.check import check as check_files
 from convqa.stores.embedded.files import writing
 from convqa.stores.embedded.manifest import FORMAT, NAME, Manifest
 from convqa.stores.embedded.store import Embedded
-from convqa.stores.embedded.writer import LOCK, writer_lock
+from convqa.stores.embedded.writer import LOCK, MADE, writer_lock
 from convqa.stores.integrity import Check
 from convqa.text.analysis import analyzer
 
@@ -36,13 +36,6 @@ logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
 """The name of a data folder."""
-
-_MADE = re.compile(
-    r"(passages|ids|forward)\.(data|offsets)|forward\.counts|lengths|(ids|terms)\.(hashes|numbers)\.\d+"
-    r"|(terms\.frequencies|deleted)\.\d+|vectors\.(matrix|rows|dead\.\d+|graph\.\d+(\.[0-9a-f]{12})?)|tantivy"
-    r"|tantivy/([0-9a-f]{32}\..+|meta\.json|\.managed\.json|\.tantivy-(meta|writer)\.lock|\.tmp\w+)"
-)
-"""The paths of what convqa makes in a data folder."""
 
 _COMMON = {NAME, part_of(Path(NAME)).name, LOCK}
 """The names of what convqa makes in both folders. They are nobody's proof: other programs have such names, too."""
@@ -218,7 +211,7 @@ def _made(data: Path) -> list[Path]:
     if not _DATA.fullmatch(data.name) or data.is_symlink() or not data.is_dir():
         return []
     inside = sorted(data.rglob("*"), reverse=True)
-    made = [path for path in inside if _MADE.fullmatch(path.relative_to(data).as_posix())]
+    made = [path for path in inside if MADE.fullmatch(path.relative_to(data).as_posix())]
     common = [data / name for name in _COMMON if data / name in inside]
     return [*made, *common, data] if made or not inside else []
 

@@ -9,6 +9,7 @@ vectors are written apart: files of a side that does not change stay as they are
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -28,7 +29,7 @@ from convqa.stores.embedded.files import Appender, BlobAppender, array, write_ar
 from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWriter, hashed
-from convqa.stores.embedded.manifest import NAME, FieldTotals, Manifest
+from convqa.stores.embedded.manifest import FieldTotals, Manifest
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vectors import VectorWriter, graph_name
 from convqa.stores.integrity import Extent
@@ -38,6 +39,13 @@ logger = logging.getLogger(__name__)
 
 LOCK = "writer.lock"
 _BATCH = 2000
+
+MADE = re.compile(
+    r"(passages|ids|forward)\.(data|offsets)|forward\.counts|lengths|(ids|terms)\.(hashes|numbers)\.\d+"
+    r"|(terms\.frequencies|deleted)\.\d+|vectors\.(matrix|rows|dead\.\d+|graph\.\d+(\.[0-9a-f]{12})?)|tantivy"
+    r"|tantivy/([0-9a-f]{32}\..+|meta\.json|\.managed\.json|\.tantivy-(meta|writer)\.lock|\.tmp\w+)"
+)
+"""The paths of what convqa makes in a data folder."""
 
 
 def writer_lock(folder: Path) -> FileLock:
@@ -122,11 +130,11 @@ class Writer:
 
     def _remove_unused(self, manifest: Manifest) -> None:
         """Remove files of earlier states, and what killed writers left."""
-        used = {NAME, LOCK, *manifest.files}
+        used = {*manifest.files}
         if manifest.vectors is not None:
             used |= {*manifest.vectors.files, graph_name(manifest.vectors.generation)}
         for path in self._base.data.iterdir():
-            if path.name not in used and path.is_file():
+            if path.name not in used and MADE.fullmatch(path.name) and path.is_file():
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:

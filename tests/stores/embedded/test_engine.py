@@ -84,6 +84,15 @@ def test_files_of_the_users_own_in_the_data_folder_stay_and_are_named(folder, ca
     assert "stays: not convqa's: " in message and "mine.txt" in message and "tantivy" in message
 
 
+def test_a_file_of_the_users_own_in_the_data_folder_stays_when_passages_are_added(folder):
+    mine = next(folder.glob("data-*")) / "mine.txt"
+    mine.write_text("hi")
+    store = open_store(str(folder))
+    store.add([Passage("new", "More.")])
+    store.commit()
+    assert mine.exists()
+
+
 @pytest.mark.parametrize("manifest", ["", '{"format": "convqa', '{"format": "convqa-index", "version": 3}'])
 def test_a_collection_with_a_damaged_manifest_is_replaced_and_deleted(folder, manifest):
     for again in (True, False):
