@@ -170,7 +170,7 @@ def test_failed_turns_are_named_and_can_be_tried_again(call, slow, small, indexe
     assert code == 1 and "with -v says where in the code" in err
     monkeypatch.setenv("FAIL_ON", "What does it cost?")
     _, _, err = call(*arguments, "--retry-errors", "-v")
-    assert "a turn failed in slow_for_test.Slow.rewrite\nTraceback" in err and 'told to fail")\nValueError' in err
+    assert "rewriter failed in slow_for_test.Slow.rewrite\nTraceback" in err and 'told to fail")\nValueError' in err
     monkeypatch.delenv("FAIL_ON")
     code, out, err = call(*arguments, "--retry-errors")
     assert (code, err) == (0, "") and "0 failed" in out
