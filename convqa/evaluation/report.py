@@ -105,8 +105,8 @@ def _beside(evaluation: Evaluation, name: str) -> str:
 
 def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table | Text]:
     """Means by group, each with the number of turns that it rests on; of many groups those with the most turns."""
-    measures = [measure.name for measure in evaluation.measures if measure.name in evaluation.summaries]
     groups = list(evaluation.breakdowns[name].items())
+    measures = [one.name for one in evaluation.measures if any(found.get(one.name) for _, found in groups)]
     if len(groups) > _GROUPS:
         yield Text(f"The {_GROUPS} largest of {len(groups):,} groups of {name}; --json has all.")
         groups.sort(key=lambda group: -max((one.turns for one in group[1].values()), default=0))
