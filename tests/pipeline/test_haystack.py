@@ -138,18 +138,27 @@ def test_a_collection_is_asked_for_where_one_is_searched(call):
     assert code == 2 and "--collection is for --as haystack" in err
 
 
-def test_the_example_of_the_docs_runs_in_a_process_of_haystacks(call, root, collection, tmp_path):
-    (example_code,) = re.findall(r"```py\n(.*?)```", (root / "docs" / "pipelines.md").read_text(encoding="utf-8"), re.S)
+@pytest.fixture
+def example_of_the_docs(call, root, collection, tmp_path):
+    """Runs docs/pipelines.md's example in a process of its own, with what is given as the allowlist."""
+    (code,) = re.findall(r"```py\n(.*?)```", (root / "docs" / "pipelines.md").read_text(encoding="utf-8"), re.S)
     text = written(call, "default", "--collection", collection)
     (tmp_path / "default.haystack.yaml").write_text(text, encoding="utf-8")
 
-    def run(**environment):
-        command = [sys.executable, "-c", example_code]
-        environment = {**os.environ, **environment}
+    def run(allowlist):
+        environment = {**os.environ, "HAYSTACK_DESERIALIZATION_ALLOWLIST": allowlist}
+        command = [sys.executable, "-c", code]
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
-    done = run(HAYSTACK_DESERIALIZATION_ALLOWLIST="convqa")
+    return run
+
+
+def test_the_example_of_the_docs_runs_in_a_process_of_haystacks(example_of_the_docs):
+    done = example_of_the_docs("convqa")
     assert done.returncode == 0, done.stderr
     assert "Marbury" in done.stdout and len(done.stdout.splitlines()) == 3
-    refused = run(HAYSTACK_DESERIALIZATION_ALLOWLIST="")
+
+
+def test_without_the_allowlist_the_example_is_refused(example_of_the_docs):
+    refused = example_of_the_docs("")
     assert refused.returncode == 1 and "HAYSTACK_DESERIALIZATION_ALLOWLIST" in refused.stderr
