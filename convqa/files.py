@@ -103,7 +103,7 @@ def parse_line(line: bytes, where: str, advice: str, first: bool = False) -> tup
 
 
 def _unread(error: RecursionError | ValueError) -> str:
-    """What in a JSON text is more than can be read."""
+    """Say why a JSON text that is well formed cannot be read."""
     if isinstance(error, _KeyTwice):
         return str(error)
     if isinstance(error, RecursionError):

@@ -36,7 +36,7 @@ def ask(
 
 
 def failed(failure: Failure) -> str:
-    """What is said of a turn that failed."""
+    """The message for a turn that failed."""
     return f"{failure.stage} failed: {failure.error}: {failure.message}. -v shows where in the code."
 
 

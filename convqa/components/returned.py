@@ -43,7 +43,7 @@ def returned(made: object, wanted: type, count: int, cls: type, name: str) -> li
 
 
 def failed(stage: str, error: Exception, method: str) -> Failure:
-    """The failure that an error of a component is, with at most 2,000 characters; the log says where it was raised."""
+    """Turn an error of a component into a Failure, with 2,000 characters of it; the log says where it was raised."""
     logger.debug("%s failed in %s", stage, method, exc_info=error)
     return Failure(stage, type(error).__name__, str(error)[:2000])
 

@@ -68,11 +68,11 @@ def write(cited: CitedAnswer, submission: Submission, most: int) -> bytes:
 
 
 def warnings(cited: CitedAnswer) -> Iterator[str]:
-    """What the tracks' checks of 2024 and 2025 refuse, do not know or cut, and is not the writer's to change."""
+    """Warn of what the checks of 2024 and 2025 refuse, do not know or cut, where the writer cannot change it."""
     if not cited.alone:
-        yield "TREC RAG has no conversations: of several turns the topics, such as 1_1, are none of the track's"
+        yield "TREC RAG has no conversations: topics of several turns, such as 1_1, are not in the track"
     if not all(_SEGMENT.match(c.passage_id) for sentence in cited.said() for c in sentence.citations):
-        yield "TREC RAG takes a run over MS MARCO v2.1 alone, and passages are cited that are no segments of it"
+        yield "TREC RAG only takes runs over MS MARCO v2.1: some cited passages are not segments of it"
     if _length(cited) > _WORDS:
         yield f"TREC RAG takes answers of {_WORDS} words, and cuts sentences off the end of a longer one"
 

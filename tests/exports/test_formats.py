@@ -132,8 +132,8 @@ def test_why_trec_rag_may_refuse_a_run_is_said_once(golden, caplog, format):
     assert caplog.messages == []
     written(format, [*golden, answer_to("b", words=150)])
     assert caplog.messages == [
-        "TREC RAG has no conversations: of several turns the topics, such as 1_1, are none of the track's (turns: 5)",
-        "TREC RAG takes a run over MS MARCO v2.1 alone, and passages are cited that are no segments of it (turns: 2)",
+        "TREC RAG has no conversations: topics of several turns, such as 1_1, are not in the track (turns: 5)",
+        "TREC RAG only takes runs over MS MARCO v2.1: some cited passages are not segments of it (turns: 2)",
         "TREC RAG takes answers of 400 words, and cuts sentences off the end of a longer one (turns: 1)",
     ]
 

@@ -144,7 +144,7 @@ RUNS: TypeAdapter[Any] = TypeAdapter(RunRecord)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a field of a record, and its value: no matter, where the official script does not look."""
+    """A faulty field of a record: what is wrong, and its value. It counts only where the official script reads it."""
 
     message: str
     value: object
