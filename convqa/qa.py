@@ -21,7 +21,7 @@ from convqa.validation import shorten, want
 
 
 def load(
-    pipeline: str | Path = "default", collection: str | Path | None = None, overrides: Mapping[str, Any] | None = None
+    pipeline: str | Path = "talk", collection: str | Path | None = None, overrides: Mapping[str, Any] | None = None
 ) -> QA:
     """Load a pipeline and open its collection.
 

@@ -31,6 +31,33 @@ def test_a_conversation_remembers(qa):
     assert [exchange.answer for exchange in talk.history] == [first.answer.text, second.answer.text]
 
 
+def test_what_asks_nothing_is_not_searched_and_changes_no_topic(qa):
+    talk, plain = qa.conversation(), qa.conversation()
+    for one in (talk, plain):
+        one.ask("What is a physician's assistant?")
+    thanks = talk.ask("ok, thanks!")
+    assert (thanks.rewrite.queries, thanks.ranking.hits, thanks.answer.kind) == ((), (), "none")
+    assert thanks.answer.reason == "nothing was asked" and talk.history[-1].status == "idle"
+    assert talk.ask("What does it cost?").rewrite == plain.ask("What does it cost?").rewrite
+
+
+def test_the_same_turn_through_the_same_pipeline_has_the_same_answer_at_every_door(example, example_cache, call):
+    passages = str(example / "passages.jsonl.gz")
+    qa = convqa.load(collection=passages)
+    questions = ["What is a physician's assistant?", "thanks", "What does it cost?"]
+    turns = tuple(Turn(TurnId("c", number), question) for number, question in enumerate(questions, 1))
+    driven = list(qa.drive([Conversation("c", turns)]))
+    talk = qa.conversation("c")
+    asked = [talk.ask(question) for question in questions]
+    assert [(one.rewrite, one.ranking, one.answer) for one in driven] == [
+        (one.rewrite, one.ranking, one.answer) for one in asked
+    ]
+    shown = call("chat", "--collection", passages, stdin="\n".join(questions))[1]
+    assert all(sentence.text in shown for one in asked for sentence in one.answer.sentences)
+    first = call("ask", questions[0], "--collection", passages)[1]
+    assert shown.startswith(first.rstrip())
+
+
 def test_conversations_do_not_mix(qa):
     one, other = qa.conversation(), qa.conversation()
     one.ask("What is a physician's assistant?")

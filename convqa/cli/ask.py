@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, parsed
+from convqa.cli.options import AllowDownload, Collection, Settings, TalkPipeline, parsed
 from convqa.errors import WorkError
 
 AROUND = 80
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @command
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in quotes.")],
-    pipeline: PipelineName = "default",
+    pipeline: TalkPipeline = "talk",
     collection: Collection = None,
     settings: Settings = None,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
@@ -48,6 +48,8 @@ def lines(response: Response) -> list[str]:
     hits = response.ranking.hits if response.ranking else ()
     passages = {hit.id: hit.passage for hit in hits if hit.passage is not None}
     answer = response.answer
+    if response.rewrite is not None and not response.rewrite.queries:
+        return ["Nothing to look up. Ask whenever you like."]
     if answer is None or answer.kind == "none":
         reason = answer.reason if answer else "this pipeline has no builder"
         nearest = answer.nearest if answer else tuple(hit.id for hit in hits[:3])

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from haystack import component
 
-from convqa.components.citations import located, verified
+from convqa.components.citations import NOTHING_ASKED, located, nothing, verified
 from convqa.components.rankings import attach, fuse
 from convqa.components.returned import failed, path_of, returned
 from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn
@@ -259,7 +259,8 @@ class Reader(Station):
 class Builder(Station):
     """Ranking and reading -> answer with citations. Implement ``build`` or ``build_batch``.
 
-    Every answer is verified here (:mod:`convqa.components.citations`).
+    A turn whose rewrite has no queries asked nothing, and is answered by nothing. Every answer is verified here
+    (:mod:`convqa.components.citations`).
     """
 
     station = "builder"
@@ -278,7 +279,17 @@ class Builder(Station):
         self, turns: Turns, rewrites: Rewrites, rankings: Rankings, readings: Readings | None = None
     ) -> dict[str, Answers]:
         columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings
-        return {"answers": self._each(Answers, self.build_batch, *columns)}
+        return {"answers": self._each(Answers, self._build_asked, *columns)}
+
+    def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
+        """What the member builds for the turns that ask something, and nothing for the others."""
+        rows = list(zip(*columns, strict=True))
+        asked = [index for index, row in enumerate(rows) if row[1].queries]
+        if len(asked) == len(rows):
+            return self.build_batch(*columns)
+        built = self.build_batch(*([column[index] for index in asked] for column in columns)) if asked else []
+        made = dict(zip(asked, built, strict=True))
+        return [made[index] if index in made else nothing(row[2], NOTHING_ASKED) for index, row in enumerate(rows)]
 
 
 class Decider(Station):

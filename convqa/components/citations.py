@@ -9,6 +9,7 @@ from convqa.domain import Answer, Citation, Passage, Ranking, Reading
 from convqa.validation import shorten
 
 _NEAREST = 3
+NOTHING_ASKED = "nothing was asked"
 
 
 def verified(answer: Answer, ranking: Ranking) -> Answer:

@@ -47,8 +47,9 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Past]:
 def first_and_latest(history: tuple[Exchange, ...], latest: int) -> tuple[Exchange, ...]:
     """The first exchange that is not blank, and the latest ones: of ten thousand only these are read.
 
-    A blank one among the latest is still there, and is made up for by none before them.
+    A blank one among the latest is still there, and is made up for by none before them. Idle ones do not count.
     """
+    history = tuple(exchange for exchange in history if exchange.status != "idle")
     start = max(0, len(history) - latest)
     first = next((exchange for exchange in history[:start] if not blank(exchange)), None)
     return history[start:] if first is None else (first, *history[start:])

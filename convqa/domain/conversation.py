@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 MetaValue = str | int | float | bool
 DEFAULT_LANGUAGE = "en"
-ExchangeStatus = Literal["answered", "unanswered", "asked", "failed"]
+ExchangeStatus = Literal["answered", "unanswered", "asked", "failed", "idle"]
 
 
 class Listed:
@@ -73,7 +73,8 @@ class Passage:
 class Exchange:
     """One earlier exchange of a conversation.
 
-    Status ``asked`` means: question = what the user said, answer = what the system asked back.
+    Status ``asked`` means: question = what the user said, answer = what the system asked back; ``idle``: the user asked
+    nothing, and nothing is to be made of it later.
     """
 
     question: str

@@ -47,6 +47,7 @@ class Query:
 class Rewrite:
     """``text`` is the self-contained question (run.json's Model_rewrite); ``queries`` are what is searched.
 
+    Without queries nothing was asked: nothing is searched, and no builder is asked for an answer.
     ``notes`` are what a run's summary counts: why a model's text was not taken, or that the question needed none.
     """
 

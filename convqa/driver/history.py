@@ -49,13 +49,14 @@ class History:
 
 
 def exchange(turn: Turn, response: Response) -> Exchange:
-    """What a response leaves in the history; a failed or unanswered turn is marked, so that it misleads nobody."""
+    """What a response leaves in the history; what failed or has no answer is marked, to mislead nobody."""
     rewrite = None if response.rewrite is None else response.rewrite.text
     if response.error is not None:
         return Exchange(turn.question, "", rewrite, "failed")
     answer = response.answer
     if answer is None or answer.kind == "none":
-        return Exchange(turn.question, "", rewrite, "unanswered")
+        asked = response.rewrite is None or response.rewrite.queries
+        return Exchange(turn.question, "", rewrite, "unanswered" if asked else "idle")
     return Exchange(turn.question, answer.text, rewrite, "asked" if answer.kind == "question" else "answered")
 
 

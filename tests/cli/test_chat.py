@@ -53,6 +53,11 @@ def test_a_turn_that_fails_is_told_and_the_conversation_goes_on(call, indexed, t
     assert "[1]" in out and turns[1].history[0].status == "failed"
 
 
+def test_what_asks_nothing_gets_a_friendly_line_and_no_passages(call, indexed):
+    _, out, _ = call("chat", "--collection", indexed, stdin="ok cool\n/new\nhi, how are you?\n")
+    assert out == "{0}A new conversation.\n\n{0}".format("Nothing to look up. Ask whenever you like.\n\n")
+
+
 def test_commands_in_any_case_and_unknown_ones(call, indexed, turns):
     said = "\ufeff/NEW\n/help me\nWhat is it?\n/Quit\nand this?\n"
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said.encode())

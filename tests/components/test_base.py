@@ -114,7 +114,7 @@ def test_fusion_breaks_ties_by_id_and_cuts():
 
 def test_an_answer_may_cite_only_its_own_ranking():
     batch = Turns(TURNS.items[:1])
-    (failed,) = Inventive().run(batch, Rewrites((Rewrite("", ()),)), Rankings((Ranking(),)))["answers"]
+    (failed,) = Inventive().run(batch, Rewrites((Rewrite.unchanged(""),)), Rankings((Ranking(),)))["answers"]
     assert isinstance(failed, Failure) and "stranger" in failed.message
 
 

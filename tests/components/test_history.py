@@ -24,6 +24,15 @@ def test_empty_exchanges_are_left_out_and_lines_are_joined():
     assert said_before(turn("Why?", *history)) == [Past("Who wrote it?", ""), Past("", "Ada.")]
 
 
+def test_idle_exchanges_are_passed_over():
+    history = (
+        Exchange("hi", "", "hi", "idle"),
+        Exchange("Who wrote it?", "Ada."),
+        Exchange("thanks", "", None, "idle"),
+    )
+    assert said_before(turn("Why?", *history)) == [Past("Who wrote it?", "Ada.")]
+
+
 def test_rewrites_are_shown_where_they_are_asked_for_and_there():
     history = (Exchange("Why?", "So.", "Why did Ada write it?"), Exchange("When?", "1843."))
     assert [said.question for said in said_before(turn("?", *history))] == ["Why?", "When?"]

@@ -56,8 +56,10 @@ def test_what_a_turn_leaves_behind():
     turn = Turn(TurnId(1, 1), "q")
     failed = Response(turn.id, error=Failure("reader", "ValueError", "no"))
     assert exchange(turn, failed) == Exchange("q", "", None, "failed")
-    none = Response(turn.id, Rewrite("r", ()), answer=Answer("none", "", reason="nothing found"))
+    none = Response(turn.id, Rewrite.unchanged("r"), answer=Answer("none", "", reason="nothing found"))
     assert exchange(turn, none) == Exchange("q", "", "r", "unanswered")
+    idle = Response(turn.id, Rewrite("q", (), ("nothing was asked",)), answer=none.answer)
+    assert exchange(turn, idle) == Exchange("q", "", "q", "idle")
     asked = Response(turn.id, answer=Answer("question", "Are you over 60?"))
     assert exchange(turn, asked) == Exchange("q", "Are you over 60?", None, "asked")
     assert exchange(turn, Response(turn.id)).status == "unanswered"

@@ -35,7 +35,7 @@ class Echo:
             else Answer("answer", f"{len(turn.history)}")
             for turn in turns
         ]
-        rewrites = Rewrites(tuple(Rewrite(turn.question, ()) for turn in turns))
+        rewrites = Rewrites(tuple(Rewrite.unchanged(turn.question) for turn in turns))
         return Outputs(rewrites, None, None, Answers(tuple(answers)), {"reader": 1.0})
 
 

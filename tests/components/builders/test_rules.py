@@ -39,7 +39,12 @@ def answer(builder, question, *history, passages=(GRANT,), scenario="", language
     ranking = Ranking(tuple(Hit(one.id, 9.0 - rank, one) for rank, one in enumerate(passages)))
     spans = tuple(Span(one.id, 0, len(one.text), one.text, 1.0) for one in passages)
     builder.warm_up()
-    columns = Turns((turn,)), Rewrites((Rewrite(question, ()),)), Rankings((ranking,)), Readings((Reading(spans, 0.0),))
+    columns = (
+        Turns((turn,)),
+        Rewrites((Rewrite.unchanged(question),)),
+        Rankings((ranking,)),
+        Readings((Reading(spans, 0.0),)),
+    )
     (found,) = builder.run(*columns)["answers"].items
     return found
 
