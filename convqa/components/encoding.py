@@ -116,7 +116,7 @@ class QueryEncoder:
 def _vectors(model: TextEncoder, texts: tuple[str, ...]) -> Matrix:
     """The retriever and the reader of a pipeline ask for the same ones. By the whole batch: what else was asked before
     must not change, by a rounding, what a model makes of a text."""
-    vectors = model.encode(texts, role="query")
+    vectors = model.remembered(texts, role="query")
     vectors.setflags(write=False)
     return vectors
 

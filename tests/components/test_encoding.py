@@ -87,13 +87,13 @@ def test_queries_without_words_have_no_vector():
 def test_each_text_of_a_batch_is_encoded_once(monkeypatch):
     encoder = QueryEncoder("encoder", ["question", "expanded"])
     asked = []
-    encode = type(encoder.model).encode
+    remembered = type(encoder.model).remembered
 
     def counting(self, texts, **role):
         asked.extend(texts)
-        return encode(self, texts, **role)
+        return remembered(self, texts, **role)
 
-    monkeypatch.setattr(type(encoder.model), "encode", counting)
+    monkeypatch.setattr(type(encoder.model), "remembered", counting)
     queries = [Query(QUESTION), Query(QUESTION, TERMS), Query(QUESTION)]
     encoder.encode([TURN] * 3, [Rewrite(QUESTION, ())] * 3, queries)
     assert asked == [QUESTION, "Who wrote it? Faust Weimar"]
@@ -102,6 +102,6 @@ def test_each_text_of_a_batch_is_encoded_once(monkeypatch):
 def test_two_stations_that_ask_for_the_same_texts_encode_them_once(monkeypatch):
     row = (Rewrite("Who wrote Faust?", (Query(QUESTION, TERMS),)), Query(QUESTION, TERMS))
     _, first = encode(["question", "expanded"], row)
-    monkeypatch.setattr(type(load_encoder("encoder")), "encode", lambda *_, **__: pytest.fail("encoded again"))
+    monkeypatch.setattr(type(load_encoder("encoder")), "_run", lambda *_: pytest.fail("encoded again"))
     _, second = encode(["question", "expanded"], row)
     assert first.tolist() == second.tolist()

@@ -73,7 +73,7 @@ class Sentences(Reader):
             return found
         asked = self._queries.of_rewrites(turns, rewrites)
         texts = list(dict.fromkeys(one.titled() for sentences, _ in found for one in sentences))
-        vectors = dict(zip(texts, self._queries.model.encode(texts, role="passage"), strict=True))
+        vectors = dict(zip(texts, self._queries.model.remembered(texts, "passage", keep=True), strict=True))
         return [
             ([one if vector is None else one.near(vectors[one.titled()], vector) for one in sentences], null)
             for (sentences, null), vector in zip(found, asked, strict=True)

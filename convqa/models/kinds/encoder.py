@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from convqa.errors import InputError, WorkError
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
+from convqa.models.memory import Memory
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, Options, Role
 from convqa.validation import shorten
@@ -51,6 +52,8 @@ class TextEncoder(Model):
         self.languages = folder.languages
         self._prefixes = folder.settings(Settings, network.settings).prefixes
         self._network = network
+        # On torch texts share batches, and a vector depends on what it is made with.
+        self._memory = Memory(self._run, self.identity) if choice.engine == "onnx" else None
 
     def knows(self, language: str) -> bool:
         """Whether its vectors say what texts of a language mean, as far as its makers tell."""
@@ -69,8 +72,19 @@ class TextEncoder(Model):
             raise InputError(f"role: found {role!r}; wanted {' or '.join(get_args(Role))}.")
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        tokens = self._network.tokenizer.texts(self._prefixed(texts, role))
-        made = np.stack([vector for (vector,) in self._network.run(tokens)])
+        return self._run(self._prefixed(texts, role))
+
+    def remembered(self, texts: Sequence[str], role: Role = "passage", keep: bool = False) -> Array:
+        """As :meth:`encode`, but on ONNX Runtime what was encoded before is not encoded again.
+
+        :param keep: for other processes too, in the cache (:mod:`convqa.models.memory`).
+        """
+        if self._memory is None or not texts:
+            return self.encode(texts, role)
+        return self._memory.vectors(self._prefixed(texts, role), keep)
+
+    def _run(self, texts: Sequence[str]) -> Array:
+        made = np.stack([vector for (vector,) in self._network.run(self._network.tokenizer.texts(texts))])
         if made.shape != (len(texts), self.dimension) or not np.isfinite(made).all():
             raise WorkError(f"the encoder {self.name!r} made no vectors; try: convqa models check {self.name}")
         return made

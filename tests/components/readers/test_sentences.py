@@ -125,10 +125,13 @@ def test_each_different_sentence_of_a_batch_is_encoded_once(monkeypatch):
     reader = Sentences(encoder="encoder")
     reader.warm_up()
     model, seen = reader._queries.model, []
-    encode = type(model).encode
-    monkeypatch.setattr(
-        type(model), "encode", lambda self, texts, role: seen.append((role, list(texts))) or encode(self, texts, role)
-    )
+    remembered = type(model).remembered
+
+    def counting(self, texts, role, keep=False):
+        seen.append((role, list(texts)))
+        return remembered(self, texts, role, keep)
+
+    monkeypatch.setattr(type(model), "remembered", counting)
     questions = ("Who wrote Faust?", "When did it appear?")
     turns = [Turn(TurnId(number, 1), question) for number, question in enumerate(questions)]
     rewrites = [Rewrite(question, (Query(question),)) for question in questions]

@@ -1,0 +1,251 @@
+"""Vectors that were made before are not made again, and are the same bytes wherever they come from."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from convqa.models import load_encoder, memory
+from convqa.models.memory import Memory, VectorFile
+
+TEXTS = ["Who wrote Faust?", "Goethe.", "Who wrote Faust?", "", "half \ud800 a character"]
+
+
+class Encoder:
+    """Makes of a text a vector of three numbers, and keeps what it was asked for."""
+
+    def __init__(self, add=0.0):
+        self.asked = []
+        self.add = add
+
+    def __call__(self, texts):
+        self.asked += texts
+        return np.array([[len(text), sum(map(ord, text)), self.add] for text in texts], np.float32)
+
+    @property
+    def made(self):
+        """How often a text was encoded, those that are always asked for left out."""
+        return [text for text in self.asked if text not in memory._PROBES]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "convqa" / "vectors"
+
+
+def remembering(identity="a", **options):
+    """A memory as in a new process, and its encoder."""
+    encoder = Encoder(**options)
+    return Memory(encoder, identity), encoder
+
+
+def key(number):
+    return number.to_bytes(16)
+
+
+def vector(number):
+    return np.full(3, number, np.float32)
+
+
+def warnings(caplog):
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_a_text_is_encoded_once_in_a_process():
+    one, encoder = remembering()
+    plain = Encoder()(TEXTS)
+    assert (one.vectors(TEXTS, False) == plain).all()
+    assert (one.vectors(TEXTS[::-1], False) == plain[::-1]).all()
+    assert sorted(encoder.made) == sorted(set(TEXTS))
+
+
+def test_a_process_keeps_the_latest(monkeypatch):
+    monkeypatch.setattr(memory, "_IN_PROCESS", 2)
+    one, encoder = remembering()
+    one.vectors(["a", "b", "c"], False)
+    encoder.asked.clear()
+    one.vectors(["b", "c"], False)
+    assert encoder.made == []
+    one.vectors(["a"], False)
+    assert encoder.made == ["a"]
+
+
+def test_another_process_reads_what_was_kept_and_nothing_else(folder, monkeypatch):
+    monkeypatch.setattr(memory, "_AT_ONCE", 2)
+    one, _ = remembering()
+    one.vectors(["not kept"], False)
+    assert not folder.exists()
+    made = one.vectors(TEXTS, True)
+    two, encoder = remembering()
+    again = two.vectors([*TEXTS, "not kept"], True)
+    assert again[: len(TEXTS)].tobytes() == made.tobytes()
+    assert encoder.made == ["not kept"]
+
+
+@pytest.mark.parametrize("other", [{"identity": "b"}, {"add": 1.0}])
+def test_another_encoder_or_one_that_computes_otherwise_has_vectors_of_its_own(other):
+    remembering()[0].vectors(TEXTS, True)
+    two, encoder = remembering(**other)
+    assert two.vectors(TEXTS, True).tobytes() == Encoder(other.get("add", 0.0))(TEXTS).tobytes()
+    assert sorted(encoder.made) == sorted(set(TEXTS))
+
+
+def test_the_encoder_that_ships_gives_the_same_bytes_cold_and_warm():
+    model = load_encoder("encoder")
+    texts = ["Goethe wrote Faust.", "Weimar is a town in Thuringia, and was his home for long.", "Faust"]
+    plain = model.encode(texts)
+    cold = Memory(model._run, model.identity).vectors(texts[::-1], True)[::-1]
+    warm = Memory(model._run, model.identity).vectors(texts, True)
+    assert plain.tobytes() == cold.tobytes() == warm.tobytes() == model.remembered(texts).tobytes()
+    assert model.remembered([]).shape == (0, 384)
+
+
+def test_the_file_keeps_the_latest(folder, monkeypatch):
+    monkeypatch.setattr(memory, "_IN_FILE", 3)
+    file = VectorFile(folder)
+    for number in range(5):
+        file.write({key(number): vector(number)})
+    assert sorted(file.read([key(number) for number in range(5)])) == [key(2), key(3), key(4)]
+
+
+def test_a_vector_that_is_not_as_it_was_written_is_made_again(folder):
+    VectorFile(folder).write({key(1): vector(1), key(2): vector(2)})
+    with closing(sqlite3.connect(folder / "vectors.sqlite")) as file, file:
+        file.execute("UPDATE vectors SET vector = zeroblob(16) WHERE key = ?", (key(1),))
+        file.execute("UPDATE vectors SET vector = x'00' WHERE key = ?", (key(2),))
+    assert VectorFile(folder).read([key(1), key(2)]) == {}
+    VectorFile(folder).write({key(1): vector(1)})
+    assert VectorFile(folder).read([key(1)])[key(1)].tolist() == [1, 1, 1]
+
+
+def spoil(folder, how):
+    file = folder / "vectors.sqlite"
+    VectorFile(folder).write({key(number): vector(number) for number in range(500)})
+    if how == "no database":
+        file.write_bytes(b"no database" * 500)
+    elif how == "overwritten":
+        with file.open("r+b") as stream:
+            stream.seek(4096)
+            stream.write(os.urandom(8192))
+    elif how == "cut":
+        os.truncate(file, file.stat().st_size // 2)
+    elif how == "another table":
+        file.unlink()
+        with closing(sqlite3.connect(file)) as other, other:
+            other.execute("CREATE TABLE vectors (name TEXT)")
+    elif how == "a folder":
+        file.unlink()
+        file.mkdir()
+    elif how == "a file in the place of the folder":
+        file.unlink()
+        folder.rmdir()
+        folder.write_text("")
+    return file
+
+
+SPOILT = ("no database", "overwritten", "cut", "another table", "a folder", "a file in the place of the folder")
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_file_that_is_damaged_is_passed_over_with_one_warning(folder, caplog, how):
+    file = spoil(folder, how)
+    one, _ = remembering()
+    texts = [str(number) for number in range(600)]
+    assert one.vectors(texts, True).tobytes() == Encoder()(texts).tobytes()
+    one.vectors(["more"], True)
+    (said,) = warnings(caplog)
+    assert said.startswith(f"the cache {file} cannot be ") and said.endswith("It may be deleted.")
+
+
+def test_a_file_that_may_be_deleted_at_any_time_is_made_again(folder, caplog):
+    one, _ = remembering()
+    one.vectors(["a"], True)
+    (folder / "vectors.sqlite").unlink()
+    folder.rmdir()
+    one.vectors(["b"], True)
+    two, encoder = remembering()
+    two.vectors(["a", "b"], True)
+    assert encoder.made == ["a"] and warnings(caplog) == []
+
+
+def test_what_another_process_left_empty_is_filled(folder, caplog):
+    folder.mkdir(parents=True)
+    (folder / "vectors.sqlite").write_bytes(b"")
+    one, _ = remembering()
+    one.vectors(["a"], True)
+    assert warnings(caplog) == [] and remembering()[0].vectors(["a"], True).shape == (1, 3)
+
+
+def test_a_file_that_cannot_be_written_is_read(folder, caplog, monkeypatch):
+    remembering()[0].vectors(["a"], True)
+    connect = sqlite3.connect
+
+    def read_only(path, **options):
+        return connect(f"file:{path}?mode=ro", uri=True, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", read_only)
+    one, encoder = remembering()
+    for texts in (["a", "b"], ["c"]):
+        assert one.vectors(texts, True).tobytes() == Encoder()(texts).tobytes()
+    assert encoder.made == ["b", "c"]
+    (said,) = warnings(caplog)
+    assert "cannot be written (attempt to write a readonly database)" in said
+
+
+def test_a_file_that_another_process_holds_is_not_waited_for_again(folder, caplog, monkeypatch):
+    monkeypatch.setattr(memory, "_PATIENCE", 0.01)
+    remembering()[0].vectors(["a"], True)
+    with closing(sqlite3.connect(folder / "vectors.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        one, _ = remembering()
+        assert one.vectors(["a", "b"], True).tobytes() == Encoder()(["a", "b"]).tobytes()
+        one.vectors(["c"], True)
+    (said,) = warnings(caplog)
+    assert "cannot be read (database is locked)" in said
+
+
+def test_threads_share_a_memory():
+    one, _ = remembering()
+    plain = Encoder()
+    wrong = []
+
+    def work(first):
+        for number in range(first, first + 50):
+            texts = [str(number), str(number + 1)]
+            if one.vectors(texts, True).tobytes() != plain(texts).tobytes():
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in (0, 25)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from convqa.models.memory import VectorFile
+first, file = int(sys.argv[1]), VectorFile(Path(sys.argv[2]))
+for number in range(first, first + 100):
+    file.write({number.to_bytes(16): np.full(3, number, np.float32)})
+assert not file._failed, file._failed
+"""
+
+
+def test_processes_share_the_file(folder):
+    command = [sys.executable, "-c", WRITER]
+    writers = [subprocess.Popen([*command, str(first), str(folder)]) for first in (0, 50)]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    found = VectorFile(folder).read([key(number) for number in range(150)])
+    assert [found[key(number)].tolist() for number in range(150)] == [[number] * 3 for number in range(150)]
