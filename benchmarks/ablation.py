@@ -57,7 +57,7 @@ Tables = dict[str, dict[str, Columns]]
 
 def measure(options: argparse.Namespace, rows: Mapping[str, Description], settings: Settings) -> Tables:
     rewrites, vectors = Rewrites(options.work / "rewrites"), Remembered(options.encoder, options.work)
-    ways = retrievers(options.encoder, settings)
+    ways = retrievers(options.encoder, settings, options.first)
     tables: Tables = {name: {} for name in ways}
     for name in options.sets:
         folder = options.data / "conversations" / name
@@ -161,6 +161,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, metavar="SET")
     parser.add_argument("--settings", type=Path, help="what --tune wrote (default: as the components have them)")
     parser.add_argument("--tune", action="store_true", help="choose settings, report nothing")
+    parser.add_argument("--first", type=int, nargs="+", default=[], help="hybrid with so many candidates, too")
     parser.add_argument("--limit", type=int, help="only so many turns of each set")
     parser.add_argument("--json", type=Path, help="the same figures, or the settings chosen, in a file")
     add_options(parser)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
 
-from convqa.components.base import Retriever, WantedVectors
+from convqa.components.base import Retriever
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
 from convqa.domain import Failure, Ranking, Rewrite, Rewrites, Turn, Turns
 from convqa.files import whole_file
-from convqa.indexing import collection_of
+from convqa.indexing import add_vectors, index
 from convqa.models import load_encoder
 from convqa.models.types import Role
+from convqa.stores import exists
 
 TOP = 100
 
@@ -38,21 +38,38 @@ def read_settings(file: Path | None) -> Settings:
     return Settings() if file is None else json.loads(file.read_bytes())["settings"]
 
 
-def retrievers(encoder: str, settings: Settings) -> dict[str, Callable[[str], Retriever]]:
-    """Name -> the retriever over a collection."""
+def retrievers(encoder: str, settings: Settings, firsts: Sequence[int] = ()) -> dict[str, Callable[[str], Retriever]]:
+    """Name -> the retriever over a collection.
+
+    :param firsts: for each a row more: ``hybrid`` as it ranks so many candidates of a collection that lacks vectors.
+    """
     hybrid = settings.get("hybrid", {})
     vectors = {name: value for name, value in hybrid.items() if name == "vectors"}
     return {
         "bm25": lambda url: BM25(url, TOP, stopwords="long", texts=0),
         "dense": lambda url: Dense(url, TOP, encoder, texts=0, **vectors),
         "hybrid": lambda url: Hybrid(url, TOP, encoder=encoder, texts=0, **hybrid),
+        **{
+            f"first {most}": lambda url, most=most: _first(Hybrid(url, TOP, encoder=encoder, **hybrid), most)
+            for most in firsts
+        },
     }
+
+
+def _first(retriever: Hybrid, most: int) -> Hybrid:
+    """It takes the vectors of the candidates from the collection, which has them all."""
+    retriever.texts, vars(retriever)["_among"] = 0, most
+    return retriever
 
 
 def collection(set_folder: Path, encoder: str, work: Path) -> str:
     """The URL of a set's passages with their vectors, indexed once into the work folder."""
-    os.environ["XDG_CACHE_HOME"] = str(work)
-    return collection_of(str(set_folder / "passages.jsonl"), vectors=WantedVectors(encoder))
+    model = load_encoder(encoder)
+    url = str(work / f"{set_folder.name}-{model.checksum[:16]}")
+    if not exists(url):
+        index([set_folder / "passages.jsonl"], url)
+    add_vectors(url, model, warns=False)
+    return url
 
 
 def search(retriever: Retriever, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> list[Ranking]:
@@ -74,7 +91,7 @@ class Remembered:
         model = load_encoder(name)
         work.mkdir(parents=True, exist_ok=True)
         self._file = work / f"queries-{model.checksum[:16]}.npz"
-        self._encode = model.encode
+        self._encode = model.remembered
         self._places: dict[str, int] = {}
         self._matrix = np.empty((0, model.dimension), np.float32)
         if self._file.exists():
@@ -83,12 +100,12 @@ class Remembered:
                 self._places = {text: place for place, text in enumerate(json.loads(str(kept["texts"])))}
         self._saved = len(self._places)
         # Whoever loads this encoder gets the same object.
-        model.encode = self.encode  # type: ignore[method-assign]
+        model.remembered = self.encode  # type: ignore[method-assign]
 
-    def encode(self, texts: Sequence[str], role: Role = "passage") -> Any:
-        """As :meth:`convqa.models.TextEncoder.encode`; passages have their own memory, the collection."""
+    def encode(self, texts: Sequence[str], role: Role = "passage", keep: bool = False) -> Any:
+        """As :meth:`convqa.models.TextEncoder.remembered`; passages have their own memory, the collection."""
         if role == "passage":
-            return self._encode(texts, role)
+            return self._encode(texts, role, keep)
         fresh = [text for text in dict.fromkeys(texts) if text not in self._places]
         if fresh:
             self._matrix = np.concatenate((self._matrix, self._encode(fresh, role)))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from convqa.components.base import WantedVectors
 from convqa.domain import Conversation, Exchange, Response, Turn, TurnId
 from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
@@ -37,23 +36,17 @@ def load(
     for key in overrides or {}:
         want("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
     with _ordinary_errors():
-        return QA(
-            ready(
-                load_pipeline(pipeline, overrides),
-                lambda vectors: None if collection is None else collection_of(str(collection), vectors=vectors),
-            )
-        )
+        made = load_pipeline(pipeline, overrides)
+        return QA(ready(made, None if collection is None else collection_of(str(collection))))
 
 
-def ready(pipeline: Pipeline, collection: Callable[[WantedVectors | None], str | None]) -> Pipeline:
-    """Find a pipeline's collection, bind it to that, and load its models: the same steps at every door.
+def ready(pipeline: Pipeline, collection: str | None) -> Pipeline:
+    """Bind a pipeline to the URL of its collection, if it has one, and load its models: the same at every door.
 
-    :param collection: gives the collection's URL (None: there is none) for the vectors that the pipeline wants.
     :raises InputError: for a collection or a model that does not exist.
     """
-    url = collection(pipeline.wanted_vectors)
-    if url is not None:
-        pipeline.bind(url)
+    if collection is not None:
+        pipeline.bind(collection)
     pipeline.warm_up()
     return pipeline
 

@@ -334,13 +334,15 @@ def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
 @pytest.fixture(scope="session")
 def _example_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache that holds the example's passages with their vectors; workers share it."""
-    import convqa
+    from convqa.indexing import add_vectors, collection_of
+    from convqa.models import load_encoder
 
     folder = tmp_path_factory.getbasetemp()
     shared = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "example-cache"
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_CACHE_HOME", str(shared))
-        convqa.load("default", collection=str(ROOT / "examples" / "qrecc-trec" / "passages.jsonl.gz"))
+        url = collection_of(str(ROOT / "examples" / "qrecc-trec" / "passages.jsonl.gz"))
+        add_vectors(url, load_encoder("encoder"), warns=False)
     return shared
 
 

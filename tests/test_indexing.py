@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from convqa.components.base import WantedVectors
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, WorkError
-from convqa.indexing import collection_for, collection_of, find, index, read_passages
+from convqa.indexing import add_vectors, collection_for, collection_of, index, read_passages
 from convqa.indexing.build import build
-from convqa.models import Options, TextEncoder
+from convqa.models import load_encoder
 from convqa.stores import delete_store, open_store
 from convqa.stores.base import SearchParams
 
@@ -247,61 +246,12 @@ def test_a_file_may_be_given_as_collection(file, tmp_path):
         collection_of(str(tmp_path / "gone.jsonl"))
 
 
-def test_a_cached_collection_has_vectors_where_the_pipeline_wants_them(file):
-    path = file(LINES, "input/passages.jsonl")
-    plain = collection_for(NoPassages(), path.parent, None)
-    url = collection_for(NoPassages(), path.parent, None, vectors=WantedVectors("encoder"))
-    assert url != plain and (open_store(plain).info().vectors, open_store(url).info().vectors) == (0, 2)
-    done = []
-    again = collection_of(str(path), progress=lambda *counts: done.append(counts), vectors=WantedVectors("encoder"))
-    assert (again, done) == (url, [])
-    # What was not made for the cache is left as it is.
-    assert collection_for(NoPassages(), path.parent, plain, vectors=WantedVectors("encoder")) == plain
-    assert open_store(plain).info().vectors == 0
-
-
-def test_a_cached_collection_in_a_language_that_the_encoder_does_not_know_has_them_only_where_they_are_needed(
-    file, caplog
-):
-    """What convqa index --vectors warns of is nothing that who runs a pipeline could change."""
-    path = file([*LINES, json.dumps({"id": "long", "text": "word " * 300})], "input/passages.jsonl")
-    counts = [
-        open_store(collection_of(str(path), "de", vectors=WantedVectors("encoder", needed=needed))).info().vectors
-        for needed in (False, True)
-    ]
-    assert (counts, caplog.text) == ([0, 3], "")
-
-
-def test_passages_are_encoded_as_the_pipeline_runs_its_model(file, monkeypatch):
+def test_what_is_indexed_unasked_is_not_encoded_and_vectors_that_were_asked_for_stay(file):
     path = str(file(LINES, "mine.jsonl"))
-    with pytest.raises(InputError, match="made in int8; precision float32 was asked for"):
-        collection_of(path, vectors=WantedVectors("encoder", options=Options(precision="float32")))
-    urls = [collection_of(path, vectors=WantedVectors("encoder", options=Options("cpu", "int8")))]
-    assert collection_of(path, vectors=WantedVectors("encoder")) == urls[0]  # the same, said otherwise
-    monkeypatch.setattr(TextEncoder, "identity", "the same weights, run otherwise")
-    assert collection_of(path, vectors=WantedVectors("encoder")) != urls[0]
-
-
-def test_optional_vectors_of_many_passages_are_left_out_and_nothing_is_indexed_twice(file, cache, caplog, monkeypatch):
-    monkeypatch.setattr(find, "_UNASKED", 1)
-    path, wanted = str(file(LINES, "mine.jsonl")), WantedVectors("encoder", needed=False)
-
-    def found():
-        return sorted(str(place) for place in (cache / "convqa" / "collections").iterdir() if place.is_dir())
-
-    plain = collection_of(path, vectors=wanted)
-    assert found() == [plain] and "more than 1 passages take long to encode" in caplog.text
-    assert collection_of(path, vectors=wanted) == collection_of(path) == plain and found() == [plain]
-    # Where somebody had them made, they are there for all; those that are not all made, for none.
-    whole = collection_of(path, vectors=WantedVectors("encoder"))
-    assert collection_of(path, vectors=wanted) == whole != plain
-    store = open_store(whole)
-    store.delete(["p1"])
-    store.add([Passage("p1", "Rome")])
-    store.commit()
-    assert collection_of(path, vectors=wanted) == plain
-    monkeypatch.setattr(find, "_UNASKED", 2)
-    assert collection_of(path, vectors=wanted) == whole and open_store(whole).info().vectors == 2
+    url = collection_of(path)
+    assert open_store(url).info().vectors == 0
+    add_vectors(url, load_encoder("encoder"))
+    assert collection_of(path) == url and open_store(url).info().vectors == 2
 
 
 def test_a_cached_collection_that_is_damaged_is_built_again(file, caplog):

@@ -35,6 +35,6 @@ def mrqa_server(
             f"pipeline {pipeline}: {lack}; wanted one that answers from a turn's own passages, as mrqa does."
         )
     with PredictServer(host, port) as server:
-        server.listen(QA(ready(made, lambda _: None)))
+        server.listen(QA(ready(made, None)))
         typer.echo(f"Answering on {server.url} (Ctrl-C ends it)")
         server.serve_forever()

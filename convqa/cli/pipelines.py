@@ -64,7 +64,7 @@ def show(
     document = compose(pipeline, parsed(settings))
     made = wire(document, pipeline)
     if form == "haystack":
-        url = None if collection is None else collection_of(collection, vectors=made.wanted_vectors)
+        url = None if collection is None else collection_of(collection)
         typer.echo(made.to_haystack(url).rstrip())
     elif form == "yaml":
         typer.echo(document.to_yaml().rstrip())

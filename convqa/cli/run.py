@@ -12,7 +12,6 @@ from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings
 from convqa.cli.progress import Progress, per_second
 
 if TYPE_CHECKING:
-    from convqa.components.base import WantedVectors
     from convqa.driver.summary import Summary
 
 
@@ -61,13 +60,11 @@ def run(
     name = found.pipeline_for(source) if pipeline == "default" else pipeline
     read = load(name, parsed(settings))
 
-    def find_collection(vectors: WantedVectors | None) -> str | None:
-        if not read.needs_collection and collection is None:
-            return None
+    url = None
+    if read.needs_collection or collection is not None:
         with Progress("indexing", "passages", quiet) as shown:
-            return collection_for(found, source, collection, found.language, shown, vectors)
-
-    bound = ready(read, find_collection)
+            url = collection_for(found, source, collection, found.language, shown)
+    bound = ready(read, url)
     options = Options(history, batch_size, limit, restart, retry_errors, wait)
     with Progress("answering", "turns", quiet) as shown:
         summary = drive_run(found, source, target, bound, options, shown)

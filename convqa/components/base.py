@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from inspect import isfunction
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from haystack import component
 
@@ -21,7 +21,6 @@ from convqa.components.returned import failed, path_of, returned
 from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn
 from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, RunError
-from convqa.models import Options
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
@@ -30,17 +29,6 @@ B = TypeVar("B", bound=Batch)
 
 MaybeReadings = Sequence[Reading | None]
 """A column of readings; None where the pipeline has no reader."""
-
-
-class WantedVectors(NamedTuple):
-    """Vectors of an encoder, and how it is to run where passages must be encoded.
-
-    ``needed``: a collection without them is refused, not just searched without them.
-    """
-
-    encoder: str
-    needed: bool = True
-    options: Options = Options()
 
 
 class Station:
@@ -76,9 +64,9 @@ class Station:
         inner = {name: checksum for station in self.inner for name, checksum in station.identity().items()}
         return inner | {part: model.identity for part, model in self.models().items()}
 
-    def wanted_vectors(self) -> WantedVectors | None:
-        """The vectors that the collection is to have; None: this station looks at none."""
-        return None
+    def forecast(self, turns: int) -> str:
+        """What a user should know before so many turns are answered, such as how long it may take; "" for nothing."""
+        return ""
 
     def _each(self, kind: type[B], work: Callable[..., Sequence[Any]], *columns: Iterable[Any]) -> B:
         """Apply ``work`` to the rows that have no Failure; pass failures on; keep length and order.

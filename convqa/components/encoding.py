@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,14 @@ from pydantic import AfterValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from convqa.components.history import said_before
-from convqa.domain import Query, Rewrite, Turn
+from convqa.components.rankings import attach
+from convqa.domain import Query, Ranking, Rewrite, Turn
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.kinds.encoder import conversational
 from convqa.models.types import Device, Engine, Precision
-from convqa.stores.base import Encoder, Info
+from convqa.stores import open_store
+from convqa.stores.address import redact
+from convqa.stores.base import Encoder, Info, Store, WritableStore
 
 Matrix = NDArray[np.float32]
 Text = Literal["question", "expanded", "rewrite", "conversation"]
@@ -49,6 +53,11 @@ Texts = Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct)]
 
 DEFAULT_TEXTS: tuple[Text, ...] = ("question", "expanded", "rewrite")
 """The mean that serves every rewriter well (docs/benchmarks.md); where two texts are one, it counts once."""
+
+
+_FEW = 200
+"""Passages that are encoded without a word."""
+_TYPICAL = "Goethe wrote the first part of Faust in Weimar, where it was printed in 1808. " * 10
 
 
 class QueryEncoder:
@@ -119,6 +128,55 @@ def _vectors(model: TextEncoder, texts: tuple[str, ...]) -> Matrix:
     vectors = model.remembered(texts, role="query")
     vectors.setflags(write=False)
     return vectors
+
+
+def passage_vectors(model: TextEncoder, store: Store | None, rankings: Sequence[Ranking]) -> dict[str, Matrix]:
+    """Passage id -> its vector, for every hit: the collection's where it has one of this encoder, else made now.
+
+    A passage whose text is not known has none.
+    """
+    ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits))
+    found: dict[str, Matrix] = {}
+    if store is not None and store.info().encoder == named(model):
+        # A store with vectors is one that convqa writes.
+        kept = zip(ids, cast(WritableStore, store).vectors(ids), strict=True)
+        found = {id: vector for id, vector in kept if vector is not None}
+    rest = [Ranking(tuple(hit for hit in ranking.hits if hit.id not in found)) for ranking in rankings]
+    if store is not None:
+        rest = attach(rest, len(ids), store.fetch)
+    texts = {hit.id: hit.passage.whole_text for ranking in rest for hit in ranking.hits if hit.passage is not None}
+    return found | dict(zip(texts, model.remembered(list(texts.values()), "passage", keep=True), strict=True))
+
+
+def cosines(ranking: Ranking, vectors: Mapping[str, Matrix], asked: Matrix) -> dict[str, float]:
+    """Passage id -> the cosine of its vector and that of a query, for the hits that have a vector."""
+    return {hit.id: float(vectors[hit.id] @ asked) for hit in ranking.hits if hit.id in vectors}
+
+
+def forecast(model: TextEncoder, most: int, url: str) -> str:
+    """What to say before up to so many passages of a collection are encoded; "" where it takes less than a minute."""
+    info = open_store(url).info()
+    missing = info.count - (info.vectors if info.encoder == named(model) else 0)
+    if min(most, missing) < _FEW:
+        return ""
+    start = time.perf_counter()
+    model.encode([_TYPICAL] * 8)
+    seconds = (time.perf_counter() - start) / 8
+    if seconds * min(most, missing) < 60:
+        return ""
+    said = (
+        f"{missing:,} of {info.count:,} passages have no vector of the encoder {model.name!r}, and up to "
+        f"{min(most, missing):,} are encoded for this run: {_spoken(seconds * min(most, missing))} at "
+        f"{1 / seconds:.0f} a second, less where they were encoded before."
+    )
+    if "vectors" not in info.capabilities or info.encoder not in {None, named(model)}:
+        return said
+    all_of_them = f"convqa index --collection {redact(url)} --vectors {model.name}"
+    return f"{said} All once, in {_spoken(seconds * missing)}: {all_of_them}"
+
+
+def _spoken(seconds: float) -> str:
+    return f"{seconds / 3600:,.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
 
 
 def named(model: TextEncoder) -> Encoder:

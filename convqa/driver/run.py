@@ -73,6 +73,8 @@ def run(
                 folder.note_retry()
                 journal.without_failures(intake)
             resumed = len(journal)
+            for said in pipeline.forecast(intake.turns - resumed):
+                logger.warning("%s", said)
             _answer(pipeline, intake, journal, options, progress or _silently)
             summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
             answered = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))

@@ -5,22 +5,18 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 
 import orjson
 from filelock import FileLock
 
-from convqa.components.base import WantedVectors
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.files import mend
 from convqa.indexing.build import Progress, build, reporting
 from convqa.indexing.passages import SUFFIXES, read_passages
-from convqa.indexing.vectors import add_vectors
-from convqa.models import load_encoder
 from convqa.places import cache_folder
 from convqa.stores import exists, is_collection, open_store
 from convqa.stores.address import redact
@@ -35,9 +31,6 @@ ANSERINI = "passages-index-anserini"
 _FILES = (*SUFFIXES, ".jl", ".jl.gz")
 """How files of passages end; in folders the last two are not looked for, since PolEval's questions end so too."""
 
-_UNASKED = 20_000
-"""Passages that are encoded for a pipeline that could do without: some minutes on two cores."""
-
 _CACHE_FORMAT = 2
 """Part of every key: raised when the same passages must be indexed again."""
 
@@ -48,18 +41,14 @@ def collection_for(
     url: str | None,
     language: str = "en",
     progress: Progress | None = None,
-    vectors: WantedVectors | None = None,
 ) -> str:
     """The URL of a run's collection, found or built: ``--collection``; in the input directory passages-index-anserini,
     a convqa index or passages.jsonl[.gz]; the task's own passages. The input directory is only read.
 
-    :param vectors: what the pipeline wants: a collection that is built here has them, but for those that are not
-        needed and would be more than 20,000, which are left out with a warning, or are in a language that the encoder
-        does not know.
     :raises InputError: if there is none of these, saying what was looked for.
     """
     if url:
-        return collection_of(url, language, progress, vectors)
+        return collection_of(url, language, progress)
     folder = input_path if input_path.is_dir() else input_path.parent
     if (folder / ANSERINI).is_dir():
         return _anserini(folder / ANSERINI, language)
@@ -69,11 +58,11 @@ def collection_for(
         return str(found)
     for suffix in SUFFIXES:
         if (folder / f"passages{suffix}").is_file():
-            return collection_of(str(folder / f"passages{suffix}"), language, progress, vectors)
+            return collection_of(str(folder / f"passages{suffix}"), language, progress)
     passages = task.passages(input_path)
     if passages is not None:
         digest = _digest_of(passages)
-        return _cached(input_path, digest, lambda: task.passages(input_path) or (), language, progress, vectors)
+        return _cached(input_path, digest, lambda: task.passages(input_path) or (), language, progress)
     own = f", and for the task's own {task.passages_file}" if task.passages_file else ""
     raise InputError(
         f"no collection for {input_path}: give --collection with a folder made by convqa index or a JSONL file of "
@@ -81,12 +70,9 @@ def collection_for(
     )
 
 
-def collection_of(
-    url: str, language: str = "en", progress: Progress | None = None, vectors: WantedVectors | None = None
-) -> str:
+def collection_of(url: str, language: str = "en", progress: Progress | None = None) -> str:
     """The URL of a collection that is given by its URL or as a file of passages, which is indexed once into the cache.
 
-    :param vectors: what a collection in the cache is to have; any other is left as it is.
     :raises InputError: if there is no collection, or the passages have a mistake.
     """
     path = Path(url)
@@ -95,7 +81,7 @@ def collection_of(
             raise InputError(
                 f"passages {redact(url)} do not exist. Wanted: a folder made by convqa index, or a JSONL file."
             )
-        return _cached(path, _digest_of_file(path), lambda: read_passages([path]), language, progress, vectors)
+        return _cached(path, _digest_of_file(path), lambda: read_passages([path]), language, progress)
     open_store(url)
     return url
 
@@ -128,27 +114,17 @@ def _cached(
     passages: Callable[[], Iterable[Passage]],
     language: str,
     progress: Progress | None,
-    wanted: WantedVectors | None,
 ) -> str:
     """The cached collection of passages, built unless it is there and whole. Safe for two processes at once."""
-    plain = f"{_CACHE_FORMAT} {analyzer(language).name} {digest}"
+    key = f"{_CACHE_FORMAT} {analyzer(language).name} {digest}"
     folder = cache_folder() / "collections"
-    model = None if wanted is None else load_encoder(wanted.encoder, wanted.options)
+    place = folder / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        place = _place(folder, plain)
-        if wanted is not None and model is not None:
-            own = _place(folder, f"{plain} {model.name} {model.identity}")
-            if wanted.needed or (model.knows(language) and not _too_many([own, place], passages, wanted.encoder)):
-                place = own
-            else:
-                model = None
         with _locked(place):
             if not _usable(place):
                 settings = {"source": mend(str(source.resolve()))[0]}  # its name may be no UTF-8
                 build(reporting(iter(passages()), progress), str(place), language, settings=settings)
-            if model is not None:
-                add_vectors(str(place), model, progress=progress, warns=False)
     except OSError as error:
         raise WorkError(
             f"the cache {folder} cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a folder "
@@ -167,28 +143,6 @@ def _locked(place: Path) -> Iterator[None]:
         finally:
             # A process that waits for the file finds that it is gone, and makes another.
             lock.unlink(missing_ok=True)
-
-
-def _place(folder: Path, key: str) -> Path:
-    return folder / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
-
-
-def _too_many(places: Sequence[Path], passages: Callable[[], Iterable[Passage]], encoder: str) -> bool:
-    """Whether passages would take long to encode; ``places`` are where they may be indexed, with vectors or without."""
-    for place in places:
-        with _locked(place):
-            info = open_store(str(place)).info() if _usable(place) else None
-        if info is not None:
-            many = info.vectors < info.count and info.count > _UNASKED
-            break
-    else:
-        many = sum(1 for _ in islice(passages(), _UNASKED + 1)) > _UNASKED
-    if many:
-        logger.warning(
-            "more than %d passages take long to encode, and the pipeline can do without: index them with convqa index "
-            "--vectors %s and give --collection for rankings by vectors too", _UNASKED, encoder,
-        )  # fmt: skip
-    return many
 
 
 def _usable(place: Path) -> bool:

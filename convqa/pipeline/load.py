@@ -12,7 +12,7 @@ from typing import Any
 from haystack import Pipeline as Graph
 from haystack.core.errors import PipelineConnectError, PipelineError
 
-from convqa.components.base import TIMINGS, Station, WantedVectors
+from convqa.components.base import TIMINGS, Station
 from convqa.components.members import describe
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, nearest
@@ -55,12 +55,6 @@ class Pipeline:
         return any(getattr(component, "needs_collection", False) for component in self._made.values())
 
     @property
-    def wanted_vectors(self) -> WantedVectors | None:
-        """The vectors that the collection is to have; None where no station looks at any."""
-        wanted = [found for _, station in self._stations() if (found := station.wanted_vectors())]
-        return max(wanted, key=lambda one: one.needed, default=None)
-
-    @property
     def models(self) -> dict[str, dict[str, str]]:
         """By node, what identifies the models that it runs; nodes without models are left out."""
         return {name: dict(identity) for name, station in self._stations() if (identity := station.identity())}
@@ -96,6 +90,10 @@ class Pipeline:
     def warm_up(self) -> None:
         """Open the collection and load models, so that what is missing is said before the work starts."""
         self._graph.warm_up()
+
+    def forecast(self, turns: int) -> list[str]:
+        """What a user should know before so many turns are answered: what each station says."""
+        return [f"{name}: {said}" for name, station in self._stations() if (said := station.forecast(turns))]
 
     def _stations(self) -> Iterator[tuple[str, Station]]:
         """The nodes that are stations of ours, by name."""

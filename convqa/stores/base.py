@@ -121,11 +121,14 @@ def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
     """
     if "vectors" not in info.capabilities:
         raise InputError(
-            f"{store} has no vectors, and convqa, which only reads it, cannot add any. Use a sparse retriever (the "
-            "reranker encoder behind it encodes what it found), or index the passages with convqa index --vectors."
+            f"{store} has no vectors, and convqa, which only reads it, cannot add any. Use the retriever hybrid, "
+            "which makes those that it needs for each turn, or bm25; or index the passages with convqa index --vectors."
         )
     if info.encoder is None:
-        raise InputError(f"{store} has no vectors; add them with convqa index --vectors, or use a sparse retriever.")
+        raise InputError(
+            f"{store} has no vectors; add them with convqa index --collection URL --vectors {encoder.name}, or use the "
+            "retriever hybrid, which makes those that it needs for each turn, or bm25."
+        )
     if info.encoder != encoder:
         raise InputError(
             f"{store} has vectors of {label(info.encoder)}; found a query of {label(encoder)}. Use the encoder that "

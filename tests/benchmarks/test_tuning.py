@@ -44,7 +44,7 @@ def options(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     yield argparse.Namespace(data=tmp_path, work=tmp_path / "work", encoder="encoder", limit=None, folder=folder)
     # The memory that a benchmark gives to the process's encoder is not for other tests.
-    vars(load_encoder("encoder")).pop("encode", None)
+    vars(load_encoder("encoder")).pop("remembered", None)
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_a_text_is_encoded_once_and_remembered(options):
     model = load_encoder("encoder")
     plain = model.encode(["Who?", "When?"], "query")
     memory = Remembered("encoder", options.work)
-    assert (model.encode(["When?", "Who?", "When?"], "query") == plain[[1, 0, 1]]).all()
+    assert (model.remembered(["When?", "Who?", "When?"], "query") == plain[[1, 0, 1]]).all()
     memory.save()
-    vars(model).pop("encode")
-    model.encode = lambda texts, role: pytest.fail(f"encoded again: {texts}")
+    vars(model).pop("remembered")
+    model.remembered = lambda texts, role: pytest.fail(f"encoded again: {texts}")
     Remembered("encoder", options.work)
-    assert (model.encode(["Who?"], "query") == plain[:1]).all()
+    assert (model.remembered(["Who?"], "query") == plain[:1]).all()

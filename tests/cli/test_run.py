@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from convqa.components.retrievers.bm25 import BM25
 from convqa.errors import StoreUnavailable
+from convqa.models import once
 
 PLAIN = ("--pipeline", "copy-bm25")
 """For what every pipeline does alike: one without models."""
@@ -49,8 +51,9 @@ def slow(tmp_path, monkeypatch):
 
 
 def test_a_run_writes_its_folder(call, small, indexed, tmp_path):
-    code, out, err = call("run", small, tmp_path / "out", "--collection", indexed)
-    assert code == 0 and "has no vectors: its passages are ranked by words alone" in err
+    fewer = ("--set", "retriever.candidates=3")
+    code, out, _ = call("run", small, tmp_path / "out", "--collection", indexed, *fewer)
+    assert code == 0
     assert "34 turns of 3 conversations" in out and "0 failed" in out
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"run.json", "responses.jsonl", "pipeline.resolved.yaml", "run.meta.json", "ir-metadata.yml"}
@@ -68,23 +71,50 @@ def test_a_run_writes_its_folder(call, small, indexed, tmp_path):
     assert meta["versions"]["haystack-ai"] and meta["fingerprint"]["collection"]["count"] == 326
 
 
-@pytest.mark.parametrize("pipeline", ["dense", "hybrid"])
-def test_passages_of_the_input_get_vectors_where_the_pipeline_wants_them(call, small, tmp_path, pipeline):
+def test_a_collection_without_vectors_has_its_candidates_encoded_and_is_refused_by_dense(call, small, tmp_path):
     texts = ["Marbury v. Madison was unanimous.", "John Marshall was Chief Justice.", "The court has nine members."]
     lines = [json.dumps({"id": f"p{number}", "text": text}) for number, text in enumerate(texts)]
     (small / "passages.jsonl").write_text("\n".join(lines))
-    code, out, err = call("run", small, tmp_path / "out", "--pipeline", pipeline, "--limit", 1)
+    code, out, err = call("run", small, tmp_path / "out", "--pipeline", "hybrid", "--limit", 1)
     assert (code, err) == (0, "") and "0 failed" in out
-    run = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert all(len(turn["Model_passages"]) == 3 for turn in run)
-    meta = json.loads((tmp_path / "out" / "run.meta.json").read_text())
-    made_with = meta["fingerprint"]["models"]["retriever"]["encoder"]
-    assert made_with.startswith(meta["fingerprint"]["collection"]["encoder"]["checksum"])
+    made_with = json.loads((tmp_path / "out" / "run.meta.json").read_text())["fingerprint"]
+    assert "encoder" in made_with["models"]["retriever"] and "encoder" not in made_with["collection"]
+    code, _, err = call("run", small, tmp_path / "dense", "--pipeline", "dense", "--limit", 1)
+    assert code == 2 and "has no vectors; add them with convqa index --collection URL --vectors encoder" in err
 
 
-def test_a_collection_without_vectors_is_left_as_it_is(call, small, indexed, tmp_path):
-    code, _, err = call("run", small, tmp_path / "out", "--pipeline", "hybrid", "--collection", indexed)
-    assert code == 2 and "has no vectors; add them with convqa index --vectors" in err
+def test_a_run_is_the_same_with_vectors_that_were_made_before_and_another_with_indexed_ones(
+    call, small, indexed, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    collection = tmp_path / "collection"
+    shutil.copytree(indexed, collection)
+
+    def run(name):
+        once._LOADED.clear()  # as a new process
+        options = ("--limit", 1, "--quiet", "--set", "retriever.candidates=3", "--set", "reader.passages=1")
+        code, _, err = call("run", small, tmp_path / name, "--collection", collection, *options)
+        return code, err, (tmp_path / name / "run.json").read_bytes()
+
+    cold = run("cold")
+    file = tmp_path / "cache" / "convqa" / "vectors" / "vectors.sqlite"
+    assert cold[0] == 0 and file.stat().st_size > 3 * 4 * 384
+    assert run("warm") == cold
+    file.write_bytes(b"no database" * 100)
+    code, err, run_file = run("damaged")
+    assert (code, run_file) == (0, cold[2]) and err.count("cannot be read") == 1
+    assert call("index", "--collection", collection, "--vectors", "encoder")[0] == 0
+    code, err, _ = run("cold")
+    assert code == 2 and "holds a run with another collection" in err
+
+
+def test_what_takes_long_is_said_before_it_begins_with_the_turns_that_are_left(
+    call, small, indexed, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(BM25, "forecast", lambda self, turns: f"{turns} turns take long" if turns else "")
+    arguments = ("run", small, tmp_path / "out", "--collection", indexed, *PLAIN)
+    assert "convqa: warning: retriever: 34 turns take long\n" in call(*arguments)[2]
+    assert call(*arguments)[2] == ""
 
 
 def test_what_rewriters_note_is_counted_also_when_a_run_is_continued(call, small, indexed, tmp_path):

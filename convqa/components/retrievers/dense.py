@@ -5,22 +5,32 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.base import Retriever, WantedVectors
-from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts, unit, unknown_language
+from convqa.components.base import Retriever
+from convqa.components.encoding import (
+    DEFAULT_TEXTS,
+    Matrix,
+    ModelOptions,
+    QueryEncoder,
+    Texts,
+    cosines,
+    passage_vectors,
+    unit,
+    unknown_language,
+)
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.components.retrievers._feedback import rocchio
-from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
+from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn
 from convqa.models import TextEncoder
 from convqa.stores import open_store
 from convqa.stores.address import redact
-from convqa.stores.base import Filter, Store, WritableStore, refuse_encoder
+from convqa.stores.base import Filter, Store, refuse_encoder
 
 logger = logging.getLogger(__name__)
 
@@ -65,9 +75,13 @@ class Dense(Retriever):
         self._queries = QueryEncoder(self.encoder, self.vectors, self.options)
 
     @cached_property
+    def _opened(self) -> Store:
+        return open_store(self.collection)
+
+    @cached_property
     def _store(self) -> Store:
         """:raises InputError: if the collection has no vectors, or those of another encoder."""
-        store = open_store(self.collection)
+        store = self._opened
         info, place = store.info(), f"collection {redact(str(self.collection))}"
         refuse_encoder(self._queries.encoder, info, place)
         if unknown := unknown_language(self._queries.model, info, place):
@@ -86,9 +100,6 @@ class Dense(Retriever):
     def warm_up(self) -> None:
         _ = self._store
 
-    def wanted_vectors(self) -> WantedVectors:
-        return WantedVectors(self.encoder, options=self._queries.options)
-
     def models(self) -> Mapping[str, TextEncoder]:
         return {"encoder": self._queries.model}
 
@@ -103,6 +114,25 @@ class Dense(Retriever):
             rankings[place] = ranking
         return rankings
 
+    def among(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query], rankings: Sequence[Ranking]
+    ) -> Sequence[Ranking]:
+        """The passages of ``rankings[i]`` by their vectors; those that the collection lacks are made now."""
+        places, matrix = self._queries.encode(turns, rewrites, queries)
+        vectors = passage_vectors(self._queries.model, self._opened, rankings)
+
+        def ranked(matrix: Matrix) -> list[Ranking]:
+            near = [Ranking()] * len(queries)
+            for place, vector in zip(places, matrix, strict=True):
+                found = cosines(rankings[place], vectors, vector)
+                near[place] = Ranking.of([Hit(id, score) for id, score in found.items()])
+            return near
+
+        first = ranked(matrix)
+        return (
+            first if self.prf is None else ranked(self._fed_back(matrix, [first[place] for place in places], vectors))
+        )
+
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         return self._store.fetch(ids)
 
@@ -110,9 +140,12 @@ class Dense(Retriever):
         encoder = self._queries.encoder
         if self.prf is not None:
             first = self._store.search_vectors(matrix, self.prf.get("passages", 3), encoder, 0, accepted)
-            # A store with vectors is one that convqa writes.
-            ids = list(dict.fromkeys(hit.id for ranking in first for hit in ranking.hits))
-            vectors = dict(zip(ids, cast(WritableStore, self._store).vectors(ids), strict=True))
-            given = [np.array([vectors[hit.id] for hit in ranking.hits], np.float32) for ranking in first]
-            matrix = unit(rocchio(matrix, given, self.prf.get("weight", 0.5)))
+            matrix = self._fed_back(matrix, first, passage_vectors(self._queries.model, self._store, first))
         return self._store.search_vectors(matrix, self.top_k, encoder, self.texts, accepted)
+
+    def _fed_back(self, matrix: Matrix, first: Sequence[Ranking], vectors: Mapping[str, Matrix]) -> Matrix:
+        """The queries' vectors, with those of the first passages that they found."""
+        prf = self.prf or {}
+        heads = [ranking.hits[: prf.get("passages", 3)] for ranking in first]
+        given = [np.array([vectors[hit.id] for hit in hits], np.float32) for hits in heads]
+        return unit(rocchio(matrix, given, prf.get("weight", 0.5)))

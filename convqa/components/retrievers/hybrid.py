@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.base import Retriever, WantedVectors
-from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, Texts, unknown_language
+from convqa.components.base import Retriever
+from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, Texts, forecast, named, unknown_language
 from convqa.components.members import member
 from convqa.components.rankings import FUSIONS, attach, behind
 from convqa.components.retrievers.bm25 import BM25, Feedback
@@ -19,7 +19,7 @@ from convqa.components.retrievers.dense import Dense, VectorFeedback
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store
 from convqa.stores.address import redact
-from convqa.stores.base import Stopwords
+from convqa.stores.base import Stopwords, label
 from convqa.text.bm25 import K1, B
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,9 @@ class Hybrid(Retriever):
     """Fuse two rankings of each query: ``sparse``, by BM25, and ``dense``, by vector.
 
     The same as the retrievers ``bm25`` and ``dense`` with a joiner behind them, in one node, so that it can take the
-    place of any retriever. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
+    place of any retriever. Where every passage has a vector of the encoder (``convqa index --vectors ENCODER``), all
+    are compared with the query's; else only ``candidates``, the first by words, whose vectors are made for each turn.
+    A collection in a language that the encoder does not know is ranked by words alone.
 
     :param top_k: passages in a ranking: a shorter one is the beginning of a longer one.
     :param fusion: ``interpolation``: sum of weight x score, each ranking's scores brought to 0 to 1 first; ``rrf``:
@@ -73,8 +75,8 @@ class Hybrid(Retriever):
     :param encoder, vectors: as of ``dense``. :param k1, b, title_weight: as of ``bm25``.
     :param stopwords: as of ``bm25``, but that the long list is the default.
     :param prf: feedback of each ranking: ``{sparse: {...}, dense: {...}}`` as of ``bm25`` and ``dense``.
-    :param without_vectors: what is done with a collection that has no vectors: ``refuse`` it, or rank by words alone
-        (``sparse``), which is said once; so is a collection with vectors whose language the encoder does not know.
+    :param candidates: of a collection of which any passage lacks a vector: how many passages of the ranking by words
+        are ranked by vector too; 0 = none, so that words alone count.
     :param texts: how many top hits carry their passage for the stations behind.
     :param options: ``device``, ``precision`` and ``engine`` of the encoder.
     """
@@ -93,13 +95,13 @@ class Hybrid(Retriever):
     title_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     stopwords: Stopwords = "long"
     prf: BothFeedbacks | None = None
-    without_vectors: Literal["refuse", "sparse"] = "refuse"
+    candidates: Annotated[int, Field(ge=0)] = 30
     texts: Annotated[int, Field(ge=0)] = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
         self.weights = {**_WEIGHTS, **self.weights}
-        depths, feedback, most = self.depth or {}, self.prf or {}, max(self.top_k, _DEPTH)
+        depths, feedback, most = self.depth or {}, self.prf or {}, max(self.top_k, _DEPTH, self.candidates)
         self._sparse = BM25(
             self.collection, depths.get("sparse", most), self.k1, self.b, self.title_weight, self.stopwords,
             texts=0, prf=feedback.get("sparse"),
@@ -113,42 +115,49 @@ class Hybrid(Retriever):
         self.collection = self._sparse.collection = self._dense.collection = collection
 
     @cached_property
-    def _by_words(self) -> bool:
-        """Whether words alone will do, and there are no vectors, or none of an encoder that knows the language."""
-        if self.without_vectors == "refuse":
-            return False
-        info, place = open_store(self.collection).info(), redact(str(self.collection))
-        unknown = unknown_language(self._dense.models()["encoder"], info, f"collection {place}")
-        if info.encoder is not None and not unknown:
-            return False
+    def _among(self) -> int | None:
+        """How many of the first passages by words are ranked by vector; None: all that the collection has."""
+        model, info = self._dense.models()["encoder"], open_store(self.collection).info()
+        place = f"collection {redact(str(self.collection))}"
+        if unknown := unknown_language(model, info, place):
+            if info.encoder is not None:
+                logger.warning("%s: its passages are ranked by words alone, and its vectors are left aside", unknown)
+            return 0
+        if info.encoder == named(model) and info.vectors == info.count:
+            return None
         if info.encoder is not None:
-            logger.warning("%s: its passages are ranked by words alone, and its vectors are left aside", unknown)
-        elif not unknown:
             logger.warning(
-                "collection %s has no vectors: its passages are ranked by words alone. For better rankings: "
-                "convqa index --collection %s --vectors %s", place, place, self.encoder,
+                "%s has vectors of %s for %d of its %d passages: the first %d by words are ranked by those of %s",
+                place, label(info.encoder), info.vectors, info.count, self.candidates, label(named(model)),
             )  # fmt: skip
-        return True
+        return self.candidates
 
     def warm_up(self) -> None:
-        """Open the collection, and load the encoder where there are vectors."""
+        """Open the collection, and load the encoder where it is used."""
         self._sparse.warm_up()
-        if not self._by_words:
+        if self._among is None:
             self._dense.warm_up()
 
-    def wanted_vectors(self) -> WantedVectors:
-        return self._dense.wanted_vectors()._replace(needed=self.without_vectors == "refuse")
+    def forecast(self, turns: int) -> str:
+        if not self._among:
+            return ""
+        said = forecast(self._dense.models()["encoder"], turns * self._among, str(self.collection))
+        return said and f"{said} Fewer candidates, or none, take less time."
 
     def identity(self) -> Mapping[str, str]:
-        return {} if self._by_words else self._dense.identity()
+        return {} if self._among == 0 else self._dense.identity()
 
     def search_rewritten(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
         sparse = self._sparse.search(turns, queries)
-        if self._by_words:
+        if self._among == 0:
             return attach([Ranking(ranking.hits[: self.top_k]) for ranking in sparse], self.texts, self.fetch)
-        dense = self._dense.search_rewritten(turns, rewrites, queries)
+        if self._among is None:
+            dense = self._dense.search_rewritten(turns, rewrites, queries)
+        else:
+            heads = [Ranking(ranking.hits[: self._among]) for ranking in sparse]
+            dense = self._dense.among(turns, rewrites, queries, heads)
         return attach([self._fused(*both) for both in zip(sparse, dense, strict=True)], self.texts, self.fetch)
 
     def _fused(self, sparse: Ranking, dense: Ranking) -> Ranking:

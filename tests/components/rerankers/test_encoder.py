@@ -8,7 +8,7 @@ from convqa.components.rerankers.encoder import Encoder
 from convqa.domain import Hit, Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.indexing import add_vectors
 from convqa.models import load_encoder
-from convqa.stores import create_store
+from convqa.stores import create_store, open_store
 
 PASSAGES = {
     "g": Passage("g", "Goethe wrote the play Faust.", title="Goethe"),
@@ -67,6 +67,19 @@ def test_a_collection_without_vectors_gives_the_texts(tmp_path, collection):
         store.add(PASSAGES.values())
     found = rerank(BARE, Query(QUESTION), collection=url)
     assert ids(found) == ids(rerank(BARE, Query(QUESTION), collection=collection))
+
+
+def test_a_passage_that_a_collection_lacks_the_vector_of_is_encoded(tmp_path, collection):
+    url = str(tmp_path / "c")
+    with create_store(url, "en") as store:
+        store.add(list(PASSAGES.values())[:2])
+    add_vectors(url, load_encoder("encoder"))
+    store = open_store(url)
+    store.add(list(PASSAGES.values())[2:])
+    store.commit()
+    found = rerank(BARE, Query(QUESTION), collection=url)
+    assert ids(found) == ids(rerank(BARE, Query(QUESTION), collection=collection))
+    assert [hit.score for hit in found.hits] == pytest.approx(sorted(cosines(QUESTION).values())[::-1], abs=1e-4)
 
 
 def test_depth_and_top_k(collection):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
 
-from convqa.components.base import WantedVectors
+from convqa.components import encoding
+from convqa.components.encoding import named
 from convqa.components.joiners.interpolation import Interpolation
 from convqa.components.joiners.rrf import RRF
 from convqa.components.retrievers import hybrid
@@ -15,10 +19,9 @@ from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
 from convqa.domain import Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
-from convqa.errors import InputError
 from convqa.indexing import add_vectors
-from convqa.models import Options, load_encoder
-from convqa.stores import create_store
+from convqa.models import load_encoder
+from convqa.stores import create_store, open_store
 
 PASSAGES = [
     Passage("g", "Goethe wrote the play Faust.", title="Goethe", meta={"kind": "poet"}),
@@ -33,6 +36,14 @@ REWRITES = Rewrites(
         Rewrite("", (Query("animals with stripes"),)),
     )
 )
+
+ALL = Rewrites(
+    (
+        Rewrite("", (Query("Who wrote a play or drama of Faust, of animals, a town?"),)),
+        Rewrite("", (Query("Goethe wrote The Robbers in a town of striped animals"),)),
+    )
+)
+"""Questions that find every passage by words."""
 
 
 @pytest.fixture(scope="module")
@@ -138,21 +149,86 @@ def without_vectors(tmp_path_factory):
     return url
 
 
-def test_a_collection_without_vectors_is_refused(without_vectors):
-    with pytest.raises(InputError, match="has no vectors"):
-        Hybrid(without_vectors).warm_up()
-    assert Hybrid().wanted_vectors() == WantedVectors("encoder")
-    options = {"precision": "int8", "device": "cpu"}
-    for retriever in (Hybrid(options=options), Dense(options=options)):
-        assert retriever.wanted_vectors() == WantedVectors("encoder", options=Options("cpu", "int8"))
+@pytest.fixture(params=["none", "some", "of another encoder"])
+def lacking(request, tmp_path):
+    """A function: the URL of a collection of which a passage lacks a vector of the encoder."""
+    url = str(tmp_path / "lacking")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+    with_vectors = {"none": 0, "some": 2, "of another encoder": len(PASSAGES)}[request.param]
+    if with_vectors:
+        model = load_encoder("encoder")
+        encoder = named(model)
+        if request.param == "of another encoder":
+            encoder = replace(encoder, name="other", checksum="another")
+        store = open_store(url)
+        some = PASSAGES[:with_vectors]
+        store.add_vectors([passage.id for passage in some], model.encode([one.whole_text for one in some]), encoder)
+        store.commit()
+    return url
 
 
-def test_or_ranked_by_words_alone_where_that_is_asked_for(without_vectors, caplog):
-    hybrid = Hybrid(without_vectors, without_vectors="sparse", top_k=2)
+def rounded(rankings):
+    return [[(hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in ranking.hits] for ranking in rankings]
+
+
+@pytest.mark.parametrize("prf", [None, {"dense": {"passages": 2, "weight": 0.3}}])
+def test_of_a_collection_that_lacks_vectors_the_first_by_words_are_encoded(lacking, collection, prf):
+    sparse = rank(BM25(lacking, stopwords="default"), ALL)
+    near = rank(Dense(collection, prf=prf and prf["dense"]), ALL)
+    two = [{hit.id for hit in ranking.hits[:2]} for ranking in sparse]
+    dense = [
+        Ranking(tuple(hit for hit in ranking.hits if hit.id in ids)) for ranking, ids in zip(near, two, strict=True)
+    ]
+    joiner = Interpolation(inputs=["sparse", "dense"], weights={"sparse": 1.0, "dense": 1.5})
+    expected = joiner.run(sparse=Rankings(tuple(sparse)), dense=Rankings(tuple(dense)))["rankings"]
+    if prf is None:
+        hybrid = Hybrid(lacking, stopwords="default", candidates=2)
+        assert scores(rank(hybrid, ALL)) == rounded(expected)
+        assert hybrid.identity() == {"encoder": load_encoder("encoder").identity}
+    # Of all passages, it is what a collection with all vectors gives.
+    assert scores(rank(Hybrid(lacking, stopwords="default", prf=prf), ALL)) == rounded(
+        rank(Hybrid(collection, stopwords="default", prf=prf), ALL)
+    )
+
+
+def test_without_candidates_words_alone_count(without_vectors, caplog):
+    hybrid = Hybrid(without_vectors, candidates=0, top_k=2)
     assert rank(hybrid) == rank(BM25(without_vectors, top_k=2, stopwords="long"))
-    assert "convqa index --collection" in caplog.text
-    assert hybrid.identity() == {}
-    assert hybrid.wanted_vectors() == WantedVectors("encoder", needed=False)
+    assert (hybrid.identity(), hybrid.forecast(10**9), caplog.messages) == ({}, "", [])
+
+
+def test_candidates_keep_to_a_turns_filter(without_vectors):
+    turns = Turns((Turn(TurnId(1, 1), "q", filter={"kind": ("poet",)}),))
+    rewrites = Rewrites((Rewrite("", (Query("Goethe and striped animals"),)),))
+    (ranking,) = Hybrid(without_vectors).run(turns, rewrites)["rankings"].items
+    assert [hit.id for hit in ranking.hits] == ["g"]
+
+
+def test_more_candidates_than_are_fused_by_default_are_ranked(without_vectors, monkeypatch):
+    monkeypatch.setattr(hybrid, "_DEPTH", 1)
+    one, two = (rank(Hybrid(without_vectors, top_k=1, candidates=many), ALL) for many in (1, 3))
+    assert [len(ranking.hits) for ranking in (*one, *two)] == [1] * 4
+
+
+def test_some_vectors_or_anothers_are_said_to_be_left_aside_once(lacking, caplog):
+    hybrid = Hybrid(lacking)
+    rank(hybrid), rank(hybrid)
+    said = "of its 4 passages: the first 30 by words are ranked by those of 'encoder'"
+    assert len(caplog.messages) == (open_store(lacking).info().encoder is not None)
+    assert all(said in message for message in caplog.messages)
+
+
+def test_a_long_run_says_what_it_costs(without_vectors, collection, monkeypatch):
+    many = replace(open_store(without_vectors).info(), count=1_000_000)
+    monkeypatch.setattr(encoding, "open_store", lambda url: SimpleNamespace(info=lambda: many))
+    said = Hybrid(without_vectors).forecast(16_451)
+    assert "1,000,000 of 1,000,000 passages have no vector of the encoder 'encoder', and up to 493,530 are" in said
+    assert re.search(r"run: [\d.]+ (hours|minutes) at \d+ a second", said)
+    assert f"convqa index --collection {without_vectors} --vectors encoder" in said
+    assert Hybrid(without_vectors).forecast(5) == Hybrid(collection).forecast(16_451) == ""
+    monkeypatch.setattr(encoding, "open_store", open_store)
+    assert Hybrid(without_vectors).forecast(16_451) == ""  # of four passages
 
 
 @pytest.fixture
@@ -178,7 +254,7 @@ MOUTH = Rewrites((Rewrite.unchanged("Wo ist die Mündung der Donau?"), Rewrite.u
 def test_vectors_of_an_encoder_that_does_not_know_the_language_are_left_aside(german, caplog):
     url = german(vectors=True)
     caplog.clear()
-    hybrid = Hybrid(url, without_vectors="sparse")
+    hybrid = Hybrid(url)
     assert rank(hybrid, MOUTH) == rank(BM25(url, stopwords="long"), MOUTH)
     assert hybrid.identity() == {}
     (said,) = caplog.messages
@@ -188,17 +264,14 @@ def test_vectors_of_an_encoder_that_does_not_know_the_language_are_left_aside(ge
 
 
 def test_nor_are_they_recommended(german, caplog):
-    assert rank(Hybrid(german(vectors=False), without_vectors="sparse"), MOUTH)
+    url = german(vectors=False)
+    assert rank(Hybrid(url), MOUTH) == rank(BM25(url, stopwords="long"), MOUTH)
     assert caplog.messages == []
 
 
-def test_who_asks_for_them_gets_them_with_a_warning_and_without_where_no_language_is_told(german, caplog, monkeypatch):
+def test_an_encoder_that_names_no_language_is_used_with_any(german, caplog, monkeypatch):
     url = german(vectors=True)
     caplog.clear()
-    assert rank(Hybrid(url), MOUTH) != rank(BM25(url, stopwords="long"), MOUTH)
-    (said,) = caplog.messages
-    assert "the encoder 'encoder' (en) does not know: rankings by its vectors are poor" in said
-    caplog.clear()
     monkeypatch.setattr(load_encoder("encoder"), "languages", [])
-    assert rank(Hybrid(url, without_vectors="sparse"), MOUTH) == rank(Hybrid(url), MOUTH)
+    assert rank(Hybrid(url), MOUTH) != rank(BM25(url, stopwords="long"), MOUTH)
     assert caplog.messages == []
