@@ -6,7 +6,7 @@ Every type but the batches has ``to_json`` (plain lists, dicts, strings and numb
 
 from __future__ import annotations
 
-from convqa.domain.answer import Answer, AnswerKind, Citation, Reading, Sentence, Span
+from convqa.domain.answer import TOLD, UNSURE, Answer, AnswerKind, Citation, Reading, Sentence, Span
 from convqa.domain.batches import Answers, Rankings, Readings, Rewrites, Turns
 from convqa.domain.conversation import (
     DEFAULT_LANGUAGE,
@@ -25,6 +25,8 @@ from convqa.domain.response import Failure, Response
 
 __all__ = [
     "DEFAULT_LANGUAGE",
+    "TOLD",
+    "UNSURE",
     "Answer",
     "AnswerKind",
     "Answers",

@@ -10,6 +10,12 @@ from convqa.domain.conversation import Listed
 
 AnswerKind = Literal["answer", "question", "none"]
 
+TOLD = "said before"
+"""The note of an answer that repeats what an earlier one said, because nothing else was found that is as good."""
+
+UNSURE = "not sure"
+"""The note of an answer whose score leaves doubt."""
+
 UNSPACED = frozenset({"ja", "zh"})
 """Languages whose sentences follow one another without a blank."""
 

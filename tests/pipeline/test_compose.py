@@ -85,7 +85,7 @@ def test_a_part_of_a_parameter_that_is_not_written_is_a_part_of_its_default():
     document = compose("copy-bm25", {"builder.builder.init_parameters.words": 20, "builder.type": "merge"})
     assert document.components["builder"].init_parameters["builder"] == {
         "type": "convqa.components.builders.sentences.Sentences",
-        "init_parameters": {"sentences": 2, "words": 20},
+        "init_parameters": {"sentences": 2, "words": 20, "again": True},
     }
     document = compose("asking", {"builder.builder.type": "span"})
     assert document.components["builder"].init_parameters["builder"] == {"type": "span"}

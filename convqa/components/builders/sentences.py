@@ -10,9 +10,10 @@ from typing import Annotated
 from pydantic import Field
 
 from convqa.components.base import Builder
+from convqa.components.builders._told import untold
 from convqa.components.citations import nothing
 from convqa.components.members import member
-from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
+from convqa.domain import TOLD, Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.text.analysis import analyzer_or_words
 from convqa.text.sentences import sentences, whole_sentences
 
@@ -31,15 +32,19 @@ class Sentences(Builder):
     :param sentences: how many sentences an answer has at most.
     :param words: how long an answer is to be: a sentence is added where that brings it closer to so many words. None =
         as many sentences as there may be.
+    :param again: whether what earlier answers of the conversation said is said again. If not, it is said only where it
+        is asked for again, or nothing else is nearly as good; then the answer has a note.
     """
 
     sentences: Annotated[int, Field(ge=1)] = 2
     words: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    again: bool = True
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
         read = spans or tuple(_beginning(ranking, turn.language))
-        apart = _apart(_whole(read, ranking, turn.language), turn.language)
+        apart: Iterable[Span] = _apart(_whole(read, ranking, turn.language), turn.language)
+        apart, told = (apart, False) if self.again else untold([*apart], turn, rewrite)
         chosen = list(islice(_closer(apart, self.words, turn.language) if self.words else apart, self.sentences))
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
@@ -49,7 +54,8 @@ class Sentences(Builder):
         said = tuple(
             Sentence(" ".join(span.text.split()), (Citation(span.passage_id, span.start, span.end),)) for span in chosen
         )
-        return Answer.of(said, turn.language)
+        answer = Answer.of(said, turn.language)
+        return replace(answer, notes=(TOLD,)) if told else answer
 
 
 def _whole(spans: Iterable[Span], ranking: Ranking, language: str) -> Iterator[Span]:

@@ -1,0 +1,51 @@
+"""What earlier answers of a conversation said already: it is not told again, unless it is asked for again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from convqa.components.history import REACH
+from convqa.domain import Rewrite, Span, Turn
+from convqa.text.analysis import Analyzer, analyzer_or_words
+from convqa.text.sentences import sentences
+
+GOOD = 0.8
+"""What is new is told from this share of the best score on; from half of it where it was said twice, and so on."""
+
+_SAME_SENTENCE, _SAME_QUESTION = 0.7, 0.8
+_AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiederhole?n?)\b", re.I)
+
+
+def untold(spans: Sequence[Span], turn: Turn, rewrite: Rewrite) -> tuple[Sequence[Span], bool]:
+    """Those that no earlier answer said; where these are not good enough, the best one, and True.
+
+    :param spans: best first.
+    """
+    analysis = analyzer_or_words(turn.language)
+    said = list(_said(turn, rewrite, analysis))
+    times = [_times(frozenset(analysis.tokens(span.text)), said) for span in spans]
+    new = [span for span, often in zip(spans, times, strict=True) if not often]
+    if not spans or not times[0] or (new and new[0].score >= GOOD / times[0] * spans[0].score):
+        return new, False
+    return spans[:1], True
+
+
+def _said(turn: Turn, rewrite: Rewrite, analysis: Analyzer) -> Iterator[frozenset[str]]:
+    """The sentences of earlier answers by their tokens; not of answers to the same question, which is asked again."""
+    if _AGAIN.search(turn.question):
+        return
+    asked = [frozenset(analysis.tokens(text)) for text in (turn.question, rewrite.text)]
+    for exchange in turn.history[-REACH:]:
+        before = [frozenset(analysis.tokens(text)) for text in (exchange.question, exchange.rewrite or "")]
+        if exchange.status == "answered" and not any(_same(one, other) for one in asked for other in before):
+            for start, end in sentences(exchange.answer, turn.language):
+                yield frozenset(analysis.tokens(exchange.answer[start:end]))
+
+
+def _same(question: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(question) and len(question & other) >= _SAME_QUESTION * len(question | other)
+
+
+def _times(tokens: frozenset[str], said: Sequence[frozenset[str]]) -> int:
+    return sum(len(tokens & one) > _SAME_SENTENCE * len(tokens) for one in said)

@@ -1,0 +1,81 @@
+"""What earlier answers said is not said again, unless it is asked for again or nothing else is nearly as good."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from convqa.components.builders.sentences import Sentences
+from convqa.domain import TOLD, Exchange, Hit, Passage, Ranking, Reading, Rewrite, Span, Turn, TurnId
+
+P = Passage("p", "The Great Wall is in China. The Berlin Wall fell in 1989. It was built in 1961.")
+RANKING = Ranking((Hit("p", 2.0, P),))
+WALL, FELL, BUILT = "The Great Wall is in China.", "The Berlin Wall fell in 1989.", "It was built in 1961."
+
+
+def asked(question, answer, rewrite=None, status="answered"):
+    return Exchange(question, answer, rewrite, status)
+
+
+def build(question, *history, scores=(0.6, 0.58, 0.3), again=False, rewrite=None, sentences=2):
+    spans = [
+        Span("p", P.text.index(text), P.text.index(text) + len(text), text, score)
+        for text, score in zip((WALL, FELL, BUILT), scores, strict=True)
+    ]
+    turn = Turn(TurnId(1, len(history) + 1), question, history)
+    member = Sentences(sentences=sentences, again=again)
+    return member.build(turn, Rewrite.unchanged(rewrite or question), RANKING, Reading(tuple(spans), 0.0))
+
+
+def test_what_was_said_gives_way_to_what_is_nearly_as_good():
+    before = asked("Where is the Great Wall?", WALL)
+    assert build("And in Berlin?").text == f"{WALL} {FELL}"
+    answer = build("And in Berlin?", before)
+    assert (answer.text, answer.notes) == (f"{FELL} {BUILT}", ())
+    assert build("And in Berlin?", before, again=True).text == f"{WALL} {FELL}"
+
+
+def test_what_nothing_else_comes_near_is_said_to_be_said_before_with_its_citation():
+    answer = build("What of Berlin?", asked("Where?", WALL), scores=(0.6, 0.45, 0.3))
+    assert (answer.text, answer.notes) == (WALL, (TOLD,))
+    assert answer.sentences[0].citations[0].passage_id == "p"
+    everything = asked("Tell me all", f"{WALL} {FELL} {BUILT}")
+    assert (build("And now?", everything).text, build("And now?", everything).notes) == (WALL, (TOLD,))
+
+
+def test_it_is_said_less_readily_each_time():
+    """One sentence must not answer a whole conversation."""
+    history, answers = [], []
+    for number in range(4):
+        answers.append(build(f"Berlin {number}?", *history, scores=(0.6, 0.4, 0.1), sentences=1))
+        history.append(asked(f"Berlin {number}?", answers[-1].text))
+    assert [answer.text for answer in answers] == [WALL, WALL, FELL, WALL]
+    assert [bool(answer.notes) for answer in answers] == [False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("question", "rewrite"),
+    [
+        ("Where is the Great Wall?", None),
+        ("where is the great wall", None),
+        ("Where is it?", "Where is the Great Wall?"),
+        ("Say that again", None),
+        ("Could you repeat it?", None),
+    ],
+)
+def test_it_is_said_again_where_it_is_asked_for_again(question, rewrite):
+    answer = build(question, asked("Where is the Great Wall?", WALL), rewrite=rewrite)
+    assert (answer.text, answer.notes) == (f"{WALL} {FELL}", ())
+
+
+def test_only_answers_count():
+    asked_back = asked("Can I?", WALL, status="asked")
+    assert build("And in Berlin?", asked_back).text == f"{WALL} {FELL}"
+
+
+def test_a_long_history_costs_little():
+    history = [asked(f"question {number}?", f"{WALL} {FELL} {BUILT} " * 20) for number in range(2000)]
+    start = time.process_time()
+    assert build("And in Berlin?", *history).notes == (TOLD,)
+    assert time.process_time() - start < 1
