@@ -1,11 +1,13 @@
 """Is it known when the passages do not answer? Fits the no-answer decisions that ship, and measures them.
 
-    python benchmarks/answerability.py [--readers sentences extractive] [--fit] [--data ../shared/data] [--keep FOLDER]
+    python benchmarks/answerability.py [--readers sentences extractive talk] [--fit] [--keep FOLDER]
 
 The pipeline ``default`` answers clapnq_dev (``Answerable``), mtrag_un (``Answerability``: what is UNDERSPECIFIED is
 left out, PARTIAL counts as answerable) and inscit_dev (answerable where there is evidence: nearly all), each turn with
 the history that its set gives; ``mrqa`` answers squad2-dev-half, whose questions come with their passage. The decision
-for the sentence reader is fitted to the conversations, that for the extractive one to squad2-dev-half.
+for the sentence reader is fitted to the conversations, that for the extractive one to squad2-dev-half. That of the
+pipeline ``talk`` (as a reader: ``talk``) has the cosine beside it, and is fitted to questions of one set over the
+passages of another too, none of which these answer ("clapnq_dev over inscit_dev").
 
 Conversations of even number are for choosing: half of them to fit (``--fit``: a logistic, each set counting alike),
 half to set the threshold: the highest that refuses at most a tenth of what can be answered, on the mean of the sets.
@@ -35,7 +37,8 @@ import yaml
 from comparing import SEED, table
 
 import convqa
-from convqa.components.deciders._decision import Decision, Weight, load_decision, signals
+from convqa.components.deciders._decision import Decision, Weight, cosines, load_decision, signals
+from convqa.components.encoding import DEFAULT_TEXTS, QueryEncoder
 from convqa.domain import Conversation, Passage, Response, Turn, TurnId
 from convqa.metrics.answerability import auc, refusals
 from convqa.metrics.bootstrap import interval_of_statistic
@@ -44,14 +47,24 @@ from convqa.tasks import find_task
 
 ROOT = Path(__file__).resolve().parents[1]
 DECISIONS = ROOT / "configs" / "decisions"
+OVER = " over "
 SETS = ("clapnq_dev", "mtrag_un", "squad2-dev-half", "inscit_dev")
-FITTED = {"sentences": ("clapnq_dev", "mtrag_un", "inscit_dev"), "extractive": ("squad2-dev-half",)}
+CROSSED = ("clapnq_dev over inscit_dev", "inscit_dev over mtrag_un", "mtrag_un over inscit_dev")
+UNSEEN = ("or_sharc_dev over clapnq_dev", "cast2020 over clapnq_dev")
+"""Of the report alone."""
+FITTED = {
+    "sentences": ("clapnq_dev", "mtrag_un", "inscit_dev"),
+    "extractive": ("squad2-dev-half",),
+    "talk": ("clapnq_dev", "mtrag_un", "inscit_dev", *CROSSED),
+}
 """Reader -> what its decision is fitted to: conversations, and questions that come with their passage."""
 READERS = tuple(FITTED)
-USED = {"sentences": ("near",), "extractive": ("null", "best")}
+TALK = {"reader.type": "sentences", "reader.encoder": "encoder"}
+USED = {"sentences": ("near",), "extractive": ("null", "best"), "talk": ("near", "cosine")}
 """Signals of each decision: what refused most, at the cost allowed, where the threshold was set."""
 ALLOWED = 0.1
 """Share of what can be answered that may be refused."""
+SURE = 0.85
 HELD_OUT = 14
 """The article of squad2-dev-half with which the shipped reader was validated; it was trained on the other even ones."""
 RIDGE = 1.0
@@ -90,22 +103,28 @@ class Truth:
 
 def collected(name: str, reader: str, data: Path) -> list[Row]:
     """What the pipeline makes of a set."""
+    overrides = TALK if reader == "talk" else {"reader.type": reader}
     if name.startswith("squad"):
         turns, truths = squad(data / "squad-format" / f"{name}.json")
-        assistant = convqa.load("mrqa", None, {"reader.type": reader})
+        assistant = convqa.load("mrqa", None, overrides)
     else:
-        turns, truths = conversational(data / "conversations" / name)
-        passages = data / "conversations" / name / "passages.jsonl"
-        assistant = convqa.load("default", passages, {"reader.type": reader})
+        asked, _, over = name.partition(OVER)
+        turns, truths = conversational(data / "conversations" / asked)
+        if over:
+            truths = {id: Truth(truth.number, False, ()) for id, truth in truths.items()}
+        assistant = convqa.load("default", data / "conversations" / (over or asked) / "passages.jsonl", overrides)
     by_id = {turn.id: turn for turn in turns}
     alone = [Conversation(str(place), (turn,)) for place, turn in enumerate(turns)]
     history: Any = "gold" if any(turn.history for turn in turns) else "none"
-    return [row(name, by_id[made.id], truths[made.id], made) for made in assistant.drive(alone, history)]
+    queries = QueryEncoder("encoder", DEFAULT_TEXTS) if reader == "talk" else None
+    return [row(name, by_id[made.id], truths[made.id], made, queries) for made in assistant.drive(alone, history)]
 
 
-def row(name: str, turn: Turn, truth: Truth, made: Response) -> Row:
+def row(name: str, turn: Turn, truth: Truth, made: Response, queries: QueryEncoder | None) -> Row:
     assert made.rewrite is not None and made.ranking is not None and made.answer is not None, made.error
     found = signals(turn, made.rewrite, made.ranking, made.reading)
+    if queries is not None:
+        (found["cosine"],) = cosines(queries, [turn], [made.rewrite], [made.ranking], [made.reading])
     scored = max((f1(answer, made.answer.text) for answer in truth.answers), default=None)
     top = made.ranking.hits[0].score if made.ranking.hits else 0.0
     return Row(name, truth.number, truth.answerable, found, top, scored)
@@ -192,7 +211,7 @@ def fitted(reader: str, rows: Sequence[Row]) -> Decision:
         [one for one in rows if one.part == part and one.set in FITTED[reader]] for part in ("train", "validate")
     )
     decision = fit(train, USED[reader])
-    threshold = round(chosen(validate, lambda one: decision.weigh(one.signals)), 2)
+    threshold = round(chosen([one for one in validate if one.set in SETS], lambda one: decision.weigh(one.signals)), 2)
     about = {
         "by": f"python benchmarks/answerability.py --fit --readers {reader}",
         "reader": reader,
@@ -201,13 +220,23 @@ def fitted(reader: str, rows: Sequence[Row]) -> Decision:
         "threshold": f"refuses at most {ALLOWED:.0%} of what can be answered in those of 0 modulo 4 (the other half)",
         "report": "conversations and articles of odd number: docs/answers.md",
     }
-    return decision.model_copy(update={"threshold": threshold, "fitted": about})
+    update: dict[str, Any] = {"threshold": threshold, "fitted": about}
+    if reader == "talk":
+        update["sure"] = surely([(decision.weigh(one.signals), one.answerable) for one in validate])
+        about["sure"] = f"of those that score higher in those of 0 modulo 4, {SURE:.0%} can be answered"
+    return decision.model_copy(update=update)
+
+
+def surely(scores: Sequence[tuple[float, bool]]) -> float:
+    """The lowest score from which on the wanted share can be answered."""
+    found = (mean(can for score, can in scores if score >= least) for least in (step / 100 for step in range(100)))
+    return next((step / 100 for step, share in enumerate(found) if share >= SURE), 1.0)
 
 
 def save(decision: Decision, reader: str) -> None:
     DECISIONS.mkdir(parents=True, exist_ok=True)
     head = f"# Whether the passages answer, with the reader {reader}. What the fields are: docs/answers.md.\n"
-    body = yaml.safe_dump(decision.model_dump(), sort_keys=False, allow_unicode=True, width=120)
+    body = yaml.safe_dump(decision.model_dump(exclude_defaults=True), sort_keys=False, allow_unicode=True, width=120)
     (DECISIONS / f"{reader}.yaml").write_text(head + body, encoding="utf-8")
 
 
@@ -229,7 +258,7 @@ def measured(rows: Sequence[Row], score: Callable[[Row], float], threshold: floa
     """
     refused = [score(one) < threshold for one in rows]
     answered = [(one.f1, no) for one, no in zip(rows, refused, strict=True) if one.f1 is not None and one.answerable]
-    quality = f"{mean(0.0 if no else found for found, no in answered):.3f}"
+    quality = f"{mean(0.0 if no else found for found, no in answered):.3f}" if answered else "-"
     both = len({one.answerable for one in rows}) == 2 and threshold > 0
     found = refusals(refused, [one.answerable for one in rows])
     right = [f"{value:.3f}" for value in found] if both else ["-"] * 3
@@ -240,16 +269,27 @@ def lines(reader: str, rows: Sequence[Row], decision: Decision) -> Iterator[list
     def likely(one: Row) -> float:
         return decision.weigh(one.signals)
 
-    for name in SETS:
-        some = [one for one in rows if one.set == name and one.part == "report"]
+    for name in (*SETS, *CROSSED, *UNSEEN):
+        # Where nothing can be answered, what can be in the set's own passages stands beside it.
+        own = name.partition(OVER)[0]
+        some = [
+            one
+            for one in rows
+            if one.part == "report" and (one.set == name or (name in CROSSED and one.set == own and one.answerable))
+        ]
         if not some:
             continue
         known = f"{name} ({sum(one.answerable for one in some)} + {sum(not one.answerable for one in some)})"
         yield [known, reader, "always answer", *measured(some, lambda _: 0.5, 0.0)]
-        if len({one.answerable for one in some}) == 2:
+        if len({one.answerable for one in some}) == 2 and name in SETS:
             top = chosen([one for one in rows if one.set == name and one.part == "validate"], lambda one: one.top)
             yield [known, reader, "top score", *measured(some, lambda one: one.top, top)]
         yield [known, reader, "decision", *measured(some, likely, decision.threshold)]
+        if reader == "talk":
+            before = load_decision("sentences")
+            scores = {id(one): before.weigh(one.signals) for one in some}
+            measures = measured(some, lambda one, scores=scores: scores[id(one)], before.threshold)
+            yield [known, reader, "decision of default", *measures]
 
 
 class Bin(NamedTuple):
@@ -324,7 +364,8 @@ def main() -> None:
         os.environ["XDG_CACHE_HOME"] = scratch
         for reader in options.readers:
             folder = options.keep or Path(scratch) / "rows"
-            rows = [one for name in options.sets for one in kept(name, reader, options.data, folder)]
+            names = [*options.sets, *(CROSSED + UNSEEN if reader == "talk" else ())]
+            rows = [one for name in names for one in kept(name, reader, options.data, folder)]
             if options.fit:
                 save(fitted(reader, rows), reader)
             load = load_decision(str(DECISIONS / f"{reader}.yaml"))

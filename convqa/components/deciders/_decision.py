@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field
 
+from convqa.components.encoding import QueryEncoder
 from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn, quotes
 from convqa.errors import InputError, nearest
 from convqa.places import shipped
@@ -27,7 +28,7 @@ from convqa.text.sentences import sentences
 from convqa.text.support import SUPPORTED, lexical_support
 from convqa.validation import read_as
 
-Signal = Literal["null", "best", "found", "near"]
+Signal = Literal["null", "best", "found", "near", "cosine"]
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 """``signals`` says what each is."""
 
@@ -49,17 +50,21 @@ class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
 
 
 class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
-    """A file of ``configs/decisions``; ``fitted`` says how it came about, for its readers alone."""
+    """A file of ``configs/decisions``; ``fitted`` says how it came about, for its readers alone.
+
+    Below ``threshold`` nothing is said; what scores below ``sure`` is said with doubt.
+    """
 
     intercept: Number
     signals: dict[Signal, Weight]
     threshold: Threshold
+    sure: Threshold = 0.0
     fitted: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def identity(self) -> str:
         """A digest of all that shapes the score."""
-        shape = self.model_dump_json(exclude={"fitted"})
+        shape = self.model_dump_json(exclude={"fitted"} if self.sure else {"fitted", "sure"})
         return f"sha256:{hashlib.sha256(shape.encode()).hexdigest()}"
 
     def weigh(self, found: Mapping[str, float | None]) -> float:
@@ -77,15 +82,23 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
                 logit += one.weight * (value - one.mean) / one.deviation
         return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
-    def score(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> float:
+    def score(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+        answer: Answer,
+        cosine: float | None = None,
+    ) -> float:
         """How well the passages answer the question, and as the answer says: from 0 to 1, no likelihood.
 
-        0 where nothing was found. An answer that its own quotes do not support loses what it lacks of that; one that
-        quotes word for word loses nothing.
+        ``cosine``: as :func:`cosines` gives it. 0 where nothing was found. An answer that its own quotes do not support
+        loses what it lacks of that; one that quotes word for word loses nothing.
         """
         if not ranking.hits:
             return 0.0
-        score = self.weigh(signals(turn, rewrite, ranking, reading))
+        score = self.weigh({**signals(turn, rewrite, ranking, reading), "cosine": cosine})
         return score * support(answer, ranking, turn.language) if answer.kind == "answer" else score
 
 
@@ -113,8 +126,36 @@ def shipped_decisions() -> list[str]:
     return sorted(path.stem for path in shipped("configs", "decisions").glob("*.yaml"))
 
 
+def cosines(
+    queries: QueryEncoder,
+    turns: Sequence[Turn],
+    rewrites: Sequence[Rewrite],
+    rankings: Sequence[Ranking],
+    readings: Sequence[Reading | None],
+) -> list[float | None]:
+    """The signal ``cosine`` of each turn: of the question's vector and the nearest of the reading's first three spans.
+
+    A span is encoded with its passage's title, as the reader ``sentences`` does. None without spans, and in a language
+    that the encoder does not know.
+    """
+    asked = queries.of_rewrites(turns, rewrites)
+    texts: list[list[str]] = []
+    for turn, ranking, reading in zip(turns, rankings, readings, strict=True):
+        spans = reading.spans[:_TOP] if reading is not None and queries.model.knows(turn.language) else ()
+        titles = {hit.id: hit.passage.title for hit in ranking.hits if hit.passage is not None} if spans else {}
+        texts.append(
+            [f"{title}. {span.text}" if (title := titles.get(span.passage_id)) else span.text for span in spans]
+        )
+    known = list(dict.fromkeys(chain.from_iterable(texts)))
+    vectors = dict(zip(known, queries.model.encode(known, role="passage"), strict=True)) if known else {}
+    return [
+        None if vector is None or not some else max(float(vectors[text] @ vector) for text in some)
+        for vector, some in zip(asked, texts, strict=True)
+    ]
+
+
 def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> dict[str, float | None]:
-    """All signals of a turn by name, each finite.
+    """All signals of a turn by name, but for its cosine, each finite.
 
     ``null``: the reading's null score, cut to 0 to 1: of the sentence reader the share of the question that no
     sentence has, of a model the probability that nothing answers. ``best``: the score s of its best span as

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Annotated
 
-from convqa.components.base import Decider
+from pydantic import Field
+
+from convqa.components.base import Decider, MaybeReadings
 from convqa.components.citations import nothing
-from convqa.components.deciders._decision import Threshold, load_decision
+from convqa.components.deciders._decision import Threshold, cosines, load_decision
+from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder
 from convqa.components.members import member
-from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn
+from convqa.domain import UNSURE, Answer, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
+from convqa.models import TextEncoder
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
+
+REFUSED = "the passages found do not seem to answer the question"
 
 
 @member
@@ -23,10 +30,14 @@ class Logistic(Decider):
     :param decision: a file of ``configs/decisions`` by its name, or the path of a YAML file. None: every answer is
         returned as it is, without a score.
     :param threshold: of the score, below which nothing is said; None = the decision's own, 0 = nothing is refused.
+    :param encoder: whose vectors give the signal ``cosine``: that of the reader, so that nothing is encoded twice. None
+        = the signal counts as its mean. :param options: its ``device``, ``precision`` and ``engine``.
     """
 
     decision: str | None = None
     threshold: Threshold | None = None
+    encoder: Annotated[str, Field(min_length=1)] | None = None
+    options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
         if self.decision is None and self.threshold:
@@ -35,19 +46,43 @@ class Logistic(Decider):
                 "--set decider.decision=sentences."
             )
         self._decision = None if self.decision is None else load_decision(self.decision)
+        self._queries = None if self.encoder is None else QueryEncoder(self.encoder, DEFAULT_TEXTS, self.options)
+
+    def models(self) -> Mapping[str, TextEncoder]:
+        return {} if self._queries is None else {"encoder": self._queries.model}
 
     def identity(self) -> Mapping[str, str]:
         if self._decision is None:
             return {}
         support = {} if self.threshold == 0 else {"decision's support": LEXICAL_SUPPORT}
-        return {"decision": self._decision.identity, **support}
+        return {**Decider.identity(self), "decision": self._decision.identity, **support}
 
-    def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
+    def decide_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: MaybeReadings,
+        answers: Sequence[Answer],
+    ) -> Sequence[Answer]:
+        columns = turns, rewrites, rankings, readings
+        found = [None] * len(turns) if self._queries is None else cosines(self._queries, *columns)
+        return [self.decide(*row) for row in zip(*columns, answers, found, strict=True)]
+
+    def decide(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+        answer: Answer,
+        cosine: float | None = None,
+    ) -> Answer:
         if self._decision is None:
             return answer if answer.score is None else replace(answer, score=None)
         wanted = self._decision.threshold if self.threshold is None else self.threshold
-        score = self._decision.score(turn, rewrite, ranking, reading, answer)
+        score = self._decision.score(turn, rewrite, ranking, reading, answer, cosine)
         if answer.kind == "answer" and score < wanted:
-            reason = f"the passages found do not seem to answer the question: {score:.2f}, wanted {wanted:.2f}"
-            return replace(nothing(ranking, reason, score), notes=answer.notes)
-        return replace(answer, score=score)
+            return replace(nothing(ranking, REFUSED, score), notes=answer.notes)
+        doubted = answer.kind == "answer" and score < self._decision.sure
+        return replace(answer, score=score, notes=(*answer.notes, UNSURE) if doubted else answer.notes)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from convqa.components.deciders._decision import SIGNALS, Decision, Weight, load_decision, shipped_decisions
 from convqa.components.deciders.logistic import Logistic
 from convqa.domain import (
+    UNSURE,
     Answer,
     Answers,
     Citation,
@@ -66,7 +69,34 @@ def test_an_answer_below_the_threshold_is_none_with_score_and_reason(file):
     refused = run(Logistic(file), 0.75)
     assert (refused.kind, refused.text, refused.nearest) == ("none", "", ("a", "b"))
     assert refused.score == pytest.approx(0.1192, abs=1e-4)
-    assert refused.reason == "the passages found do not seem to answer the question: 0.12, wanted 0.40"
+    assert refused.reason == "the passages found do not seem to answer the question"
+
+
+def test_an_answer_that_scores_too_low_to_be_sure_has_a_note(file, tmp_path):
+    path = tmp_path / "sure.yaml"
+    path.write_text(Path(file).read_text(encoding="utf-8") + "sure: 0.9\n", encoding="utf-8")
+    assert run(Logistic(str(path)), 0.25).notes == (UNSURE,) and run(Logistic(str(path)), 0.0).notes == ()
+    assert run(Logistic(str(path)), 0.75).notes == () and run(Logistic(file), 0.25).notes == ()
+    assert load_decision(str(path)).identity != load_decision(file).identity
+
+
+def test_the_nearest_sentence_speaks_for_an_answer(tmp_path):
+    path = tmp_path / "cosine.yaml"
+    path.write_text("intercept: 0.0\nthreshold: 0.5\nsignals: {cosine: {mean: 0.4, deviation: 0.2, weight: 3.0}}\n")
+    member = Logistic(str(path), encoder="encoder")
+    member.warm_up()
+    texts = ("Ada Lovelace wrote notes on the engine.", "Bees make honey.")
+    turns = tuple(Turn(TurnId(1, 1), question) for question in ("Who wrote notes on the engine?",) * 2)
+    rankings = [Ranking((Hit("a", 1.0, Passage("a", text)),)) for text in texts]
+    readings = [Reading((Span("a", 0, len(text), text, 1.0),), 0.0) for text in texts]
+    answers = [Answer.of((Sentence(text, (Citation("a", 0, len(text)),)),), "en") for text in texts]
+    rewrites = [Rewrite.unchanged(turn.question) for turn in turns]
+    batches = Turns(turns), Rewrites(tuple(rewrites)), Rankings(tuple(rankings)), Answers(tuple(answers))
+    about, stray = member.run(*batches, Readings(tuple(readings)))["answers"]
+    assert (about.kind, stray.kind) == ("answer", "none") and about.score > 0.9 > 0.1 > stray.score
+    # Without an encoder, a reading or a language that it knows, the signal counts as its mean.
+    assert Logistic(str(path)).run(*batches, Readings(tuple(readings)))["answers"].items[0].score == 0.5
+    assert member.run(*batches)["answers"].items[0].score == 0.5
 
 
 def test_the_threshold_can_be_set_and_0_always_answers(file):
