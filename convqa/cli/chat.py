@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.ask import failed, lines
+from convqa.cli.ask import failed, lines, show
 from convqa.cli.options import AllowDownload, Collection, Settings, TalkPipeline, parsed
 
 if TYPE_CHECKING:
@@ -81,7 +81,4 @@ def _show(response: Response) -> None:
     if response.error is not None:
         typer.echo(f"convqa: error: {failed(response.error)}", err=True)
         return
-    said, *places = lines(response)
-    if response.answer is not None and response.answer.kind == "question":
-        said = f"Asked back: {said}"
-    typer.echo("\n".join([said, *places]).rstrip() + "\n")
+    show([*lines(response, brief=True), ""])

@@ -27,7 +27,8 @@ class Failure(Listed):
 class Response:
     """Everything made for one turn; a part is None where the pipeline lacks the stage or the turn failed.
 
-    ``timings`` are seconds by node: the turn's share of its batch.
+    ``added`` are the words of ``rewrite.text`` that the question lacks, as characters [start, end). ``timings`` are
+    seconds by node: the turn's share of its batch.
     """
 
     id: TurnId
@@ -37,14 +38,16 @@ class Response:
     answer: Answer | None = None
     timings: Mapping[str, float] = field(default_factory=dict, hash=False)
     error: Failure | None = None
+    added: tuple[tuple[int, int], ...] = ()
 
     def trimmed(self) -> Response:
         """The same response, with ``Hit.passage`` only on hits that the answer cites: what a journal keeps.
 
-        Of a turn without an answer the first hits keep title and address, which say what was found.
+        Of a turn without an answer the first hits keep title and address, which say what was found. ``added`` is left
+        out.
         """
         if self.ranking is None:
-            return self
+            return replace(self, added=())
         cited = self.answer.cited_ids() if self.answer else frozenset()
         named = 0 if self.answer is not None and self.answer.kind == "answer" else NAMED_HITS
         hits = (
@@ -53,17 +56,19 @@ class Response:
             else hit
             for place, hit in enumerate(self.ranking.hits)
         )
-        return replace(self, ranking=Ranking(tuple(hits)))
+        return replace(self, ranking=Ranking(tuple(hits)), added=())
 
     def to_json(self) -> dict[str, Any]:
         made = {name: None if (part := getattr(self, name)) is None else part.to_json() for name in _PARTS}
         error = made.pop("error")
-        return {"id": self.id.to_json(), **made, "timings": dict(self.timings), "error": error}
+        added = {"added": self.added} if self.added else {}
+        return {"id": self.id.to_json(), **made, "timings": dict(self.timings), "error": error, **added}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Response:
         read = {name: None if data[name] is None else kind.from_json(data[name]) for name, kind in _PARTS.items()}
-        return cls(TurnId.from_json(data["id"]), timings=data["timings"], **read)
+        added = tuple((start, end) for start, end in data.get("added", ()))
+        return cls(TurnId.from_json(data["id"]), timings=data["timings"], added=added, **read)
 
 
 def _without_text(passage: Passage) -> Passage | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, Failure, Response, Turn, TurnId
 from convqa.errors import InputError, nearest
+from convqa.text.dialogue import added, open_question
 from convqa.validation import want
 
 HistoryMode = Literal["own", "gold", "none"]
@@ -117,6 +118,8 @@ def response_of(turn: Turn, made: Mapping[str, Any], timings: Mapping[str, float
     """One turn's response from what its pipeline made (rewrites, rankings ...), where each may be a Failure or None."""
     failure = next((part for part in made.values() if isinstance(part, Failure)), None)
     kept = {label: None if isinstance(part, Failure) else part for label, part in made.items()}
+    rewrite = kept["rewrites"]
     return Response(
-        turn.id, kept["rewrites"], kept["rankings"], kept["readings"], kept["answers"], timings=timings, error=failure
-    )
+        turn.id, rewrite, kept["rankings"], kept["readings"], kept["answers"], timings=timings, error=failure,
+        added=() if rewrite is None else added(open_question(turn), rewrite.text),
+    )  # fmt: skip

@@ -6,6 +6,8 @@ It reads any language as far as marks tell; by words English and German.
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
+from itertools import islice
 
 from convqa.domain import Turn
 from convqa.text import german
@@ -13,6 +15,8 @@ from convqa.text.analysis import analyzer
 from convqa.text.english import lexicon
 from convqa.text.words import latin
 
+_WORD = re.compile(r"\w(?:\S*\w)?")
+_READ = 300
 _MARKS = ("?", "\uff1f")
 _ALL_MARKS = (*_MARKS, "\u061f")
 _AFTER_THE_MARK = " \t\r\n\"'\u201d\u2019\u00bb)]!."
@@ -122,6 +126,23 @@ def asks(text: str, language: str) -> bool:
     words = bare.replace("\u2019", "'").split()
     asking, opening = _QUESTION_WORDS.get(language, frozenset()), _OPENINGS.get(language, frozenset())
     return not asking.isdisjoint(words[:3]) or not opening.isdisjoint(words[:1])
+
+
+def added(question: str, text: str) -> tuple[tuple[int, int], ...]:
+    """Where a rewritten text has words that the question has not in their place: characters [start, end).
+
+    Of texts that no person reads (over 300 words) nothing is said.
+
+    >>> text = "How much does Signal's CEO earn?"
+    >>> [text[start:end] for start, end in added("How much does its CEO earn?", text)]
+    ["Signal's"]
+    """
+    asked, made = ([*islice(_WORD.finditer(one), _READ + 1)] for one in (question, text))
+    if text == question or len(made) > _READ:
+        return ()
+    matcher = SequenceMatcher(None, [word[0].lower() for word in asked], [word[0].lower() for word in made], False)
+    places = [(first, last) for tag, _, _, first, last in matcher.get_opcodes() if tag != "equal" and first < last]
+    return tuple((made[first].start(), made[last - 1].end()) for first, last in places)
 
 
 def follows_up(question: str, language: str = "en") -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from convqa.cli.ask import lines
-from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Sentence, TurnId
+import orjson
+
+from convqa.cli.ask import lines, show
+from convqa.domain import TOLD, UNSURE, Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
 
 
 def test_an_answer_with_numbered_citations(call, indexed):
@@ -42,8 +45,8 @@ def test_every_place_has_a_number_and_nothing_acts_on_the_terminal():
         Sentence("\x1b[2JTwo parts.", (Citation("a b", 21, 38), Citation("a b", 0, 19), Citation("c"))),
     ]
     ranking = Ranking((Hit("a b", 2.0, passage), Hit("c", 1.0)))
-    shown = lines(Response(TurnId(1, 1), ranking=ranking, answer=Answer.of(sentences, "en")))
-    assert shown == [
+    found = lines(Response(TurnId(1, 1), ranking=ranking, answer=Answer.of(sentences, "en")))
+    assert found == [
         r"Goethe, as \[1] says. [1] \u001b[2JTwo parts. [2][1][3]",
         "",
         r"[1] Faust\u001b[31m",
@@ -65,4 +68,71 @@ def test_without_an_answer_the_nearest_passages_are_named():
     assert said == ["No answer: this pipeline has no builder.", *(f"    nearest: p{n}" for n in range(3))]
     answer = Answer("none", "", reason="nothing was found", nearest=("p4",))
     assert lines(Response(TurnId(1, 1), answer=answer)) == ["No answer: nothing was found.", "    nearest: p4"]
-    assert lines(Response(TurnId(1, 1), answer=Answer("question", "Which Faust?")))[0] == "Which Faust?"
+    passages = (
+        Passage("p0", "Faust is a play.\nIt has two parts, and " + "is long " * 20, "Faust"),
+        Passage("p1", "No title."),
+    )
+    ranking = Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in passages))
+    refused = Answer("none", "", reason="they do not answer", nearest=("p0", "p1"))
+    assert lines(Response(TurnId(1, 1), ranking=ranking, answer=refused)) == [
+        "No answer: they do not answer.",
+        "    nearest: Faust: Faust is a play. It has two parts, and is long is long is long is long is ...",
+        "    nearest: p1: No title.",
+    ]
+    assert lines(Response(TurnId(1, 1), answer=Answer("question", "Which Faust?")))[0] == "Asked back: Which Faust?"
+
+
+GOETHE = Passage("g", "Goethe wrote Faust. He lived in Weimar.", "Goethe")
+SAID = (
+    Sentence("Goethe wrote Faust.", (Citation("g", 0, 19),)),
+    Sentence("He lived in Weimar.", (Citation("g", 20, 39),)),
+)
+
+
+def shown(*notes, brief=False, rewrite=None, added=(), said=SAID):
+    answer = replace(Answer.of(said, "en", 0.4), notes=notes)
+    return lines(Response(TurnId(1, 1), rewrite, Ranking((Hit("g", 1.0, GOETHE),)), None, answer, added=added), brief)
+
+
+def test_what_was_understood_is_shown_with_the_added_words_in_brackets():
+    rewrite = Rewrite.unchanged("Where did Goethe live after Faust?")
+    assert shown(rewrite=rewrite, added=((10, 16), (22, 33)))[:2] == [
+        "Understood as: Where did [Goethe] live [after Faust]?",
+        "",
+    ]
+    assert shown(rewrite=rewrite)[0].startswith("Goethe wrote")
+
+
+def test_doubt_and_repetition_are_said_in_words():
+    assert shown()[0] == "Goethe wrote Faust. [1] He lived in Weimar. [2]"
+    assert shown(UNSURE)[0].startswith("Not sure: Goethe")
+    assert shown(TOLD)[0].startswith("As said before: Goethe")
+    assert shown(TOLD, UNSURE)[0].startswith("Not sure: As said before: Goethe")
+
+
+def test_in_brief_a_passage_is_named_once_and_shown_only_where_the_answer_is_not_its_text():
+    assert shown(brief=True)[1:] == ["", "[1][2] Goethe", "    id: g"]
+    other = (Sentence("Do you mean Faust?", (Citation("g", 0, 19),)),)
+    assert shown(brief=True, said=other)[1:] == [
+        "",
+        "[1] Goethe",
+        "    id: g",
+        "    »Goethe wrote Faust.« He lived in Weimar.",
+    ]
+
+
+def test_lines_are_broken_between_words_on_a_terminal_only(monkeypatch, capsys):
+    line = "    " + "word " * 30 + "end"
+    show([line, ""])
+    assert capsys.readouterr().out == f"{line}\n\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    show([line, ""])
+    broken = capsys.readouterr().out.splitlines()
+    assert max(map(len, broken)) <= 40 and all(part.startswith("    word") for part in broken[:-2])
+
+
+def test_json_is_the_whole_response(call, indexed):
+    code, out, _ = call("ask", "What is a physician's assistant?", "--collection", indexed, "--json")
+    response = Response.from_json(orjson.loads(out))
+    assert code == 0 and response.answer.score is not None and response.ranking.hits[0].passage.text

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from convqa.domain import Exchange, Turn, TurnId
-from convqa.text.dialogue import is_question, open_question, replies
+from convqa.text.dialogue import added, is_question, open_question, replies
 
 ASKED = (Exchange("Can I apply?", "Are you over 60?", status="asked"), Exchange("Yes", "Here?", status="asked"))
 
@@ -62,3 +64,27 @@ def test_questions_are_known_by_their_mark_or_their_beginning(text):
 )  # fmt: skip
 def test_replies_are_no_questions(text):
     assert not is_question(text)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "words"),
+    [
+        ("Who wrote it?", "Who wrote Faust?", ["Faust"]),
+        ("And his wife?", "And Goethe's wife?", ["Goethe's"]),
+        ("Who wrote Faust?", "Who wrote Faust?", []),
+        ("who wrote faust", "Who wrote Faust?", []),
+        ("Why?", "Why did Goethe write Faust?", ["did Goethe write Faust"]),
+        ("What is it?", "What is (the) U.S.?", ["the) U.S"]),
+        ("", "Faust?", ["Faust"]),
+        ("Who wrote the play Faust?", "Who wrote Faust?", []),
+    ],
+)
+def test_the_words_that_a_rewrite_adds(question, text, words):
+    assert [text[start:end] for start, end in added(question, text)] == words
+
+
+def test_added_words_of_long_texts_cost_nothing():
+    start = time.process_time()
+    assert added("e " * 100_000, "e " * 100_000 + "Faust") == ()
+    added("a b c " * 100, "b a c " * 100)
+    assert time.process_time() - start < 1
