@@ -3,10 +3,11 @@
     python benchmarks/sentence_curves.py [--data ../shared/data]
 
 The conversations of even number of inscit_dev and mtrag_un, each turn with its first gold passage and with the first
-ten that the pipeline ``default`` ranks: all of their sentences. What is fitted is the share of a sentence's words
-(SQuAD's) that the nearest of the human answers has. A turn counts as the square root of the number of
-its sentences.
-Logistic regression by Newton's method, with a ridge of 0.001 of all weights.
+ten that the pipeline ``default`` ranks. First the weights, by which the best sentences of a turn are to come first:
+over the sixteen best by words, their softmax is fitted to that of the sentences' F1 (SQuAD's, divided by 0.1) against
+the nearest human answer, with a ridge of 0.01 of the weights. Then offset and scale, by which the score is the share
+of a sentence's words that the nearest answer has: a logistic over all sentences, where a turn counts as the square root
+of their number. Both by Newton's method. Words alone have one weight: only the second is fitted.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ import numpy as np
 from builders import GOLD, RANKED, ROOT, Asked, asked
 from conversation_sets import TUNED
 
+from convqa.components.readers._sentence_scoring import Curve
 from convqa.components.readers.sentences import Sentences
-from convqa.metrics.squad import normalise
+from convqa.metrics.squad import f1, normalise
 
-RIDGE = 1e-3
+RIDGE = 1e-2
+POOL = 16
+SHARP = 0.1
 
 
 def right(text: str, answers: Sequence[str]) -> float:
@@ -35,27 +39,56 @@ def right(text: str, answers: Sequence[str]) -> float:
     return shared / said.total() if said else 0.0
 
 
-def rows(some: Sequence[Asked], reader: Sentences) -> np.ndarray:
-    """A row for each sentence: weight, what is fitted, 1, and its evidence."""
+def tables(some: Sequence[Asked], reader: Sentences) -> list[np.ndarray]:
+    """For each turn a row for each sentence, best by words first: share of its words that is right, F1, evidence."""
     reader.warm_up()
     columns = zip(*((one.turn, one.rewrite, one.ranking) for one in some), strict=True)
     made = []
     for one, (sentences, _) in zip(some, reader.evidence(*map(list, columns), most=None), strict=True):
-        for sentence in sentences:
+        rows = []
+        for sentence in sorted(sentences, key=lambda sentence: -sentence.evidence.words):
             known = sentence.evidence if reader.encoder else sentence.evidence[:1]
-            made.append([len(sentences) ** -0.5, right(sentence.text, one.answers), 1.0, *known])
-    return np.array(made)
+            nearest = max(f1(answer, sentence.text) for answer in one.answers)
+            rows.append([right(sentence.text, one.answers), nearest, *known])
+        made.append(np.array(rows))
+    return made
 
 
-def fitted(table: np.ndarray) -> np.ndarray:
-    weights, wanted, evidence = table[:, 0], table[:, 1], table[:, 2:]
-    ridge = RIDGE * weights.sum() * np.diag([0.0, *[1.0] * (evidence.shape[1] - 1)])
-    found = np.zeros(evidence.shape[1])
+def preferred(tables: Sequence[np.ndarray]) -> np.ndarray:
+    """The weights by which the best sentences of each turn stand out: softmax, against that of their F1."""
+    every = np.concatenate([table[:, 2:] for table in tables])
+    scale = every.std(axis=0)
+    weights = np.zeros(len(scale))
+    best = [table[:POOL] for table in tables if table[:POOL, 1].max() > 0]
+    turns = [(table[:, 2:] / scale, sharpened(table[:, 1])) for table in best]
+    for _ in range(20):
+        slope, curve = -RIDGE * len(turns) * weights, RIDGE * len(turns) * np.eye(len(weights))
+        for evidence, target in turns:
+            made = np.exp(evidence @ weights - (evidence @ weights).max())
+            made /= made.sum()
+            centre = made @ evidence
+            slope += evidence.T @ (target - made)
+            curve += (evidence.T * made) @ evidence - np.outer(centre, centre)
+        weights += np.linalg.solve(curve, slope)
+    return weights / scale
+
+
+def sharpened(nearest: np.ndarray) -> np.ndarray:
+    made = np.exp((nearest - nearest.max()) / SHARP)
+    return made / made.sum()
+
+
+def calibrated(tables: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """Offset and weights of the logistic along these weights that says what share of a sentence's words is right."""
+    shares = np.concatenate([table[:, 0] for table in tables])
+    turns = np.concatenate([np.full(len(table), len(table) ** -0.5) for table in tables])
+    line = np.stack([np.ones(len(shares)), np.concatenate([table[:, 2:] @ weights for table in tables])], axis=1)
+    found = np.zeros(2)
     for _ in range(30):
-        made = 1 / (1 + np.exp(-evidence @ found))
-        slope = evidence.T @ (weights * (wanted - made)) - ridge @ found
-        found += np.linalg.solve((evidence.T * (weights * made * (1 - made))) @ evidence + ridge, slope)
-    return found
+        made = 1 / (1 + np.exp(-line @ found))
+        slope = line.T @ (turns * (shares - made))
+        found += np.linalg.solve((line.T * (turns * made * (1 - made))) @ line, slope)
+    return np.array([found[0], *found[1] * weights])
 
 
 def main() -> None:
@@ -72,7 +105,9 @@ def main() -> None:
         ]
     even = [one for some in ranked for one in some if int(one.turn.id.conversation) % 2 == 0]
     for name, encoder in (("by words", None), ("by words and vectors", "encoder")):
-        print(name, "offset, words, behind, cosine:", fitted(rows(even, Sentences(encoder=encoder))).round(2))
+        found = tables(even, Sentences(encoder=encoder))
+        weights = preferred(found) if encoder else np.ones(1)
+        print(name, Curve._fields[: len(weights) + 1], calibrated(found, weights).round(2))
 
 
 if __name__ == "__main__":

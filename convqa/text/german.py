@@ -24,6 +24,14 @@ OPENINGS = listed(
 )
 """Verbs that questions without a question word, and requests, begin with."""
 
+ASKS_FOR_FACT = re.compile(
+    r"^\W*(?:(?:und|aber)\s+)?(?:(?:in|an|bei|von|seit|aus|mit)\s+)?(?:we[rnm]|wessen|wann|wo|wohin|woher|welche[rsmn]?|"
+    r"wie (?:viele?|alt|lang|lange|weit|oft|hoch|groß|teuer|schnell)|wieviele?|"
+    r"(?:ist|sind|war|waren|hat|haben|hatte|hatten|kann|können|wird|werden|darf|soll|muss|gibt|gab))\b",
+    re.I,
+)
+"""A question for one fact, or for yes or no."""
+
 CONTINUING = re.compile(r"^(?:und|aber|oder|also|dann|warum nicht|was ist mit|wie wäre es mit)\b", re.I)
 """With these a question goes on from the one before."""
 

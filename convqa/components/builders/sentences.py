@@ -15,6 +15,8 @@ from convqa.components.citations import nothing
 from convqa.components.members import member
 from convqa.domain import TOLD, Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.text.analysis import analyzer_or_words
+from convqa.text.dialogue import open_question
+from convqa.text.facts import asks_for_fact
 from convqa.text.sentences import sentences, whole_sentences
 
 _SAME = 0.7
@@ -32,12 +34,18 @@ class Sentences(Builder):
     :param sentences: how many sentences an answer has at most.
     :param words: how long an answer is to be: a sentence is added where that brings it closer to so many words. None =
         as many sentences as there may be.
+    :param fact_words: the same where the question asks for one fact (who, when, how many, yes or no). None = ``words``.
+    :param near: the share of the best sentence's score that another needs, to be said too.
+    :param best_first: whether the best sentence opens the answer, and only the others keep their order.
     :param again: whether what earlier answers of the conversation said is said again. If not, it is said only where it
         is asked for again, or nothing else is nearly as good; then the answer has a note.
     """
 
     sentences: Annotated[int, Field(ge=1)] = 2
     words: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    fact_words: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    near: Annotated[float, Field(ge=0, le=1)] = 0.0
+    best_first: bool = False
     again: bool = True
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
@@ -45,17 +53,23 @@ class Sentences(Builder):
         read = spans or tuple(_beginning(ranking, turn.language))
         apart: Iterable[Span] = _apart(_whole(read, ranking, turn.language), turn.language)
         apart, told = (apart, False) if self.again else untold([*apart], turn, rewrite)
-        chosen = list(islice(_closer(apart, self.words, turn.language) if self.words else apart, self.sentences))
+        near, words = _near(apart, self.near), self._words(turn)
+        chosen = list(islice(_closer(near, words, turn.language) if words else near, self.sentences))
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
         place = {hit.id: index for index, hit in enumerate(ranking.hits)}
-        chosen.sort(key=lambda span: (place.get(span.passage_id, len(place)), span.start))
+        first = 1 if self.best_first else 0
+        chosen[first:] = sorted(chosen[first:], key=lambda span: (place.get(span.passage_id, len(place)), span.start))
         said = tuple(
             Sentence(" ".join(span.text.split()), (Citation(span.passage_id, span.start, span.end),)) for span in chosen
         )
         answer = Answer.of(said, turn.language)
         return replace(answer, notes=(TOLD,)) if told else answer
+
+    def _words(self, turn: Turn) -> float | None:
+        fact = self.fact_words is not None and asks_for_fact(open_question(turn), turn.language)
+        return self.fact_words if fact else self.words
 
 
 def _whole(spans: Iterable[Span], ranking: Ranking, language: str) -> Iterator[Span]:
@@ -81,6 +95,15 @@ def _apart(spans: Iterable[Span], language: str) -> Iterator[Span]:
         )
         if not shared:
             taken.append((span, said))
+            yield span
+
+
+def _near(spans: Iterable[Span], share: float) -> Iterator[Span]:
+    """The first span, and of the others those whose score is at least this share of its score."""
+    first: Span | None = None
+    for span in spans:
+        first = first or span
+        if not share or span.score >= share * first.score:
             yield span
 
 

@@ -77,11 +77,12 @@ def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
 class Marked:
     """A passage, ready to be scored.
 
-    ``holders`` are the sentences that have a token, ``worth`` what speaks for each whatever the question; ``replies``
-    come after a sentence that asks.
+    ``sizes``: how many different tokens each sentence has. ``holders`` are the sentences that have a token, ``worth``
+    what speaks for each whatever the question; ``replies`` come after a sentence that asks.
     """
 
     offsets: tuple[tuple[int, int], ...]
+    sizes: tuple[int, ...]
     holders: Mapping[str, tuple[int, ...]]
     title: frozenset[str]
     worth: tuple[float, ...]
@@ -109,20 +110,36 @@ def scored(marked: Marked, wanted: Wanted, place: int) -> tuple[list[float], flo
     return scores, max(shares)
 
 
+def said(marked: Marked, answers: Sequence[frozenset[str]]) -> list[float]:
+    """For each sentence the share of its tokens that the answer nearest to it has; ``answers`` are tokens."""
+    shares = [0.0] * len(marked.offsets)
+    for answer in answers:
+        shared = [0] * len(shares)
+        for token in answer:
+            for index in marked.holders.get(token, ()):
+                shared[index] += 1
+        shares = [
+            max(known, part / max(1, size)) for known, part, size in zip(shares, shared, marked.sizes, strict=True)
+        ]
+    return shares
+
+
 @remembered(4096)
 def marked_of(title: str, text: str, language: str) -> Marked:
     analysis = analyzer(language)
     offsets = tuple(sentences(text, language))
     holders: dict[str, list[int]] = {}
-    worth = []
+    worth, sizes = [], []
     for index, (start, end) in enumerate(offsets):
         tokens = analysis.tokens(text[start:end])
         worth.append(_worth(len(tokens), len(analysis.words(text[start:end])), index, text[end - 1]))
-        for token in set(tokens):
+        own = set(tokens)
+        sizes.append(len(own))
+        for token in own:
             holders.setdefault(token, []).append(index)
     listed = {token: tuple(indices) for token, indices in holders.items()}
     replies = tuple(index for index, (_, end) in enumerate(offsets[:-1], 1) if text[end - 1] in _ASKING)
-    return Marked(offsets, listed, frozenset(analysis.tokens(title)), tuple(worth), replies)
+    return Marked(offsets, tuple(sizes), listed, frozenset(analysis.tokens(title)), tuple(worth), replies)
 
 
 def _worth(tokens: int, words: int, index: int, last: str) -> float:
@@ -136,12 +153,16 @@ def _worth(tokens: int, words: int, index: int, last: str) -> float:
 class Evidence(NamedTuple):
     """What speaks for a sentence.
 
-    ``words``: its lexical score (:func:`scored`). ``behind``: how far its passage is behind the first. ``cosine``: of
-    its vector, with the title of its passage, and the question's; None where there is none.
+    ``words``: its lexical score (:func:`scored`). ``behind``: how far its passage is behind the first. ``opening``: 1
+    for the first sentence of its passage, then 1/2, 1/3 ... ``said``: the share of its content words that an earlier
+    answer of the conversation has. ``cosine``: of its vector, with the title of its passage, and the question's; None
+    where there is none.
     """
 
     words: float
     behind: float
+    opening: float = 0.0
+    said: float = 0.0
     cosine: float | None = None
 
 
@@ -151,6 +172,8 @@ class Curve(NamedTuple):
     offset: float
     words: float
     behind: float = 0.0
+    opening: float = 0.0
+    said: float = 0.0
     cosine: float = 0.0
 
     def __call__(self, evidence: Evidence) -> float:
@@ -160,11 +183,12 @@ class Curve(NamedTuple):
         0.5
         """
         logit = self.offset + self.words * evidence.words + self.behind * evidence.behind
-        return 1 / (1 + math.exp(-logit - self.cosine * (evidence.cosine or 0.0)))
+        logit += self.opening * evidence.opening + self.said * evidence.said + self.cosine * (evidence.cosine or 0.0)
+        return 1 / (1 + math.exp(-logit))
 
 
 BY_WORDS = Curve(offset=-1.74, words=0.91)
-BY_BOTH = Curve(offset=-1.34, words=0.59, behind=-0.78, cosine=0.40)
+BY_BOTH = Curve(offset=-1.82, words=0.61, behind=-0.25, opening=0.21, said=-0.28, cosine=0.91)
 """Fitted on the conversations of even number of inscit_dev and mtrag_un: benchmarks/sentence_curves.py. Words alone do
 not look at the ranking's scores: those of BM25, which count the same words, mislead (docs/reading.md)."""
 

@@ -18,6 +18,7 @@ from convqa.components.readers import _sentence_scoring as scoring
 from convqa.components.readers._sentence_scoring import Evidence
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import TextEncoder
+from convqa.text.analysis import analyzer
 
 _MOST_SPANS = 8
 """Of a turn. No others are encoded: the best by words hold what the vectors would choose (docs/reading.md)."""
@@ -87,15 +88,18 @@ class Sentences(Reader):
         shares = scoring.behind([hit.score for hit in ranking.hits[: self.passages]])
         hits = zip(ranking.hits, shares, strict=False)
         passages = [(hit.passage, share) for hit, share in hits if hit.passage is not None]
+        tokens = analyzer(turn.language).tokens
+        answers = [frozenset(tokens(exchange.answer)) for exchange in turn.history if exchange.answer]
         found: list[Weighed] = []
         best = 0.0
         for place, (passage, share) in enumerate(passages):
             marked = scoring.marked_of(passage.title, passage.text, turn.language)
             scores, covered = scoring.scored(marked, wanted, place)
+            said = scoring.said(marked, answers)
             best = max(best, covered)
             found += [
-                Weighed(passage, *offsets, Evidence(score, share))
-                for offsets, score in zip(marked.offsets, scores, strict=True)
+                Weighed(passage, *offsets, Evidence(score, share, 1 / at, told))
+                for at, (offsets, score, told) in enumerate(zip(marked.offsets, scores, said, strict=True), 1)
             ]
         curve = scoring.BY_WORDS if self._queries is None else scoring.BY_BOTH
         # A stable sort keeps the order of equals.

@@ -66,6 +66,18 @@ CONTRACTED_QUESTION_WORDS = listed("what's who's where's how's when's why's")
 REQUESTS = listed("tell give show explain describe list name compare discuss summarize define find let please")
 """Verbs that requests begin with."""
 
+ASKS_FOR_FACT = re.compile(
+    r"(?:^|[,;:.!?]\s+)\W*(?:(?:and|but|so|or|then)\s+)*(?:(?:in|on|at|by|from|to|for|of|with|since)\s+)?(?:who(?:m|se)?|when|"
+    r"where|which|how (?:many|much|old|long|far|often|big|large|tall|high|deep|wide|fast|soon|late|heavy|expensive)|"
+    r"what(?:['\u2019]?s| is| was| are| were)?(?: the| its| his| her| their)? (?:exact |total |full |first |last )?"
+    r"(?:year|month|day|date|time|age|name|number|percentage|price|cost|population|size|height|length|capital))\b",
+    re.I,
+)
+"""A question for one fact: a person, a place, a time, a number or a name."""
+
+ASKS_FOR_SEVERAL = re.compile(r"\b(?:are|were) there\b", re.I)
+"""In the form of yes or no, but who asks wants to hear of them."""
+
 CONTINUING = re.compile(r"^(?:and|but|or|so|then|also|because|why not|what about|how about|what if|how come)\b", re.I)
 """With these a question goes on from the one before."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from convqa.components.builders.sentences import Sentences
-from convqa.domain import Citation, Hit, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn, TurnId
+from convqa.domain import Citation, Exchange, Hit, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn, TurnId
 
 P = Passage("p", "Ada was born in London.\r\nShe  wrote notes. She died in 1852.")
 Q = Passage("q", "Ada was born in London, too. Babbage built engines.")
@@ -17,11 +17,10 @@ def span(passage, text, score):
     return Span(passage.id, start, start + len(text), text, score)
 
 
-def build(*spans, sentences=2, words=None, ranking=RANKING, language="en", reading=True):
-    turn = Turn(TurnId(1, 1), "Who?", language=language)
-    return Sentences(sentences=sentences, words=words).build(
-        turn, Rewrite("Who?", ()), ranking, Reading(spans, 0.0) if reading else None
-    )
+def build(*spans, ranking=RANKING, language="en", reading=True, question="Who?", history=(), **parameters):
+    turn = Turn(TurnId(1, 1), question, history, language=language)
+    read = Reading(spans, 0.0) if reading else None
+    return Sentences(**parameters).build(turn, Rewrite(question, ()), ranking, read)
 
 
 def test_best_spans_in_the_order_of_ranking_and_text():
@@ -143,3 +142,40 @@ def test_a_span_of_blanks_spoils_nothing_beside_it():
     answer = build(Span("p", 23, 25, "\r\n", 3.0), span(Q, "Babbage built engines.", 1.0))
     assert answer.text == "Babbage built engines."
     assert build(Span("p", 23, 25, "\r\n", 3.0)).text == build(reading=False).text
+
+
+SPANS = (span(Q, "Babbage built engines.", 0.5), span(P, "She died in 1852.", 0.4), span(P, "She  wrote notes.", 0.2))
+
+
+def test_the_best_sentence_comes_first_and_the_others_keep_their_order():
+    answer = build(*SPANS, sentences=3, best_first=True)
+    assert answer.text == "Babbage built engines. She wrote notes. She died in 1852."
+    assert answer.sentences[0].citations == (Citation("q", 29, 51),)
+    assert build(*SPANS, sentences=3).text == "She wrote notes. She died in 1852. Babbage built engines."
+
+
+def test_a_sentence_much_worse_than_the_best_is_not_said():
+    lengths = [len(build(*SPANS, sentences=3, near=near).sentences) for near in (0.0, 0.4, 0.41, 0.8, 0.81, 1.0)]
+    assert lengths == [3, 3, 2, 2, 1, 1]
+
+
+def test_scores_below_0_are_said_unless_they_are_to_be_near():
+    below = tuple(span(P, text, score) for text, score in (("She died in 1852.", -1.0), ("She  wrote notes.", -2.0)))
+    assert len(build(*below).sentences) == 2
+
+
+@pytest.mark.parametrize(("question", "language", "sentences"), [
+    ("When did she die?", "en", 1), ("Did she die in 1852?", "en", 1), ("Tell me about her.", "en", 3),
+    ("Wann starb sie?", "de", 1), ("Erzähle von ihr.", "de", 3), ("いつ亡くなりましたか。", "fr", 3),
+])  # fmt: skip
+def test_a_fact_takes_fewer_words(question, language, sentences):
+    answer = build(*SPANS, sentences=9, words=20, fact_words=3, question=question, language=language)
+    assert len(answer.sentences) == sentences
+    assert len(build(*SPANS, sentences=9, words=20, question=question, language=language).sentences) == 3
+
+
+def test_a_reply_to_a_question_back_has_the_length_of_what_was_asked_before():
+    history = (Exchange("When did she die?", "Do you mean Ada?", status="asked"),)
+    parameters = {"sentences": 9, "words": 20, "fact_words": 3, "question": "Yes"}
+    assert len(build(*SPANS, **parameters, history=history).sentences) == 1
+    assert len(build(*SPANS, **parameters).sentences) == 3

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from convqa.components.readers._sentence_scoring import expected
 from convqa.components.readers.sentences import Sentences
-from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn, TurnId
+from convqa.domain import Exchange, Hit, Passage, Query, Ranking, Rewrite, Turn, TurnId
 
 FAUST = Passage(
     "f",
@@ -93,6 +94,30 @@ def test_a_passage_far_behind_counts_less_beside_vectors_and_the_same_by_words()
         assert [span.passage_id for span in spans] == ["a", "b"]
         assert spans[0].score == level[0].score
         assert (spans[1].score < level[1].score) == (encoder is not None)
+
+
+def evidence(passage, question, *answers, encoder="encoder"):
+    history = tuple(Exchange("And?", answer) for answer in answers)
+    turn, rewrite = Turn(TurnId(1, 2), question, history), Rewrite(question, (Query(question),))
+    ranking = Ranking((Hit(passage.id, 1.0, passage),))
+    ((sentences, _),) = Sentences(encoder=encoder).evidence([turn], [rewrite], [ranking])
+    return [one.evidence for one in sorted(sentences, key=lambda one: one.start)]
+
+
+def test_what_an_earlier_answer_said_counts_less():
+    passage = Passage("p", "Ada wrote notes on the engine. Ada wrote notes on the loom.")
+    assert [one.said for one in evidence(passage, "What did she write?")] == [0.0, 0.0]
+    told = evidence(passage, "What else did she write?", "Ada met Babbage.", "Ada wrote notes on the engine.")
+    assert [one.said for one in told] == [1.0, pytest.approx(3 / 4)]
+    assert expected(told[0]) < expected(told[0]._replace(said=0.0))
+
+
+def test_sentences_further_down_in_a_passage_count_less_beside_vectors_alone():
+    first, second = evidence(Passage("p", "Ada wrote notes. Ada wrote notes."), "What did she write?")
+    assert (first.opening, second.opening) == (1.0, 0.5)
+    assert expected(second) < expected(second._replace(opening=1.0))
+    plain = second._replace(cosine=None)
+    assert expected(plain) == expected(plain._replace(opening=1.0, said=1.0))
 
 
 def test_the_vector_of_a_sentence_finds_what_no_word_of_it_does():

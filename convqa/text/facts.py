@@ -1,0 +1,38 @@
+"""Whether a question asks for one fact, which a sentence gives: by its form, in English and German."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from convqa.text import german
+from convqa.text.english import lexicon
+from convqa.text.english.replies import is_yes_no_question
+
+
+def asks_for_fact(question: str, language: str) -> bool:
+    """Whether one fact is asked for: who, when, where, which, how many, what year; or yes or no.
+
+    False in a language whose words are not known here.
+
+    >>> [asks_for_fact(text, "en") for text in ("And who wrote it?", "How long is the Nile?", "Was it unanimous?")]
+    [True, True, True]
+    >>> [asks_for_fact(text, "en") for text in ("How does it work?", "Are there others?", "Can you tell me about it?")]
+    [False, False, False]
+    >>> asks_for_fact("Wann wurde er geboren?", "de"), asks_for_fact("誰が書きましたか?", "ja")
+    (True, False)
+    """
+    asked = _FACTS.get(language)
+    return asked is not None and asked(question)
+
+
+def _english(question: str) -> bool:
+    if lexicon.ASKS_FOR_FACT.search(question):
+        return True
+    return is_yes_no_question(question) and not lexicon.ASKS_FOR_SEVERAL.search(question)
+
+
+def _german(question: str) -> bool:
+    return bool(german.ASKS_FOR_FACT.search(question))
+
+
+_FACTS: dict[str, Callable[[str], bool]] = {"en": _english, "de": _german}
