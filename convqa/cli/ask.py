@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, Settings, TalkPipeline, parsed, print_json
+from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, parsed, print_json
 from convqa.errors import WorkError
 
 AROUND = 80
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @command
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in quotes.")],
-    pipeline: TalkPipeline = "talk",
+    pipeline: PipelineName = "talk",
     collection: Collection = None,
     settings: Settings = None,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits

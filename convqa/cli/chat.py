@@ -11,7 +11,7 @@ import typer
 
 from convqa.cli.app import command
 from convqa.cli.ask import failed, lines, show
-from convqa.cli.options import AllowDownload, Collection, Settings, TalkPipeline, parsed
+from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, parsed
 
 if TYPE_CHECKING:
     from convqa.domain import Response
@@ -22,7 +22,7 @@ _COMMANDS = f"{NEW}, which starts a new conversation, and {QUIT}, which ends"
 
 @command
 def chat(
-    pipeline: TalkPipeline = "talk",
+    pipeline: PipelineName = "talk",
     collection: Collection = None,
     settings: Settings = None,
     scenario: Annotated[str, typer.Option("--scenario", help="What you say of yourself beforehand.")] = "",

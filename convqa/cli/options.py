@@ -10,10 +10,7 @@ import typer
 
 from convqa.errors import InputError
 
-PipelineName = Annotated[
-    str, typer.Option("--pipeline", help="A shipped pipeline, or a YAML file's path; default is the task's own.")
-]
-TalkPipeline = Annotated[str, typer.Option("--pipeline", help="A shipped pipeline, or a YAML file's path.")]
+PipelineName = Annotated[str, typer.Option("--pipeline", help="A shipped pipeline, or a YAML file's path.")]
 Collection = Annotated[
     str | None,
     typer.Option(

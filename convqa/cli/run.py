@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, needed, one_of, parsed
+from convqa.cli.options import AllowDownload, Collection, Settings, needed, one_of, parsed
 from convqa.cli.progress import Progress, per_second
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ def run(
     input_option: Annotated[Path | None, typer.Option("--input", help="INPUT as TIRA gives it.")] = None,
     output_option: Annotated[Path | None, typer.Option("--output", help="OUTPUT as TIRA gives it.")] = None,
     task: Annotated[str, typer.Option(help="Whose files the input holds: auto, or a task's name.")] = "auto",
-    pipeline: PipelineName = "default",
+    pipeline: Annotated[
+        str | None,
+        typer.Option(help="A shipped pipeline, or a YAML file's path.", show_default="the task's own"),
+    ] = None,
     collection: Collection = None,
     settings: Settings = None,
     history: Annotated[
@@ -57,7 +60,7 @@ def run(
     target = needed(one_of(output, output_option, "OUTPUT"), "OUTPUT")
     check_place(target, source, collection)
     found = find_task(task, source)
-    name = found.pipeline_for(source) if pipeline == "default" else pipeline
+    name = pipeline or found.pipeline_for(source)
     read = load(name, parsed(settings))
 
     url = None

@@ -12,7 +12,7 @@ class QReCC(Task):
     truth_file = truth.FILE
     run_file = run.FILE
     official_file = official.FILE
-    default_pipeline = "default"
+    default_pipeline = "qrecc"
     options = score.Options
 
     has_input = staticmethod(input.recognise)
