@@ -17,6 +17,9 @@ from convqa.errors import WorkError
 AROUND = 80
 """Characters of a passage that are shown on either side of a cited place."""
 
+NEAREST = 66
+"""Characters that a nearest passage is named by: the line has 80 with what stands before."""
+
 if TYPE_CHECKING:
     from convqa.domain import Answer, Citation, Failure, Response
 
@@ -98,8 +101,8 @@ def _nearest(response: Response, answer: Answer | None) -> Iterator[str]:
     yield f"No answer: {escape(answer.reason if answer else 'this pipeline has no builder')}."
     for id in answer.nearest if answer else [hit.id for hit in hits[:3]]:
         passage = passages.get(id)
-        words = f": {shorten(passage.text, AROUND, placeholder=' ...')}" if passage is not None else ""
-        yield f"    nearest: {escape(((passage is not None and passage.title) or id) + words)}"
+        words = id if passage is None else f"{passage.title or id}: {passage.text}"
+        yield f"    nearest: {escape(shorten(words, NEAREST, placeholder=' ...'))}"
 
 
 def _said(response: Response, answer: Answer, brief: bool) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from convqa.components.history import REACH
 from convqa.domain import Rewrite, Span, Turn
@@ -11,24 +11,29 @@ from convqa.text.analysis import Analyzer, analyzer_or_words
 from convqa.text.sentences import sentences
 
 GOOD = 0.8
-"""What is new is told from this share of the best score on; from half of it where it was said twice, and so on."""
+"""What is new is told from this share of the best score on."""
 
 _SAME_SENTENCE, _SAME_QUESTION = 0.7, 0.8
 _AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiederhole?n?)\b", re.I)
 
 
-def untold(spans: Sequence[Span], turn: Turn, rewrite: Rewrite) -> tuple[Sequence[Span], bool]:
-    """Those that no earlier answer said; where these are not good enough, the best one, and True.
+def untold(chosen: list[Span], spans: Iterable[Span], turn: Turn, rewrite: Rewrite) -> tuple[list[Span], bool]:
+    """Of the chosen spans those that no earlier answer said, or else the next such span.
 
-    :param spans: best first.
+    Where these are not good enough: the best chosen one, and True.
+
+    :param spans: all there are. Both are best first.
     """
     analysis = analyzer_or_words(turn.language)
     said = list(_said(turn, rewrite, analysis))
-    times = [_times(frozenset(analysis.tokens(span.text)), said) for span in spans]
-    new = [span for span, often in zip(spans, times, strict=True) if not often]
-    if not spans or not times[0] or (new and new[0].score >= GOOD / times[0] * spans[0].score):
-        return new, False
-    return spans[:1], True
+
+    def told(span: Span) -> bool:
+        tokens = frozenset(analysis.tokens(span.text))
+        return any(len(tokens & one) > _SAME_SENTENCE * len(tokens) for one in said)
+
+    new = [span for span in chosen if not told(span)] or [span for span in spans if not told(span)][:1]
+    again = bool(chosen) and not (new and new[0].score >= GOOD * chosen[0].score)
+    return (chosen[:1] if again else new), again
 
 
 def _said(turn: Turn, rewrite: Rewrite, analysis: Analyzer) -> Iterator[frozenset[str]]:
@@ -45,7 +50,3 @@ def _said(turn: Turn, rewrite: Rewrite, analysis: Analyzer) -> Iterator[frozense
 
 def _same(question: frozenset[str], other: frozenset[str]) -> bool:
     return bool(question) and len(question & other) >= _SAME_QUESTION * len(question | other)
-
-
-def _times(tokens: frozenset[str], said: Sequence[frozenset[str]]) -> int:
-    return sum(len(tokens & one) > _SAME_SENTENCE * len(tokens) for one in said)

@@ -22,6 +22,9 @@ from convqa.text.sentences import sentences, whole_sentences
 _SAME = 0.7
 """Share of common words from which two sentences say the same."""
 
+_LOOKED_AT = 20
+"""Sentences among which something new is looked for."""
+
 
 @member
 class Sentences(Builder):
@@ -52,9 +55,11 @@ class Sentences(Builder):
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
         read = spans or tuple(_beginning(ranking, turn.language))
         apart: Iterable[Span] = _apart(_whole(read, ranking, turn.language), turn.language)
-        apart, told = (apart, False) if self.again else untold([*apart], turn, rewrite)
+        if not self.again:
+            apart = list(islice(apart, _LOOKED_AT))
         near, words = _near(apart, self.near), self._words(turn)
         chosen = list(islice(_closer(near, words, turn.language) if words else near, self.sentences))
+        chosen, told = (chosen, False) if self.again else untold(chosen, apart, turn, rewrite)
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)

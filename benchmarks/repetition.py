@@ -1,0 +1,70 @@
+"""How often does a conversation say the same sentence again, and what do the answers lose that do not?
+
+    python benchmarks/repetition.py [--half even|odd] [--shares 0.7 0.8 0.9] [--data ../shared/data]
+
+INSCIT's conversations through the pipeline ``talk``, without the given contexts: each with its own earlier answers as
+its history, and nothing refused. First with everything said again, then by the share of the best score from which on
+what is new is told. F1 is SQuAD's, against the gold answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean
+
+from comparing import table
+
+import convqa
+from convqa.components.builders import _told
+from convqa.domain import Conversation
+from convqa.metrics.squad import f1
+from convqa.tasks import find_task
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def row(label: str, conversations: list[Conversation], folder: Path, again: bool) -> list[str]:
+    gold = {
+        (record["Conversation_no"], record["Turn_no"]): [answer for answer in record["Truth_answers"] if answer]
+        for record in json.loads((folder / "ground-truth.json").read_bytes())
+    }
+    qa = convqa.load("talk", folder / "passages.jsonl", {"builder.again": again, "decider.threshold": 0})
+    scores, said, repeated, noted = [], 0, 0, 0
+    told: dict[int | str, set[str]] = {}
+    for response in qa.drive(conversations):
+        assert response.answer is not None, response.error
+        texts = [sentence.text for sentence in response.answer.sentences]
+        known = told.setdefault(response.id.conversation, set())
+        said, repeated = said + len(texts), repeated + sum(text in known for text in texts)
+        noted += convqa.domain.TOLD in response.answer.notes
+        known.update(texts)
+        if golds := gold.get((response.id.conversation, response.id.number)):
+            scores.append(max(f1(one, response.answer.text) for one in golds))
+    return [label, str(said), f"{repeated / said:.3f}", str(noted), f"{mean(scores):.3f} of {len(scores)}"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--half", choices=("even", "odd"), default="even")
+    parser.add_argument("--shares", nargs="*", type=float, default=[_told.GOOD])
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    options = parser.parse_args()
+    folder = options.data / "conversations" / "inscit_dev"
+    chosen = [one for one in find_task("qrecc", folder).read(folder) if int(one.id) % 2 == (options.half == "odd")]
+    alone = [replace(one, turns=tuple(replace(turn, history=()) for turn in one.turns)) for one in chosen]
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ.setdefault("XDG_CACHE_HOME", scratch)
+        rows = [row("everything again", alone, folder, again=True)]
+        for share in options.shares:
+            _told.GOOD = share
+            rows.append(row(f"new from {share:.0%}", alone, folder, again=False))
+    table(["way", "sentences", "said a second time", "turns that say so", "F1"], rows)
+
+
+if __name__ == "__main__":
+    main()
