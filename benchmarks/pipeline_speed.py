@@ -5,7 +5,8 @@
 The collection is one with vectors, such as hybrid_speed.py makes of 27,065 passages (``--collection`` there). The turns
 are those of INSCIT's dev set that have a history, with the history that it gives, each as a conversation of its own, so
 that all can be asked at once; one at a time, the first 60 of them. ``ms a turn`` is of one at a time. The last row is
-the pipeline ``default``, which is ``hybrid`` with sentences chosen by words and vectors.
+the pipeline ``default``, which is ``hybrid`` with sentences chosen by words and vectors. Every text is encoded anew in
+every round; what a run saves by what was encoded before is in docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 from comparing import table
 from own_history import overrides
-from retriever_rows import read_settings
+from retriever_rows import forget, read_settings
 from rewriter_rows import BATCH, Description, add_options, descriptions
 from timing import rates
 
@@ -63,6 +64,7 @@ def speeds(options: argparse.Namespace, rows: Mapping[str, Description], record:
         for label, described in rows.items()
     }
     loaded["edit, as default"] = lambda: convqa.load("default", options.collection)
+    forget(options.encoder)
     for label, load in loaded.items():
         assistant = load()
         ways = {

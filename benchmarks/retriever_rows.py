@@ -84,6 +84,17 @@ def search(retriever: Retriever, turns: Sequence[Turn], rewrites: Sequence[Rewri
     return list(rankings)
 
 
+def forget(encoder: str) -> None:
+    """From now on the process's encoder encodes everything anew, as if no text had been seen before."""
+    model = load_encoder(encoder)
+
+    def encode(texts: Sequence[str], role: Role = "passage", keep: bool = False) -> Any:  # noqa: ARG001 - as remembered
+        return model.encode(texts, role)
+
+    # Whoever loads this encoder gets the same object.
+    model.remembered = encode  # type: ignore[method-assign]
+
+
 class Remembered:
     """The process's encoder, from now on with a memory: each text of a query is encoded once, in all runs together."""
 
