@@ -91,7 +91,7 @@ def test_a_run_is_the_same_with_vectors_that_were_made_before_and_another_with_i
     shutil.copytree(indexed, collection)
 
     def run(name):
-        once._LOADED.clear()  # as a new process
+        monkeypatch.setattr(once, "_LOADED", {})  # as in a new process
         options = ("--limit", 1, "--quiet", "--set", "retriever.candidates=3", "--set", "reader.passages=1")
         code, _, err = call("run", small, tmp_path / name, "--collection", collection, *options)
         return code, err, (tmp_path / name / "run.json").read_bytes()

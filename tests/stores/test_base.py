@@ -23,7 +23,7 @@ def info(encoder=None, *capabilities):
     ("found", "message"),
     [
         (info(None, "k1"), "the index has no vectors, and convqa, which only reads it, cannot add any"),
-        (info(None, "vectors"), "the index has no vectors; add them with convqa index --vectors"),
+        (info(None, "vectors"), "the index has no vectors; add them with convqa index --collection URL --vectors"),
         (
             info(Encoder("mine", "d" * 64, 4), "vectors"),
             "has vectors of 'mine' .*dddd.*; found a query of 'mine' .*cccc",

@@ -375,7 +375,7 @@ def test_what_cannot_be_asked_is_refused(folder, queries, encoder, message):
 
 
 def test_a_collection_without_vectors_says_so(bare):
-    with pytest.raises(InputError, match="has no vectors; add them with convqa index --vectors"):
+    with pytest.raises(InputError, match="has no vectors; add them with convqa index --collection URL --vectors"):
         opened(bare).search_vectors(QUERIES, 5, ENCODER)
 
 
