@@ -147,7 +147,7 @@ def cosines(
             [f"{title}. {span.text}" if (title := titles.get(span.passage_id)) else span.text for span in spans]
         )
     known = list(dict.fromkeys(chain.from_iterable(texts)))
-    vectors = dict(zip(known, queries.model.encode(known, role="passage"), strict=True)) if known else {}
+    vectors = dict(zip(known, queries.model.remembered(known, "passage", keep=True), strict=True)) if known else {}
     return [
         None if vector is None or not some else max(float(vectors[text] @ vector) for text in some)
         for vector, some in zip(asked, texts, strict=True)
