@@ -184,8 +184,7 @@ def ways(name: str, some: Sequence[Asked], without_span: bool) -> Iterator[tuple
     yield "default", scored(some, best, builder)
     long = {**parameters["builder"], "words": LENGTHS[name]}
     yield f"default, {LENGTHS[name]} words", scored(some, best, Builder(**long))
-    inner = {name: parameters["builder"][name] for name in ("sentences", "words")}
-    yield "default, merged", scored(some, best, Merge({"type": "sentences", "init_parameters": inner}))
+    yield "default, merged", scored(some, best, Merge({"type": "sentences", "init_parameters": parameters["builder"]}))
     if not without_span:
         yield "span", scored(some, read(Extractive(), some), SpanBuilder())
     yield "oracle, 1 to 3 adjacent", oracle(some)
