@@ -17,6 +17,7 @@ from convqa.domain import TOLD, Answer, Citation, Ranking, Reading, Rewrite, Sen
 from convqa.text.analysis import analyzer_or_words
 from convqa.text.dialogue import open_question
 from convqa.text.facts import asks_for_fact
+from convqa.text.quotes import quotable, shown
 from convqa.text.sentences import sentences, whole_sentences
 
 _SAME = 0.7
@@ -54,7 +55,7 @@ class Sentences(Builder):
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
         read = spans or tuple(_beginning(ranking, turn.language))
-        apart: Iterable[Span] = _apart(_whole(read, ranking, turn.language), turn.language)
+        apart: Iterable[Span] = _apart(_quotes(read, ranking, turn.language), turn.language)
         if not self.again:
             apart = list(islice(apart, _LOOKED_AT))
         near, words = _near(apart, self.near), self._words(turn)
@@ -66,9 +67,7 @@ class Sentences(Builder):
         place = {hit.id: index for index, hit in enumerate(ranking.hits)}
         first = 1 if self.best_first else 0
         chosen[first:] = sorted(chosen[first:], key=lambda span: (place.get(span.passage_id, len(place)), span.start))
-        said = tuple(
-            Sentence(" ".join(span.text.split()), (Citation(span.passage_id, span.start, span.end),)) for span in chosen
-        )
+        said = tuple(Sentence(shown(span.text), (Citation(span.passage_id, span.start, span.end),)) for span in chosen)
         answer = Answer.of(said, turn.language)
         return replace(answer, notes=(TOLD,)) if told else answer
 
@@ -77,14 +76,27 @@ class Sentences(Builder):
         return self.fact_words if fact else self.words
 
 
-def _whole(spans: Iterable[Span], ranking: Ranking, language: str) -> Iterator[Span]:
-    """The same spans, grown to the sentences that they are part of where their passage's text is there."""
+def _quotes(spans: Iterable[Span], ranking: Ranking, language: str) -> list[Span]:
+    """The sentences that spans are part of, where their passage's text is there, without what is not fit to be quoted.
+
+    Where nothing is fit, the first as it is.
+    """
     texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
+    whole, fit = [], []
     for span in spans:
         text = texts.get(span.passage_id, "")
-        start, end = whole_sentences(text, span.start, span.end, language)
-        whole = (start, end) == (span.start, span.end)
-        yield span if whole else replace(span, start=start, end=end, text=text[start:end])
+        whole.append(_cut(span, text, whole_sentences(text, span.start, span.end, language)))
+        if not text:
+            fit.append(span)
+        elif place := quotable(text, whole[-1].start, whole[-1].end, language):
+            fit.append(_cut(span, text, place))
+    return fit or whole[:1]
+
+
+def _cut(span: Span, text: str, place: tuple[int, int]) -> Span:
+    start, end = place
+    same = (start, end) == (span.start, span.end)
+    return span if same else replace(span, start=start, end=end, text=text[start:end])
 
 
 def _apart(spans: Iterable[Span], language: str) -> Iterator[Span]:

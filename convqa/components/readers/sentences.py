@@ -7,6 +7,7 @@ encoder.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
@@ -19,6 +20,7 @@ from convqa.components.readers._sentence_scoring import Evidence
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import TextEncoder
 from convqa.text.analysis import analyzer
+from convqa.text.quotes import quotable
 
 _MOST_SPANS = 8
 """Of a turn. No others are encoded: the best by words hold what the vectors would choose (docs/reading.md)."""
@@ -103,7 +105,10 @@ class Sentences(Reader):
             ]
         curve = scoring.BY_WORDS if self._queries is None else scoring.BY_BOTH
         # A stable sort keeps the order of equals.
-        return sorted(found, key=lambda one: -curve(one.evidence))[:most], max(0.0, 1 - best)
+        ranked = sorted(found, key=lambda one: -curve(one.evidence))
+        fit = list(islice((one for each in ranked if (one := each.quoted(turn.language))), most))
+        # Where all of it is junk, the answer is the best of it.
+        return fit or ranked[:1], max(0.0, 1 - best)
 
 
 class Weighed(NamedTuple):
@@ -117,6 +122,11 @@ class Weighed(NamedTuple):
     @property
     def text(self) -> str:
         return self.passage.text[self.start : self.end]
+
+    def quoted(self, language: str) -> Weighed | None:
+        """What of it may be quoted (:func:`convqa.text.quotes.quotable`)."""
+        place = quotable(self.passage.text, self.start, self.end, language)
+        return None if place is None else self._replace(start=place[0], end=place[1])
 
     def titled(self) -> str:
         """As an encoder reads it: what it says of "it" is said of the title."""

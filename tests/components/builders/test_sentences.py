@@ -179,3 +179,24 @@ def test_a_reply_to_a_question_back_has_the_length_of_what_was_asked_before():
     parameters = {"sentences": 9, "words": 20, "fact_words": 3, "question": "Yes"}
     assert len(build(*SPANS, **parameters, history=history).sentences) == 1
     assert len(build(*SPANS, **parameters).sentences) == 3
+
+
+def test_junk_is_not_quoted_and_a_heading_is_cut_off_the_quote():
+    text = "Skip to content\nHome Menu Contact Us Engines (NP) The engine was built by Ada in 1843.[7]"
+    text += " She wrote notes [8] on it."
+    passage = Passage("w", text)
+    found = [span(passage, part, 1.0) for part in ("Skip to content", "built by Ada", "She wrote notes [8] on it.")]
+    answer = build(*found, sentences=3, ranking=Ranking((Hit("w", 1.0, passage),)))
+    assert [sentence.text for sentence in answer.sentences] == [
+        "The engine was built by Ada in 1843.", "She wrote notes on it.",
+    ]  # fmt: skip
+    quotes = [text[one.start : one.end] for sentence in answer.sentences for one in sentence.citations]
+    assert quotes == ["The engine was built by Ada in 1843.", "She wrote notes [8] on it."]
+
+
+def test_where_all_is_junk_the_best_of_it_is_quoted_alone():
+    passage = Passage("w", "Skip to content\nHome Menu Contact")
+    ranking = Ranking((Hit("w", 1.0, passage),))
+    found = [span(passage, "Home Menu Contact", 2.0), span(passage, "Skip to content", 1.0)]
+    assert build(*found, ranking=ranking).text == "Home Menu Contact"
+    assert build(reading=False, ranking=ranking).text == "Skip to content"

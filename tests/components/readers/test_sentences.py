@@ -49,6 +49,20 @@ def test_a_menu_is_no_answer_even_if_it_names_what_was_asked():
     assert best("Faust in Weimar?", Passage("m", f"{menu} In Weimar they play Faust on each of the evenings.")) != menu
 
 
+def test_junk_is_read_only_where_there_is_nothing_else():
+    menu, prose = "Home Menu Faust Tickets Contact Us Shop Login", "In Weimar they play a drama in the evenings."
+    assert [span.text for span in read("Faust?", Passage("m", f"{menu}\n{prose}")).spans] == [prose]
+    assert [span.text for span in read("Faust?", Passage("m", f"{menu}\nPrivacy Policy")).spans] == [menu]
+
+
+def test_a_span_begins_behind_its_heading():
+    passage = Passage(
+        "p", "Home Menu Contact Us Nurse Practitioner (NP) A nurse practitioner is a nurse who may treat people."
+    )
+    span = read("What is a nurse practitioner?", passage).spans[0]
+    assert span.text == passage.text[span.start : span.end] == "A nurse practitioner is a nurse who may treat people."
+
+
 def test_spans_are_quotes_best_first():
     reading = read("Who wrote Faust?", FAUST, OTHER)
     texts = {passage.id: passage.text for passage in (FAUST, OTHER)}
