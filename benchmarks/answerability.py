@@ -124,7 +124,7 @@ def row(name: str, turn: Turn, truth: Truth, made: Response, queries: QueryEncod
     assert made.rewrite is not None and made.ranking is not None and made.answer is not None, made.error
     found = signals(turn, made.rewrite, made.ranking, made.reading)
     if queries is not None:
-        (found["cosine"],) = cosines(queries, [turn], [made.rewrite], [made.ranking], [made.reading])
+        (found["cosine"],) = cosines(queries, [(turn, made.rewrite, made.ranking, made.reading)])
     scored = max((f1(answer, made.answer.text) for answer in truth.answers), default=None)
     top = made.ranking.hits[0].score if made.ranking.hits else 0.0
     return Row(name, truth.number, truth.answerable, found, top, scored)

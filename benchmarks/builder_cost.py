@@ -26,7 +26,7 @@ from convqa.components.builders.merge import Merge
 from convqa.components.builders.sentences import Sentences
 from convqa.components.builders.span import Span
 from convqa.components.citations import verified
-from convqa.components.deciders._decision import load_decision
+from convqa.components.deciders._decision import load_decision, signals
 from convqa.components.readers.sentences import Sentences as Reader
 from convqa.domain import (
     Answer,
@@ -106,7 +106,7 @@ def apart(some: Batch, answers: Sequence[Answer]) -> dict[str, Callable[[], obje
     rows = list(zip(some.rows(), answers, strict=True))
     return {
         "verified": lambda: [verified(answer, row[2]) for row, answer in rows],
-        "decision": lambda: [decision.score(*row, answer) for row, answer in rows],
+        "decision": lambda: [decision.score(signals(*row), row[2], answer, row[0].language) for row, answer in rows],
     }
 
 

@@ -35,6 +35,8 @@ SIGNALS: tuple[Signal, ...] = get_args(Signal)
 _TOP = 3
 """Passages in which the question's words are looked for."""
 
+Row = tuple[Turn, Rewrite, Ranking, Reading | None]
+
 Threshold = Annotated[float, Field(ge=0, le=1)]
 """Of the score: below it nothing is said. 0 always answers."""
 
@@ -82,24 +84,18 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
                 logit += one.weight * (value - one.mean) / one.deviation
         return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
-    def score(
-        self,
-        turn: Turn,
-        rewrite: Rewrite,
-        ranking: Ranking,
-        reading: Reading | None,
-        answer: Answer,
-        cosine: float | None = None,
-    ) -> float:
+    def score(self, found: Mapping[str, float | None], ranking: Ranking, answer: Answer, language: str) -> float:
         """How well the passages answer the question, and as the answer says: from 0 to 1, no likelihood.
 
-        ``cosine``: as :func:`cosines` gives it. 0 where nothing was found. An answer that its own quotes do not support
-        loses what it lacks of that; one that quotes word for word loses nothing.
+        0 where nothing was found. An answer that its own quotes do not support loses what it lacks of that; one that
+        quotes word for word loses nothing.
+
+        :param found: the turn's signals.
         """
         if not ranking.hits:
             return 0.0
-        score = self.weigh({**signals(turn, rewrite, ranking, reading), "cosine": cosine})
-        return score * support(answer, ranking, turn.language) if answer.kind == "answer" else score
+        score = self.weigh(found)
+        return score * support(answer, ranking, language) if answer.kind == "answer" else score
 
 
 def load_decision(name: str) -> Decision:
@@ -126,28 +122,21 @@ def shipped_decisions() -> list[str]:
     return sorted(path.stem for path in shipped("configs", "decisions").glob("*.yaml"))
 
 
-def cosines(
-    queries: QueryEncoder,
-    turns: Sequence[Turn],
-    rewrites: Sequence[Rewrite],
-    rankings: Sequence[Ranking],
-    readings: Sequence[Reading | None],
-) -> list[float | None]:
+def cosines(queries: QueryEncoder, rows: Sequence[Row]) -> list[float | None]:
     """The signal ``cosine`` of each turn: of the question's vector and the nearest of the reading's first three spans.
 
     A span is encoded with its passage's title, as the reader ``sentences`` does. None without spans, and in a language
     that the encoder does not know.
     """
-    asked = queries.of_rewrites(turns, rewrites)
     texts: list[list[str]] = []
-    for turn, ranking, reading in zip(turns, rankings, readings, strict=True):
+    for turn, _, ranking, reading in rows:
         spans = reading.spans[:_TOP] if reading is not None and queries.model.knows(turn.language) else ()
         titles = {hit.id: hit.passage.title for hit in ranking.hits if hit.passage is not None} if spans else {}
-        texts.append(
-            [f"{title}. {span.text}" if (title := titles.get(span.passage_id)) else span.text for span in spans]
-        )
+        titled = [(titles.get(span.passage_id), span.text) for span in spans]
+        texts.append([f"{title}. {text}" if title else text for title, text in titled])
     known = list(dict.fromkeys(chain.from_iterable(texts)))
-    vectors = dict(zip(known, queries.model.remembered(known, "passage", keep=True), strict=True)) if known else {}
+    vectors = dict(zip(known, queries.model.remembered(known, "passage", keep=True), strict=True))
+    asked = queries.of_rewrites([turn for turn, *_ in rows], [rewrite for _, rewrite, *_ in rows])
     return [
         None if vector is None or not some else max(float(vectors[text] @ vector) for text in some)
         for vector, some in zip(asked, texts, strict=True)

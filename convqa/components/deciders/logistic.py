@@ -10,10 +10,10 @@ from pydantic import Field
 
 from convqa.components.base import Decider, MaybeReadings
 from convqa.components.citations import nothing
-from convqa.components.deciders._decision import Threshold, cosines, load_decision
+from convqa.components.deciders._decision import Threshold, cosines, load_decision, signals
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder
 from convqa.components.members import member
-from convqa.domain import UNSURE, Answer, Ranking, Reading, Rewrite, Turn
+from convqa.domain import UNSURE, Answer, Ranking, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import TextEncoder
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
@@ -65,23 +65,19 @@ class Logistic(Decider):
         readings: MaybeReadings,
         answers: Sequence[Answer],
     ) -> Sequence[Answer]:
-        columns = turns, rewrites, rankings, readings
-        found = [None] * len(turns) if self._queries is None else cosines(self._queries, *columns)
-        return [self.decide(*row) for row in zip(*columns, answers, found, strict=True)]
-
-    def decide(
-        self,
-        turn: Turn,
-        rewrite: Rewrite,
-        ranking: Ranking,
-        reading: Reading | None,
-        answer: Answer,
-        cosine: float | None = None,
-    ) -> Answer:
         if self._decision is None:
-            return answer if answer.score is None else replace(answer, score=None)
+            return [replace(answer, score=None) for answer in answers]
+        rows = list(zip(turns, rewrites, rankings, readings, strict=True))
+        near = [None] * len(rows) if self._queries is None else cosines(self._queries, rows)
+        found = ({**signals(*row), "cosine": cosine} for row, cosine in zip(rows, near, strict=True))
+        return [
+            self._decided(ranking, answer, self._decision.score(some, ranking, answer, turn.language))
+            for turn, ranking, answer, some in zip(turns, rankings, answers, found, strict=True)
+        ]
+
+    def _decided(self, ranking: Ranking, answer: Answer, score: float) -> Answer:
+        assert self._decision is not None
         wanted = self._decision.threshold if self.threshold is None else self.threshold
-        score = self._decision.score(turn, rewrite, ranking, reading, answer, cosine)
         if answer.kind == "answer" and score < wanted:
             return replace(nothing(ranking, REFUSED, score), notes=answer.notes)
         doubted = answer.kind == "answer" and score < self._decision.sure

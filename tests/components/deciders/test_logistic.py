@@ -127,7 +127,7 @@ def test_an_answer_that_its_quotes_do_not_support_loses_its_score():
     likely = NULL.weigh({"null": 0.25})
     for text, kept in (("Ada wrote notes.", 1.0), ("Zeppelins fly over Friedrichshafen.", 0.0)):
         answer = Answer.of((Sentence(text, (Citation("a", 0, 16),)),), "en")
-        assert NULL.score(TURN, REWRITE, RANKING, Reading((), 0.25), answer) == pytest.approx(likely * kept)
+        assert NULL.score({"null": 0.25}, RANKING, answer, "en") == pytest.approx(likely * kept)
 
 
 def test_a_question_back_stays(file):
