@@ -10,7 +10,7 @@ from pydantic import Field
 
 from convqa.components.base import Decider, MaybeReadings
 from convqa.components.citations import nothing
-from convqa.components.deciders._decision import Threshold, cosines, load_decision, signals
+from convqa.components.deciders._decision import Row, Threshold, cosines, load_decision, signals
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder
 from convqa.components.members import member
 from convqa.domain import UNSURE, Answer, Ranking, Rewrite, Turn
@@ -31,7 +31,8 @@ class Logistic(Decider):
         returned as it is, without a score.
     :param threshold: of the score, below which nothing is said; None = the decision's own, 0 = nothing is refused.
     :param encoder: whose vectors give the signal ``cosine``: that of the reader, so that nothing is encoded twice. None
-        = the signal counts as its mean. :param options: its ``device``, ``precision`` and ``engine``.
+        = the signal counts as its mean. Where there is one and a turn has no cosine, as in a language that it does not
+        know, the answer is returned as it is. :param options: its ``device``, ``precision`` and ``engine``.
     """
 
     decision: str | None = None
@@ -65,18 +66,15 @@ class Logistic(Decider):
         readings: MaybeReadings,
         answers: Sequence[Answer],
     ) -> Sequence[Answer]:
-        if self._decision is None:
-            return [replace(answer, score=None) for answer in answers]
         rows = list(zip(turns, rewrites, rankings, readings, strict=True))
         near = [None] * len(rows) if self._queries is None else cosines(self._queries, rows)
-        found = ({**signals(*row), "cosine": cosine} for row, cosine in zip(rows, near, strict=True))
-        return [
-            self._decided(ranking, answer, self._decision.score(some, ranking, answer, turn.language))
-            for turn, ranking, answer, some in zip(turns, rankings, answers, found, strict=True)
-        ]
+        return [self._decided(row, answer, cosine) for row, answer, cosine in zip(rows, answers, near, strict=True)]
 
-    def _decided(self, ranking: Ranking, answer: Answer, score: float) -> Answer:
-        assert self._decision is not None
+    def _decided(self, row: Row, answer: Answer, cosine: float | None) -> Answer:
+        turn, _, ranking, _ = row
+        if self._decision is None or (self._queries is not None and cosine is None and ranking.hits):
+            return replace(answer, score=None)
+        score = self._decision.score({**signals(*row), "cosine": cosine}, ranking, answer, turn.language)
         wanted = self._decision.threshold if self.threshold is None else self.threshold
         if answer.kind == "answer" and score < wanted:
             return replace(nothing(ranking, REFUSED, score), notes=answer.notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,9 +95,11 @@ def test_the_nearest_sentence_speaks_for_an_answer(tmp_path):
     batches = Turns(turns), Rewrites(tuple(rewrites)), Rankings(tuple(rankings)), Answers(tuple(answers))
     about, stray = member.run(*batches, Readings(tuple(readings)))["answers"]
     assert (about.kind, stray.kind) == ("answer", "none") and about.score > 0.9 > 0.1 > stray.score
-    # Without an encoder, a reading or a language that it knows, the signal counts as its mean.
+    # Without an encoder the signal counts as its mean; without a reading, or in another language, nothing is decided.
     assert Logistic(str(path)).run(*batches, Readings(tuple(readings)))["answers"].items[0].score == 0.5
-    assert member.run(*batches)["answers"].items[0].score == 0.5
+    foreign = Turns(tuple(replace(turn, language="de") for turn in turns))
+    for silent in (member.run(*batches), member.run(foreign, *batches[1:], Readings(tuple(readings)))):
+        assert [(answer.kind, answer.score) for answer in silent["answers"]] == [("answer", None)] * 2
 
 
 def test_the_threshold_can_be_set_and_0_always_answers(file):
