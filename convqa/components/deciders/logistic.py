@@ -73,7 +73,7 @@ class Logistic(Decider):
     def _decided(self, row: Row, answer: Answer, cosine: float | None) -> Answer:
         turn, _, ranking, _ = row
         if self._decision is None or (self._queries is not None and cosine is None and ranking.hits):
-            return replace(answer, score=None)
+            return answer if answer.score is None else replace(answer, score=None)
         score = self._decision.score({**signals(*row), "cosine": cosine}, ranking, answer, turn.language)
         wanted = self._decision.threshold if self.threshold is None else self.threshold
         if answer.kind == "answer" and score < wanted:
