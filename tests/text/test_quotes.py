@@ -25,6 +25,7 @@ def quoted(text, language="en"):
         "Who wrote the notes?",
         "Gerry, Billy J. Kramer and the Dakotas, Cilla Black and The Big Three were from Liverpool.",
         "2012 saw another large expansion of the chain.",
+        "Series A rounds are a critical stage in the funding of new companies.",
         "The art of ancient Greece , known for its vases , has had a great influence on other cultures .",
     ],
 )

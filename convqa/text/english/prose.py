@@ -136,7 +136,9 @@ def cuts(sentence: Sentence, page: float) -> Iterator[tuple[int, Signs]]:
             content += 1
             large += capital[last] or not sentence.letter[last]
             known.add(words[last][:6])
-        if not capital[index] or words[index].partition("'")[0] == "i":
+        # "I" has a capital everywhere, and the "A" of "Series A rounds" or "Vitamin A is" is no article.
+        named = words[index] == "a" and words[index + 1].endswith("s")
+        if not capital[index] or named or words[index].partition("'")[0] == "i":
             continue
         (_, end), (start, _) = sentence.places[last : index + 1]
         gap = sentence.text[end:start].strip()
