@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from convqa.text.analysis import analyzer
-from convqa.text.cache import remembered
+from convqa.text.cache import LONGEST, remembered
 from convqa.text.english import lexicon
 from convqa.text.idf import idf
 
@@ -112,9 +112,16 @@ def probability(weights: Signs, found: Signs) -> float:
     return 1 / (1 + math.exp(-weights["offset"] - sum(weights.get(name, 0.0) * value for name, value in found.items())))
 
 
-@remembered(4096)
 def furnished(passage: str) -> float:
-    """How much of a passage is what web pages have around their text, 0 to 1: 1 is one such sign in ten words."""
+    """How much of a passage is what web pages have around their text, 0 to 1: 1 is one such sign in ten words.
+
+    Of a long passage its beginning is looked at.
+    """
+    return _furnished(passage[:LONGEST])
+
+
+@remembered(4096)
+def _furnished(passage: str) -> float:
     patterns = (_FURNITURE, _FURNITURE_TITLED, _SEPARATOR, _GLUED, _CAMEL)
     return min(1.0, 10 * sum(1 for sign in patterns for _ in sign.finditer(passage)) / (1 + passage.count(" ")))
 
