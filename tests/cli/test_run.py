@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import shutil
 import signal
 import sys
 import time
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 from convqa.components.retrievers.bm25 import BM25
 from convqa.errors import StoreUnavailable
 from convqa.models import once
+from tests.cli.conftest import EXAMPLE
 
 PLAIN = ("--pipeline", "copy-bm25")
 """For what every pipeline does alike: one without models."""
@@ -84,15 +87,20 @@ def test_a_collection_without_vectors_has_its_candidates_encoded_and_is_refused_
 
 
 def test_a_run_is_the_same_with_vectors_that_were_made_before_and_another_with_indexed_ones(
-    call, small, indexed, tmp_path, monkeypatch
+    call, small, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     collection = tmp_path / "collection"
-    shutil.copytree(indexed, collection)
+    records = json.loads((small / "questions.json").read_text(encoding="utf-8"))
+    (small / "questions.json").write_text(json.dumps(records[:3]), encoding="utf-8")
+    (small / "ground-truth.json").unlink()
+    with gzip.open(EXAMPLE / "passages.jsonl.gz") as stream:
+        (tmp_path / "few.jsonl").write_bytes(b"".join(islice(stream, 12)))
+    assert call("index", tmp_path / "few.jsonl", "--collection", collection)[0] == 0
 
     def run(name):
         monkeypatch.setattr(once, "_LOADED", {})  # as in a new process
-        options = ("--limit", 1, "--quiet", "--set", "retriever.candidates=3", "--set", "reader.passages=1")
+        options = ("--task", "qrecc", "--quiet", "--set", "retriever.candidates=3", "--set", "reader.passages=1")
         code, _, err = call("run", small, tmp_path / name, "--collection", collection, *options)
         return code, err, (tmp_path / name / "run.json").read_bytes()
 
