@@ -46,7 +46,7 @@ CASES = [
             ("an Anserini index that is none", "ask --collection anserini:qrecc faust", "qrecc"),
             ("an empty collection name", "ask --collection '' faust", "--collection"),
             ("no pipeline", "ask --collection collection --pipeline nosuch faust", "nosuch"),
-            ("a pipeline that is a folder", "ask --collection collection --pipeline qrecc faust", "qrecc"),
+            ("a pipeline that is a folder", "ask --collection collection --pipeline qrecc-run faust", "qrecc-run"),
             ("a pipeline that is JSON of something else", "check qrecc-run/run.json", "run.json"),
         )
     ),
