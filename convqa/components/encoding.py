@@ -13,20 +13,17 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.history import said_before
 from convqa.components.rankings import attach
-from convqa.domain import Query, Ranking, Rewrite, Turn
+from convqa.domain import Query, Ranking, Rewrite
 from convqa.models import Options, TextEncoder, load_encoder
-from convqa.models.kinds.encoder import conversational
 from convqa.models.types import Device, Engine, Precision
 from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Encoder, Info, Store, WritableStore
 
 Matrix = NDArray[np.float32]
-Text = Literal["question", "expanded", "rewrite", "conversation"]
-"""A text of a query: its own words; these and its history terms; the self-contained question of the rewrite; its own
-words with the history behind them, which an encoder that ``convqa train encoder`` made reads.
+Text = Literal["question", "expanded", "rewrite"]
+"""A text of a query: its own words; these and its history terms; the self-contained question of the rewrite.
 
 The rewrite's belongs to a query that stands alone for its turn. Where a rewrite has several queries, each stands for
 itself, and its own words take that text's place: the question among them is searched as it was asked.
@@ -83,15 +80,13 @@ class QueryEncoder:
         """The name under which stores keep vectors of it."""
         return named(self.model)
 
-    def encode(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
-    ) -> tuple[NDArray[np.intp], Matrix]:
+    def encode(self, rewrites: Sequence[Rewrite], queries: Sequence[Query]) -> tuple[NDArray[np.intp], Matrix]:
         """The places of the queries that have a text at all, and their vectors.
 
-        ``queries[i]`` is of ``rewrites[i]``, and that of ``turns[i]``. Each different text of a batch is encoded once.
+        ``queries[i]`` is of ``rewrites[i]``. Each different text of a batch is encoded once.
         """
-        rows = zip(turns, rewrites, queries, strict=True)
-        made = [[self._text_of(name, *row) for name in self.texts] for row in rows]
+        rows = zip(rewrites, queries, strict=True)
+        made = [[_text_of(name, *row) for name in self.texts] for row in rows]
         texts = [list(dict.fromkeys(filter(None, some))) for some in made]
         places = np.flatnonzero([bool(found) for found in texts])
         numbers = {text: number for number, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
@@ -99,11 +94,11 @@ class QueryEncoder:
         means = [vectors[[numbers[text] for text in texts[place]]].mean(axis=0) for place in places]
         return places, unit(np.stack(means)) if means else vectors[:0]
 
-    def of_rewrites(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> list[Matrix | None]:
+    def of_rewrites(self, rewrites: Sequence[Rewrite]) -> list[Matrix | None]:
         """Each rewrite's vector: the sum of its queries' by their weights, at length 1; None where none has a word."""
         owners = [place for place, rewrite in enumerate(rewrites) for _ in rewrite.queries]
         queries = [query for rewrite in rewrites for query in rewrite.queries]
-        places, matrix = self.encode([turns[owner] for owner in owners], [rewrites[owner] for owner in owners], queries)
+        places, matrix = self.encode([rewrites[owner] for owner in owners], queries)
         summed: list[Matrix | None] = [None] * len(rewrites)
         for place, vector in zip(places, matrix, strict=True):
             before = summed[owners[place]]
@@ -111,14 +106,13 @@ class QueryEncoder:
             summed[owners[place]] = part if before is None else before + part
         return [None if vector is None else unit(vector[None])[0] for vector in summed]
 
-    def _text_of(self, name: Text, turn: Turn, rewrite: Rewrite, query: Query) -> str:
-        if name == "expanded":
-            return expanded(query)
-        if name == "rewrite" and len(rewrite.queries) <= 1:
-            return rewrite.text.strip()
-        if name == "conversation" and query.text.strip():
-            return conversational(query.text.strip(), said_before(turn))
-        return query.text.strip()
+
+def _text_of(name: Text, rewrite: Rewrite, query: Query) -> str:
+    if name == "expanded":
+        return expanded(query)
+    if name == "rewrite" and len(rewrite.queries) <= 1:
+        return rewrite.text.strip()
+    return query.text.strip()
 
 
 @lru_cache(maxsize=4)

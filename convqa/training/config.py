@@ -104,18 +104,6 @@ class ResolverSettings(RewriteSettings):
     pattern: int = Field(8, ge=1)
 
 
-class EncoderSettings(RewriteSettings):
-    """``precision``: what torch may multiply in. ``plain``: plain texts for each 100 conversational ones, half of them
-    questions and half passages, whose vectors shall stay as they are. ``passages``: a file of passages for these,
-    relative to the data folder. ``longest``: tokens of a text in training, if the base takes as many."""
-
-    recipe: Literal["encoder"]
-    precision: Precision = "auto"
-    plain: int = Field(50, ge=0, le=1000)
-    passages: str = "wiki/summaries-en.json"
-    longest: int = Field(192, ge=32, le=512)
-
-
 class RewriterSettings(RewriteSettings):
     """``gguf``: the file of the folder ``base`` that holds the model, if it is a GGUF. ``longest``: tokens of a prompt.
     ``most_tokens``: of a rewrite. ``precision``: what torch may multiply in. ``frozen``: the embeddings stay as they
@@ -172,7 +160,6 @@ class ConditionsSettings(Settings):
 RECIPES: Mapping[str, type[Settings]] = {
     "resolver": ResolverSettings,
     "rewriter": RewriterSettings,
-    "encoder": EncoderSettings,
     "reader": ReaderSettings,
     "support": SupportSettings,
     "conditions": ConditionsSettings,

@@ -15,26 +15,26 @@ from convqa.training.train import need_extra
 
 def test_an_unknown_recipe_is_a_mistake(call):
     code, _, error = call("train", "rewritter")
-    assert code == 2 and "found 'rewritter'; wanted: resolver, rewriter, encoder" in error and "'rewriter'?" in error
+    assert code == 2 and "found 'rewritter'; wanted: resolver, rewriter, reader" in error and "'rewriter'?" in error
 
 
 def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
     file = tmp_path / "mine.yaml"
-    file.write_text("recipe: encoder\nbase: x\nepochs: 1\nrate: 1.0e-4\nmix: [{sets: [canard]}]\nbatches: 3\n")
-    code, _, error = call("train", "encoder", file)
+    file.write_text("recipe: rewriter\nbase: x\nepochs: 1\nrate: 1.0e-4\nmix: [{sets: [canard]}]\nbatches: 3\n")
+    code, _, error = call("train", "rewriter", file)
     assert code == 2 and "mine.yaml: batches: is not known here" in error and "'batch'?" in error
-    code, _, error = call("train", "encoder", "--set", "seed")
+    code, _, error = call("train", "rewriter", "--set", "seed")
     assert code == 2 and "wanted is FIELD=VALUE" in error
 
 
 def test_an_unknown_device_is_a_mistake(call):
-    code, _, error = call("train", "encoder", "--device", "tpu")
+    code, _, error = call("train", "rewriter", "--device", "tpu")
     assert code == 2 and "'tpu' is not one of 'auto', 'cpu', 'cuda', 'mps'" in error
 
 
 def test_a_missing_extra_is_named_with_its_command(monkeypatch, call):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in {"torch", "onnx"} else object())
-    code, _, error = call("train", "encoder")
+    code, _, error = call("train", "rewriter")
     assert code == 2 and "training needs torch, onnx. Run: pip install 'convqa[train]'" in error
 
 
@@ -43,13 +43,13 @@ def test_a_missing_data_folder_is_a_mistake_that_says_where_to_name_it(call, tmp
     _need_models()
     monkeypatch.delenv("CONVQA_DATA", raising=False)
     output = ("--output", tmp_path / "out")
-    for recipe in ("encoder", "resolver"):
+    for recipe in ("rewriter", "resolver"):
         code, _, error = call("train", recipe, *output)
         assert code == 2 and "--data FOLDER" in error and "CONVQA_DATA" in error
-    code, _, error = call("train", "encoder", *output, "--data", tmp_path / "none")
+    code, _, error = call("train", "rewriter", *output, "--data", tmp_path / "none")
     assert code == 2 and "none: no such folder" in error
     monkeypatch.setenv("CONVQA_DATA", str(tmp_path))
-    code, _, error = call("train", "encoder", *output)
+    code, _, error = call("train", "rewriter", *output)
     assert code == 2 and "qrecc/dev-turns.json" in error and "canard/dev.json" in error
 
 

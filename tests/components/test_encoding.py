@@ -14,13 +14,9 @@ from convqa.models import load_encoder
 QUESTION, TERMS = "Who wrote it?", (("Faust", 0.3), ("Weimar", 0.3))
 
 
-HISTORY = (Exchange("Who wrote Faust?", "Goethe of Weimar."), Exchange("When?", ""))
-TURN = Turn(TurnId(1, 3), QUESTION, HISTORY)
-
-
 def encode(texts, *rows):
     rewrites, queries = zip(*rows, strict=True)
-    places, matrix = QueryEncoder("encoder", texts).encode([TURN] * len(rows), rewrites, queries)
+    places, matrix = QueryEncoder("encoder", texts).encode(rewrites, queries)
     return places.tolist(), matrix
 
 
@@ -39,10 +35,6 @@ def mean(*texts):
         (["question"], [QUESTION]),
         (["question", "expanded"], [QUESTION, "Who wrote it? Faust Weimar"]),
         (["rewrite", "expanded"], ["Who wrote Faust?", "Who wrote it? Faust Weimar"]),
-        (
-            ["question", "conversation"],
-            [QUESTION, "Who wrote it? [SEP] When? [SEP] Who wrote Faust? [SEP] Goethe of Weimar."],
-        ),
     ],
 )
 def test_a_vector_is_the_mean_of_those_of_its_texts(texts, encoded):
@@ -70,8 +62,8 @@ def test_of_several_queries_each_stands_for_itself():
 
 
 def test_without_history_it_is_the_plain_questions():
-    encoder = QueryEncoder("encoder", ["question", "expanded", "rewrite", "conversation"])
-    _, matrix = encoder.encode([Turn(TurnId(1, 1), QUESTION)], [Rewrite(QUESTION, ())], [Query(QUESTION)])
+    encoder = QueryEncoder("encoder", ["question", "expanded", "rewrite"])
+    _, matrix = encoder.encode([Rewrite(QUESTION, ())], [Query(QUESTION)])
     assert matrix[0] == pytest.approx(vectors(QUESTION)[0], abs=1e-6)
 
 
@@ -79,9 +71,8 @@ def test_queries_without_words_have_no_vector():
     rows = [(Rewrite("", ()), Query(" ")), (Rewrite("x", ()), Query("", (("Faust", 0.3),)))]
     places, matrix = encode(["question", "expanded"], *rows)
     assert places == [1] and matrix[0] == pytest.approx(vectors("Faust")[0], abs=1e-6)
-    for texts in (["question"], ["conversation"]):
-        places, matrix = encode(texts, *rows)
-        assert places == [] and len(matrix) == 0
+    places, matrix = encode(["question"], *rows)
+    assert places == [] and len(matrix) == 0
 
 
 def test_each_text_of_a_batch_is_encoded_once(monkeypatch):
@@ -95,7 +86,7 @@ def test_each_text_of_a_batch_is_encoded_once(monkeypatch):
 
     monkeypatch.setattr(type(encoder.model), "remembered", counting)
     queries = [Query(QUESTION), Query(QUESTION, TERMS), Query(QUESTION)]
-    encoder.encode([TURN] * 3, [Rewrite(QUESTION, ())] * 3, queries)
+    encoder.encode([Rewrite(QUESTION, ())] * 3, queries)
     assert asked == [QUESTION, "Who wrote it? Faust Weimar"]
 
 

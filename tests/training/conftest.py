@@ -30,12 +30,10 @@ def examples(people=PEOPLE):
 
 @pytest.fixture
 def own(tmp_path):
-    """A data folder with examples and passages of one's own."""
+    """A data folder with examples of one's own."""
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "own.jsonl").write_text("".join(json.dumps(record) + "\n" for record in examples()), encoding="utf-8")
-    passages = [json.dumps({"text": f"{name} is the first passage about {name}."}) for name in PEOPLE]
-    (folder / "passages.jsonl").write_text("\n".join(passages), encoding="utf-8")
     return folder
 
 

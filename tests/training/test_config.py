@@ -35,8 +35,8 @@ def test_an_unknown_recipe_is_refused_with_the_nearest():
 )
 def test_a_wrong_field_is_named_with_its_file(change, said):
     with pytest.raises(InputError) as caught:
-        load("encoder", None, change)
-    assert said in str(caught.value) and "encoder.yaml" in str(caught.value)
+        load("rewriter", None, change)
+    assert said in str(caught.value) and "rewriter.yaml" in str(caught.value)
 
 
 def test_several_mistakes_are_sentences():
@@ -49,7 +49,7 @@ def test_several_mistakes_are_sentences():
 
 
 def test_the_resolver_has_no_choice_of_precision():
-    assert load("encoder", None, {"precision": "bfloat16"}).precision == "bfloat16"
+    assert load("rewriter", None, {"precision": "bfloat16"}).precision == "bfloat16"
     with pytest.raises(InputError, match="precision: is not known here"):
         load("resolver", None, {"precision": "bfloat16"})
 
@@ -60,10 +60,10 @@ def test_the_resolver_has_no_choice_of_precision():
 def test_a_file_that_is_no_settings_is_refused(tmp_path, text, said):
     (tmp_path / "mine.yaml").write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=said):
-        load("encoder", tmp_path / "mine.yaml")
+        load("rewriter", tmp_path / "mine.yaml")
     with pytest.raises(InputError, match=r"none.yaml cannot be read"):
-        load("encoder", tmp_path / "none.yaml")
+        load("rewriter", tmp_path / "none.yaml")
 
 
 def test_numbers_that_yaml_reads_as_text_are_numbers():
-    assert load("encoder", None, {"rate": "2e-4", "seed": 3}).rate == 2e-4
+    assert load("rewriter", None, {"rate": "2e-4", "seed": 3}).rate == 2e-4

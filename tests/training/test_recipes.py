@@ -6,7 +6,6 @@ import importlib
 import json
 import shutil
 
-import numpy as np
 import pytest
 
 from convqa.errors import InputError
@@ -36,8 +35,6 @@ def settings(request, tiny_encoder):
             changes = {"base": base, "frozen": False, "validated": 3, "most_tokens": 12, **changes}
         else:
             changes = {"base": tiny_encoder, **changes}
-        if recipe == "encoder":
-            changes = {"passages": "passages.jsonl", **changes}
         if recipe == "resolver":
             changes = {"pattern": 1, **changes}
         return load(recipe, None, {**QUICK, **changes})
@@ -51,7 +48,7 @@ def weights(folder):
     return torch.load(folder / "checkpoint.pt", weights_only=True)["model"]
 
 
-@pytest.mark.parametrize("recipe", ["encoder", "rewriter", "resolver"])
+@pytest.mark.parametrize("recipe", ["rewriter", "resolver"])
 def test_a_recipe_that_is_cut_off_goes_on_and_ends_in_the_same_model(recipe, settings, own, tmp_path):
     import torch
 
@@ -75,22 +72,6 @@ def work_left(folder):
     """Files and folders of a training that nobody needs."""
     known = {"checkpoint.pt", "training.yaml", "scores.json", "model", "torch", "vectors", ".lock"}
     return sorted(path.name for path in folder.iterdir() if path.name not in known)
-
-
-def test_the_student_is_an_encoder_and_nearer_to_the_rewrite_than_the_question(settings, own, tmp_path):
-    from convqa.models import load_encoder
-    from convqa.models.kinds.encoder import conversational
-
-    wanted = settings("encoder", epochs=30, rate=3e-3)
-    model, scores = train(wanted, Bench(tmp_path / "made", own))
-    assert scores["validation"]["student"] > scores["validation"]["question"]
-    assert scores["plain passages"]["texts"] == 1
-    student = load_encoder(str(model))
-    text = conversational("When was he born?", [("Who was Kafka?", "Kafka was answer 2.")])
-    made = student.encode([text, "When was Kafka born?"])
-    assert made.shape == (2, 16) and np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-5)
-    torch_model = load_encoder(str(tmp_path / "made" / "torch"))
-    assert (torch_model.encode([text]) * made[:1]).sum() > 0.99
 
 
 @pytest.mark.parametrize("kind", ["llama", "t5"])
@@ -161,88 +142,35 @@ def test_frozen_embeddings_stay(settings, own, tmp_path):
 def test_a_folder_keeps_to_one_training(settings, own, tmp_path):
     from filelock import FileLock
 
-    train(settings("encoder"), Bench(tmp_path / "made", own))
-    again, _ = train(settings("encoder", checkpoint=60), Bench(tmp_path / "made", own))
+    train(settings("resolver"), Bench(tmp_path / "made", own))
+    again, _ = train(settings("resolver", checkpoint=60), Bench(tmp_path / "made", own))
     assert again.name == "model-2"  # nothing is written over
     with pytest.raises(InputError, match="seed 1, now 2"):
-        train(settings("encoder", seed=2), Bench(tmp_path / "made", own))
+        train(settings("resolver", seed=2), Bench(tmp_path / "made", own))
     with FileLock(tmp_path / "made" / ".lock"), pytest.raises(InputError, match="another process"):
-        train(settings("encoder"), Bench(tmp_path / "made", own))
+        train(settings("resolver"), Bench(tmp_path / "made", own))
 
 
 def test_a_model_that_cannot_be_trained_is_refused(settings, own, tmp_path):
-    model, _ = train(settings("encoder"), Bench(tmp_path / "made", own))
-    for recipe in ("encoder", "rewriter"):
+    model, _ = train(settings("resolver"), Bench(tmp_path / "made", own))
+    for recipe in ("resolver", "rewriter"):
         with pytest.raises(InputError, match="cannot be trained"):
             train(settings(recipe, base=str(model)), Bench(tmp_path / recipe, own))
 
 
-def test_passages_that_are_none_are_refused(settings, own, tmp_path):
-    def refused(name, text, said):
-        if text is not None:
-            (own / name).write_text(text)
-        with pytest.raises(InputError, match=rf"{name}: {said}"):
-            train(settings("encoder", passages=name), Bench(tmp_path / "made", own))
-
-    refused("passages.jsonl", '{"text": "x"}\n{"title": "x"}\n', "line 2: text: is missing")
-    refused("passages.jsonl", '{"text": "x"}\n{"te', "line 2, column")
-    refused("none.jsonl", None, "no such file; wanted passages")
-    refused("none.json", None, "no such file; wanted passages")
-    refused("wiki.json", '{"Faust": {"extract": "A play."}, "Goethe": {}}', "Goethe: extract: is missing")
-    refused("wiki.json", '[{"text": "A play."}]', "found no object; wanted passages")
-
-
-def test_passages_may_be_summaries_of_wikipedia(settings, own, tmp_path):
-    from convqa.training.encoder import Training
-
-    summaries = {str(number): {"extract": f"passage {number}"} for number in range(30)}
-    (own / "wiki.json").write_text(json.dumps(summaries))
-    work = Training(settings("encoder", passages="wiki.json"), Bench(tmp_path / "made", own))
-    texts, _ = work.plain["passages"]
-    assert len(texts) == 3 and all(text.startswith("passage ") for text in texts)
-
-
-@pytest.mark.parametrize("recipe", ["encoder", "rewriter", "resolver"])
+@pytest.mark.parametrize("recipe", ["rewriter", "resolver"])
 def test_settings_that_teach_nothing_are_refused_before_the_work(recipe, settings, own, tmp_path):
     with pytest.raises(InputError, match=r"18 examples in batches of 4, 0.1 times \(epochs\), make 0 steps"):
         train(settings(recipe, epochs=0.1), Bench(tmp_path / "made", own))
     assert not (tmp_path / "made" / "vectors").exists()
 
 
-def test_an_encoder_trains_within_the_length_of_its_base(settings, own, tmp_path):
-    from convqa.training.encoder import Training
-
-    long = json.dumps({"text": "passage " * 400})
-    (own / "passages.jsonl").write_text("".join(f'{long[:-2]}{name}"}}\n' for name in "abcdefghij"))
-    work = Training(settings("encoder", longest=192), Bench(tmp_path / "made", own))
-    assert max(map(len, work.sequences)) == 128
-    work.fit()
-    assert max(map(len, Training(settings("encoder", longest=64), Bench(tmp_path / "short", own)).sequences)) == 64
-
-
-@pytest.mark.parametrize("recipe", ["encoder", "resolver"])
-def test_a_mistyped_base_does_not_bind_the_folder(recipe, settings, own, tmp_path):
+def test_a_mistyped_base_does_not_bind_the_folder(settings, own, tmp_path):
     bench = Bench(tmp_path / "made", own)
     with pytest.raises(InputError, match="no such folder"):
-        train(settings(recipe, base="./nowhere"), bench)
+        train(settings("resolver", base="./nowhere"), bench)
     assert not (tmp_path / "made" / "training.yaml").exists()
-    assert train(settings(recipe), bench)[0].name == "model"
-
-
-def test_the_teachers_vectors_are_kept_for_this_teacher_alone(settings, own, tmp_path, tiny_encoder):
-    import torch
-    import transformers
-
-    from convqa.training.encoder import Training
-
-    other = shutil.copytree(tiny_encoder, tmp_path / "other")
-    torch.manual_seed(6)
-    config = transformers.AutoConfig.from_pretrained(tiny_encoder)
-    transformers.BertModel(config, add_pooling_layer=False).save_pretrained(other)
-    one = Training(settings("encoder"), Bench(tmp_path / "made", own)).targets
-    two = Training(settings("encoder", base=str(other)), Bench(tmp_path / "made", own)).targets
-    assert not torch.allclose(one, two)
-    assert torch.equal(one, Training(settings("encoder"), Bench(tmp_path / "made", own)).targets)
+    assert train(settings("resolver"), bench)[0].name == "model"
 
 
 def roberta(folder):

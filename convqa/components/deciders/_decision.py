@@ -136,7 +136,7 @@ def cosines(queries: QueryEncoder, rows: Sequence[Row]) -> list[float | None]:
         texts.append([f"{title}. {text}" if title else text for title, text in titled])
     known = list(dict.fromkeys(chain.from_iterable(texts)))
     vectors = dict(zip(known, queries.model.remembered(known, "passage", keep=True), strict=True))
-    asked = queries.of_rewrites([turn for turn, *_ in rows], [rewrite for _, rewrite, *_ in rows])
+    asked = queries.of_rewrites([rewrite for _, rewrite, *_ in rows])
     return [
         None if vector is None or not some else max(float(vectors[text] @ vector) for text in some)
         for vector, some in zip(asked, texts, strict=True)

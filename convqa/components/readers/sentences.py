@@ -74,7 +74,7 @@ class Sentences(Reader):
         found = [self._by_words(*row, most) for row in zip(turns, rewrites, rankings, strict=True)]
         if self._queries is None:
             return found
-        asked = self._queries.of_rewrites(turns, rewrites)
+        asked = self._queries.of_rewrites(rewrites)
         texts = list(dict.fromkeys(one.titled() for sentences, _ in found for one in sentences))
         vectors = dict(zip(texts, self._queries.model.remembered(texts, "passage", keep=True), strict=True))
         return [

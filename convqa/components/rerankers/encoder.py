@@ -59,7 +59,7 @@ class Encoder(Reordering):
     ) -> Sequence[Mapping[str, float]]:
         heads = [Ranking(ranking.hits[: self.depth]) for ranking in rankings]
         known = passage_vectors(self._queries.model, self._store, heads)
-        asked = self._queries.of_rewrites(turns, rewrites)
+        asked = self._queries.of_rewrites(rewrites)
         return [
             {} if vector is None else cosines(head, known, vector) for head, vector in zip(heads, asked, strict=True)
         ]

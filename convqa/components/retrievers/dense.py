@@ -49,9 +49,8 @@ class Dense(Retriever):
 
     A query's vector is the mean of those of the texts that ``vectors`` names, at length 1: ``question`` (the query's
     words), ``expanded`` (these and its history terms), ``rewrite`` (the rewritten question; of a rewrite with several
-    queries each stands for itself, and this is its words again), ``conversation`` (the query's words and the history,
-    for an encoder that ``convqa train encoder`` made). A query without words finds nothing. A turn's filter is kept
-    to. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
+    queries each stands for itself, and this is its words again). A query without words finds nothing. A turn's filter
+    is kept to. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
 
     :param top_k: passages in a ranking. :param encoder: a shipped one, a folder or a Hugging Face name.
     :param vectors: which texts of a query are encoded.
@@ -106,7 +105,7 @@ class Dense(Retriever):
     def search_rewritten(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
-        places, matrix = self._queries.encode(turns, rewrites, queries)
+        places, matrix = self._queries.encode(rewrites, queries)
         rankings = [Ranking()] * len(queries)
         asking = [turns[place] for place in places]
         found = by_filter(asking, lambda rows, accepted: self._search(matrix[rows], accepted))
@@ -115,10 +114,10 @@ class Dense(Retriever):
         return rankings
 
     def among(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query], rankings: Sequence[Ranking]
+        self, rewrites: Sequence[Rewrite], queries: Sequence[Query], rankings: Sequence[Ranking]
     ) -> Sequence[Ranking]:
         """The passages of ``rankings[i]`` by their vectors; those that the collection lacks are made now."""
-        places, matrix = self._queries.encode(turns, rewrites, queries)
+        places, matrix = self._queries.encode(rewrites, queries)
         vectors = passage_vectors(self._queries.model, self._opened, rankings)
 
         def ranked(matrix: Matrix) -> list[Ranking]:

@@ -157,7 +157,7 @@ class Hybrid(Retriever):
             dense = self._dense.search_rewritten(turns, rewrites, queries)
         else:
             heads = [Ranking(ranking.hits[: self._among]) for ranking in sparse]
-            dense = self._dense.among(turns, rewrites, queries, heads)
+            dense = self._dense.among(rewrites, queries, heads)
         return attach([self._fused(*both) for both in zip(sparse, dense, strict=True)], self.texts, self.fetch)
 
     def _fused(self, sparse: Ranking, dense: Ranking) -> Ranking:

@@ -1,16 +1,8 @@
-"""Text to vectors; and a question with its history as one text, as a conversational encoder reads it.
-
-``question [SEP] latest question [SEP] its answer [SEP] ... [SEP] first question``: latest first, because what was said
-last is asked about most; the first question keeps its place when the room ends, because it names the topic. It is a
-text and not a sequence of tokens, so that any encoder takes it through ``TextEncoder.encode``: BERT's tokenizers read
-``[SEP]`` as their separator, others as a word.
-"""
+"""Text to vectors."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from itertools import islice
 from typing import get_args
 
 import numpy as np
@@ -23,14 +15,6 @@ from convqa.models.memory import Memory
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, Options, Role
 from convqa.validation import shorten
-
-SEPARATOR = " [SEP] "
-
-MOST_PIECES = 160
-_MOST_QUESTION, _MOST_SAID, _MOST_REPLIED = 64, 32, 48
-
-# English has 1.2 to 1.4 tokens of a word; long words, numbers and scripts without blanks have more.
-_PIECE = re.compile(r"[a-zA-Z]{1,7}|\d{1,4}|[^\sa-zA-Z\d]")
 
 
 class Settings(BaseModel):
@@ -104,51 +88,3 @@ def load_encoder(name: str, options: Options = Options()) -> TextEncoder:  # noq
     :raises InputError: if there is none, if it is damaged, no encoder, or cannot be run as the options ask.
     """
     return load_once("encoder", find_model(name), options, TextEncoder)
-
-
-def conversational(question: str, history: Sequence[tuple[str, str]], most: int = MOST_PIECES) -> str:
-    """The text of a turn.
-
-    :param history: (question, answer), oldest first; "" where nothing was said.
-    :param most: its length in pieces: up to seven letters, four digits, or one other sign. Texts of this length stay
-        below the 256 tokens of MiniLM (docs/training.md).
-
-    >>> conversational("When?", [("Who wrote Faust?", "Goethe."), ("Where?", "")])
-    'When? [SEP] Where? [SEP] Who wrote Faust? [SEP] Goethe.'
-    >>> conversational("When?", [])
-    'When?'
-    """
-    parts = [_cut(question, _MOST_QUESTION)]
-    if not history:
-        return parts[0]
-    first = _cut(history[0][0], _MOST_SAID)
-    room = most - _pieces(parts[0]) - _pieces(first) - 1
-    for said, answer in reversed(history[1:]):
-        for text, longest in ((said, _MOST_SAID), (answer, _MOST_REPLIED)):
-            room -= _add(parts, text, min(longest, room - 1))
-        if room < 2:
-            break
-    parts += [first] if first else []
-    _add(parts, history[0][1], min(_MOST_REPLIED, room - 1))
-    return SEPARATOR.join(parts)
-
-
-def _add(parts: list[str], text: str, most: int) -> int:
-    """Add what there is room for; how much room it took."""
-    cut = _cut(text, most)
-    if not cut:
-        return 0
-    parts.append(cut)
-    return _pieces(cut) + 1  # its separator
-
-
-def _cut(text: str, most: int) -> str:
-    """The beginning of a text, on one line."""
-    # No piece with the blank behind it that one line keeps is longer; a text of any length costs the same.
-    line = " ".join(text[: 40 * max(most, 0)].split())
-    ends = [match.end() for match in islice(_PIECE.finditer(line), max(most, 0))]
-    return line[: ends[-1]] if ends else ""
-
-
-def _pieces(text: str) -> int:
-    return len(_PIECE.findall(text))
