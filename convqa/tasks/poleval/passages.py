@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -81,9 +80,7 @@ def unknown(asked: Questions, rows: Iterable[Row]) -> dict[str, set[str]]:
 
 
 def _read(file: Path, name: str) -> Iterator[Passage]:
-    hashes = array("q")
     for record in read_records(file, WANTED):
-        hashes.append(hash(record.id))
         title = record.fields.get("title")
         if title is not None and not isinstance(title, str):
             raise InputError(f"{file}: line {record.line}: title: found {shorten(title)}; wanted a string.")
@@ -91,7 +88,6 @@ def _read(file: Path, name: str) -> Iterator[Passage]:
         if name:
             id, meta = f"{name}/{id}", {**meta, "set": name}
         yield Passage(id, record.text, title or "", meta=meta)
-    _refuse_repeats(file, hashes)
 
 
 def _meta(record: Record, file: Path) -> dict[str, MetaValue]:
@@ -103,18 +99,3 @@ def _meta(record: Record, file: Path) -> dict[str, MetaValue]:
         if value is not None and not isinstance(value, str | int | float | bool):
             raise InputError(f"{where}.{name}: found {shorten(value)}; wanted a string, a number, true or false.")
     return {name: value for name, value in (meta or {}).items() if value is not None}
-
-
-def _refuse_repeats(file: Path, hashes: array[int]) -> None:
-    """Refuse an id that two lines have. Only hashes are held (8 bytes a passage); equal ones are looked up."""
-    import numpy
-
-    ordered = numpy.sort(numpy.frombuffer(hashes, dtype=numpy.int64))
-    suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
-    lines: dict[str, int] = {}
-    for record in read_records(file, WANTED) if suspects else ():
-        if hash(record.id) in suspects and lines.setdefault(record.id, record.line) != record.line:
-            raise InputError(
-                f"{file}: line {record.line}: id: found {record.id!r}, which line {lines[record.id]} has too; wanted "
-                "an id of its own for each passage."
-            )

@@ -115,7 +115,6 @@ RECORDS = [
     ([{"id": "a\tb", "text": "Kto?"}], r"line 1: id: found 'a\\tb' with the character U\+0009"),
     ([{"id": "1", "text": None}], r"line 1: text: found None; wanted a string"),
     ([{"id": "1", "text": "Kto?"}, ""], r"line 2: is blank"),
-    ([{"id": "1", "text": "Kto?"}, {"id": 1, "text": "Co?"}], r"line 2: id: found '1', which line 1 has too"),
     ([], r"the file is empty"),
 ]
 QUESTIONS = [
