@@ -7,7 +7,6 @@ import glob
 import hashlib
 import importlib.util
 import inspect
-import linecache
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,8 +35,8 @@ def code_of(classes: Iterable[type]) -> dict[str, str | None]:
     """By the name of each class, what identifies the code of it and its base classes; None where that cannot be known.
 
     That is the version of an installed package; else the SHA-256 of every ``.py`` file under the top-level package or
-    module, and the same of what these import; for a class of a notebook, its own source. Convqa's and Python's code is
-    left out.
+    module, and the same of what these import; None for a class that no file holds, such as a notebook's. Convqa's and
+    Python's code is left out.
     """
     found = {f"{cls.__module__}.{cls.__qualname__}": _parts(cls) for cls in classes}
     return {
@@ -56,7 +55,7 @@ def _parts(cls: type) -> dict[str, str | None]:
         if _places(top):
             waiting.append(top)
         elif top not in sys.builtin_module_names:
-            parts[base.__qualname__] = _source_in_cell(base)
+            parts[base.__qualname__] = None
     for top in waiting:  # grows by what is imported
         places = _places(top)
         if top in parts or top == "convqa" or all(map(is_of_python, places)):
@@ -99,12 +98,3 @@ def _imported(sources: Iterable[bytes]) -> set[str]:
         names |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
         names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 0}
     return {name.partition(".")[0] for name in names}
-
-
-def _source_in_cell(cls: type) -> str | None:
-    """The digest of a notebook's class: its methods know their cell, while ``inspect.getsource`` wants a file."""
-    for code in (inspect.unwrap(each).__code__ for each in vars(cls).values() if inspect.isfunction(each)):
-        for node in ast.walk(ast.parse("".join(linecache.getlines(code.co_filename)))):
-            if isinstance(node, ast.ClassDef) and node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
-                return _digest(ast.unparse(node))
-    return None

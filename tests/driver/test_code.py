@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import linecache
 import sys
 import types
 from pathlib import Path
@@ -85,24 +84,8 @@ def test_of_an_installed_package_the_version_counts_and_of_convqa_and_python_not
     assert of("convqa.components.rewriters.copy.Copy") == of("collections.OrderedDict") == of("builtins.dict") == {}
 
 
-def cell(text, known=True):
-    """What a cell of a notebook defines: a module without a file, whose source is in ``linecache`` as IPython's is."""
-    name = f"<cell {len(linecache.cache)}>"
-    if known:
-        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+def test_of_a_class_that_no_file_holds_the_code_is_not_known():
+    """As what a cell of a notebook defines."""
     notebook = types.ModuleType("notebook_for_test")
-    exec(compile(text, name, "exec"), vars(notebook))
-    return notebook.Mine
-
-
-def test_of_a_notebooks_class_its_source_counts():
-    text = "print\nclass Mine:\n    P = 'one'\n    @staticmethod\n    def f(x): pass\n    def rewrite(self): return 1\n"
-    first, again = (code_of([cell(one)]) for one in (text, text.replace("print", "# Again.\nlist")))
-    assert first == again and first["notebook_for_test.Mine"].startswith("Mine sha256:")
-    for changed in (text.replace("one", "two"), text.replace("return 1", "return 2")):
-        assert code_of([cell(changed)]) != first
-
-
-def test_a_source_that_is_nowhere_is_none():
-    assert code_of([cell("class Mine:\n    def f(self): pass\n", known=False)]) == {"notebook_for_test.Mine": None}
-    assert code_of([cell("class Mine: pass\n")]) == {"notebook_for_test.Mine": None}
+    exec("class Mine: pass", vars(notebook))
+    assert code_of([notebook.Mine]) == {"notebook_for_test.Mine": None}
