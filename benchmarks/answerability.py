@@ -37,7 +37,7 @@ import yaml
 from comparing import SEED, table
 
 import convqa
-from convqa.components.deciders._decision import Decision, Weight, cosines, load_decision, signals
+from convqa.components.deciders._decision import Decision, Weight, cosine, load_decision, signals
 from convqa.components.encoding import DEFAULT_TEXTS, QueryEncoder
 from convqa.domain import Conversation, Passage, Response, Turn, TurnId
 from convqa.metrics.answerability import auc, refusals
@@ -124,7 +124,7 @@ def row(name: str, turn: Turn, truth: Truth, made: Response, queries: QueryEncod
     assert made.rewrite is not None and made.ranking is not None and made.answer is not None, made.error
     found = signals(turn, made.rewrite, made.ranking, made.reading)
     if queries is not None:
-        (found["cosine"],) = cosines(queries, [(turn, made.rewrite, made.ranking, made.reading)])
+        found["cosine"] = cosine(queries, turn, made.rewrite, made.ranking, made.reading)
     scored = max((f1(answer, made.answer.text) for answer in truth.answers), default=None)
     top = made.ranking.hits[0].score if made.ranking.hits else 0.0
     return Row(name, truth.number, truth.answerable, found, top, scored)

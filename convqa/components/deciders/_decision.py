@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from itertools import chain, pairwise
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -34,8 +34,6 @@ SIGNALS: tuple[Signal, ...] = get_args(Signal)
 
 _TOP = 3
 """Passages in which the question's words are looked for."""
-
-Row = tuple[Turn, Rewrite, Ranking, Reading | None]
 
 Threshold = Annotated[float, Field(ge=0, le=1)]
 """Of the score: below it nothing is said. 0 always answers."""
@@ -122,25 +120,22 @@ def shipped_decisions() -> list[str]:
     return sorted(path.stem for path in shipped("configs", "decisions").glob("*.yaml"))
 
 
-def cosines(queries: QueryEncoder, rows: Sequence[Row]) -> list[float | None]:
-    """The signal ``cosine`` of each turn: of the question's vector and the nearest of the reading's first three spans.
+def cosine(
+    queries: QueryEncoder, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None
+) -> float | None:
+    """The signal ``cosine``: of the question's vector and the nearest of the reading's first three spans.
 
     A span is encoded with its passage's title, as the reader ``sentences`` does. None without spans, and in a language
     that the encoder does not know.
     """
-    texts: list[list[str]] = []
-    for turn, _, ranking, reading in rows:
-        spans = reading.spans[:_TOP] if reading is not None and queries.model.knows(turn.language) else ()
-        titles = {hit.id: hit.passage.title for hit in ranking.hits if hit.passage is not None} if spans else {}
-        titled = [(titles.get(span.passage_id), span.text) for span in spans]
-        texts.append([f"{title}. {text}" if title else text for title, text in titled])
-    known = list(dict.fromkeys(chain.from_iterable(texts)))
-    vectors = dict(zip(known, queries.model.remembered(known, "passage", keep=True), strict=True))
-    asked = queries.of_rewrites([rewrite for _, rewrite, *_ in rows])
-    return [
-        None if vector is None or not some else max(float(vectors[text] @ vector) for text in some)
-        for vector, some in zip(asked, texts, strict=True)
-    ]
+    spans = reading.spans[:_TOP] if reading is not None and queries.model.knows(turn.language) else ()
+    (asked,) = queries.of_rewrites([rewrite]) if spans else (None,)
+    if asked is None:
+        return None
+    titles = {hit.id: hit.passage.title for hit in ranking.hits if hit.passage is not None}
+    titled = [(titles.get(span.passage_id), span.text) for span in spans]
+    texts = [f"{title}. {text}" if title else text for title, text in titled]
+    return max(float(vector @ asked) for vector in queries.model.remembered(texts, "passage", keep=True))
 
 
 def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> dict[str, float | None]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 
-from convqa.components.base import Decider, MaybeReadings
+from convqa.components.base import Decider
 from convqa.components.citations import nothing
-from convqa.components.deciders._decision import Row, Threshold, cosines, load_decision, signals
+from convqa.components.deciders._decision import Threshold, cosine, load_decision, signals
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder
 from convqa.components.members import member
-from convqa.domain import UNSURE, Answer, Ranking, Rewrite, Turn
+from convqa.domain import UNSURE, Answer, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import TextEncoder
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
@@ -58,23 +58,12 @@ class Logistic(Decider):
         support = {} if self.threshold == 0 else {"decision's support": LEXICAL_SUPPORT}
         return {**Decider.identity(self), "decision": self._decision.identity, **support}
 
-    def decide_batch(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        rankings: Sequence[Ranking],
-        readings: MaybeReadings,
-        answers: Sequence[Answer],
-    ) -> Sequence[Answer]:
-        rows = list(zip(turns, rewrites, rankings, readings, strict=True))
-        near = [None] * len(rows) if self._queries is None else cosines(self._queries, rows)
-        return [self._decided(row, answer, cosine) for row, answer, cosine in zip(rows, answers, near, strict=True)]
-
-    def _decided(self, row: Row, answer: Answer, cosine: float | None) -> Answer:
-        turn, _, ranking, _ = row
-        if self._decision is None or (self._queries is not None and cosine is None and ranking.hits):
+    def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
+        near = None if self._queries is None else cosine(self._queries, turn, rewrite, ranking, reading)
+        if self._decision is None or (self._queries is not None and near is None and ranking.hits):
             return answer if answer.score is None else replace(answer, score=None)
-        score = self._decision.score({**signals(*row), "cosine": cosine}, ranking, answer, turn.language)
+        found = {**signals(turn, rewrite, ranking, reading), "cosine": near}
+        score = self._decision.score(found, ranking, answer, turn.language)
         wanted = self._decision.threshold if self.threshold is None else self.threshold
         if answer.kind == "answer" and score < wanted:
             return replace(nothing(ranking, REFUSED, score), notes=answer.notes)
