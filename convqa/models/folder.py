@@ -2,7 +2,7 @@
 
 A folder for ONNX Runtime holds ``model.onnx``, ``tokenizer.json``, a model card and ``convqa.json``, which names the
 kind of model and the checksum of every file but the card. Any other folder is one of transformers' (``config.json``
-and weights): what others made, and the generators that convqa trains.
+and weights).
 """
 
 from __future__ import annotations

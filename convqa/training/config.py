@@ -104,22 +104,6 @@ class ResolverSettings(RewriteSettings):
     pattern: int = Field(8, ge=1)
 
 
-class RewriterSettings(RewriteSettings):
-    """``gguf``: the file of the folder ``base`` that holds the model, if it is a GGUF. ``longest``: tokens of a prompt.
-    ``most_tokens``: of a rewrite. ``precision``: what torch may multiply in. ``frozen``: the embeddings stay as they
-    are. ``validated``: how many examples are rewritten to validate; ``store``: precision of the weights that are
-    exported."""
-
-    recipe: Literal["rewriter"]
-    precision: Precision = "auto"
-    gguf: str | None = None
-    longest: int = Field(256, ge=32)
-    most_tokens: int = Field(64, ge=8)
-    frozen: bool = True
-    validated: int = Field(150, ge=1)
-    store: Literal["float32", "bfloat16"] = "bfloat16"
-
-
 class ReaderSettings(LoopSettings):
     """``head``: how many times faster the head learns than the trunk. ``precision``: what torch may multiply in.
     ``each``: questions that are drawn from each file of ``own``; None: all. ``foreign``: for each 100 questions with an
@@ -159,7 +143,6 @@ class ConditionsSettings(Settings):
 
 RECIPES: Mapping[str, type[Settings]] = {
     "resolver": ResolverSettings,
-    "rewriter": RewriterSettings,
     "reader": ReaderSettings,
     "support": SupportSettings,
     "conditions": ConditionsSettings,

@@ -11,30 +11,31 @@ import pytest
 
 from convqa.training.data.rewrites import FILES
 from convqa.training.train import need_extra
+from tests.training.conftest import tiny_encoder as tiny_encoder
 
 
 def test_an_unknown_recipe_is_a_mistake(call):
-    code, _, error = call("train", "rewritter")
-    assert code == 2 and "found 'rewritter'; wanted: resolver, rewriter, reader" in error and "'rewriter'?" in error
+    code, _, error = call("train", "resolverr")
+    assert code == 2 and "found 'resolverr'; wanted: resolver, reader, support" in error and "'resolver'?" in error
 
 
 def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
     file = tmp_path / "mine.yaml"
-    file.write_text("recipe: rewriter\nbase: x\nepochs: 1\nrate: 1.0e-4\nmix: [{sets: [canard]}]\nbatches: 3\n")
-    code, _, error = call("train", "rewriter", file)
+    file.write_text("recipe: resolver\nbase: x\nepochs: 1\nrate: 1.0e-4\nmix: [{sets: [canard]}]\nbatches: 3\n")
+    code, _, error = call("train", "resolver", file)
     assert code == 2 and "mine.yaml: batches: is not known here" in error and "'batch'?" in error
-    code, _, error = call("train", "rewriter", "--set", "seed")
+    code, _, error = call("train", "resolver", "--set", "seed")
     assert code == 2 and "wanted is FIELD=VALUE" in error
 
 
 def test_an_unknown_device_is_a_mistake(call):
-    code, _, error = call("train", "rewriter", "--device", "tpu")
+    code, _, error = call("train", "resolver", "--device", "tpu")
     assert code == 2 and "'tpu' is not one of 'auto', 'cpu', 'cuda', 'mps'" in error
 
 
 def test_a_missing_extra_is_named_with_its_command(monkeypatch, call):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in {"torch", "onnx"} else object())
-    code, _, error = call("train", "rewriter")
+    code, _, error = call("train", "resolver")
     assert code == 2 and "training needs torch, onnx. Run: pip install 'convqa[train]'" in error
 
 
@@ -43,13 +44,13 @@ def test_a_missing_data_folder_is_a_mistake_that_says_where_to_name_it(call, tmp
     _need_models()
     monkeypatch.delenv("CONVQA_DATA", raising=False)
     output = ("--output", tmp_path / "out")
-    for recipe in ("rewriter", "resolver"):
+    for recipe in ("resolver", "support"):
         code, _, error = call("train", recipe, *output)
         assert code == 2 and "--data FOLDER" in error and "CONVQA_DATA" in error
-    code, _, error = call("train", "rewriter", *output, "--data", tmp_path / "none")
+    code, _, error = call("train", "resolver", *output, "--data", tmp_path / "none")
     assert code == 2 and "none: no such folder" in error
     monkeypatch.setenv("CONVQA_DATA", str(tmp_path))
-    code, _, error = call("train", "rewriter", *output)
+    code, _, error = call("train", "resolver", *output)
     assert code == 2 and "qrecc/dev-turns.json" in error and "canard/dev.json" in error
 
 
@@ -71,7 +72,7 @@ def test_damaged_data_is_a_mistake_with_file_and_record(call, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.models
-def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_path, tiny_generator):
+def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_path, tiny_encoder):
     _need_models()
     data = tmp_path / "data"
     data.mkdir()
@@ -82,9 +83,9 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
             file.write(json.dumps(record) + "\n")
     output = tmp_path / "made"
     asked = [
-        "train", "rewriter", "--data", data, "--base", tiny_generator("llama"), "--output", output, "--threads", "1",
-        "--set", "own=[own.jsonl]", "--set", "mix=[{sets: [own]}]", "--set", "batch=1", "--set", "validated=2",
-        "--set", "most_tokens=8", "--device", "cpu", "-v",
+        "train", "resolver", "--data", data, "--base", tiny_encoder, "--output", output, "--threads", "1",
+        "--set", "own=[own.jsonl]", "--set", "mix=[{sets: [own]}]", "--set", "batch=1", "--set", "pattern=1",
+        "--device", "cpu", "-v",
     ]  # fmt: skip
     # So many steps that it is interrupted before it is done; the checkpoint is the first one's.
     started = process(*asked, "--set", "epochs=15", "--set", "checkpoint=0.2")
@@ -97,7 +98,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
     printed, error = again.communicate(timeout=600)
     assert again.returncode == 0, error
     assert "going on at step" in error and f"Model: {output / 'model'}" in printed
-    assert (output / "model" / "model.safetensors").exists()
+    assert (output / "model" / "model.onnx").exists()
 
 
 def test_the_extra_is_not_asked_for_where_it_is_there(monkeypatch):

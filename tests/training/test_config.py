@@ -14,8 +14,8 @@ def test_the_shipped_file_of_every_recipe_loads(recipe):
 
 
 def test_an_unknown_recipe_is_refused_with_the_nearest():
-    with pytest.raises(InputError, match=r"found 'rewritter'.*Did you mean 'rewriter'"):
-        load("rewritter")
+    with pytest.raises(InputError, match=r"found 'resolverr'.*Did you mean 'resolver'"):
+        load("resolverr")
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_an_unknown_recipe_is_refused_with_the_nearest():
         ({"epoch": 1}, "epoch: is not known here. Did you mean 'epochs'?"),
         ({"mix": [{"sets": ["squad"]}]}, "mix[0].sets[0]: found 'squad'"),
         ({"mix": []}, "mix: found []"),
-        ({"recipe": "resolver"}, "recipe: found 'resolver'"),
+        ({"recipe": "reader"}, "recipe: found 'reader'"),
         ({"batch": 1.5}, "batch: found 1.5"),
         ({"warmup": 1}, "warmup: found 1"),
         ({"mix": [{"sets": ["own"]}]}, "own: files and a part of mix"),
@@ -35,8 +35,8 @@ def test_an_unknown_recipe_is_refused_with_the_nearest():
 )
 def test_a_wrong_field_is_named_with_its_file(change, said):
     with pytest.raises(InputError) as caught:
-        load("rewriter", None, change)
-    assert said in str(caught.value) and "rewriter.yaml" in str(caught.value)
+        load("resolver", None, change)
+    assert said in str(caught.value) and "resolver.yaml" in str(caught.value)
 
 
 def test_several_mistakes_are_sentences():
@@ -49,7 +49,7 @@ def test_several_mistakes_are_sentences():
 
 
 def test_the_resolver_has_no_choice_of_precision():
-    assert load("rewriter", None, {"precision": "bfloat16"}).precision == "bfloat16"
+    assert load("reader", None, {"precision": "bfloat16"}).precision == "bfloat16"
     with pytest.raises(InputError, match="precision: is not known here"):
         load("resolver", None, {"precision": "bfloat16"})
 
@@ -60,10 +60,10 @@ def test_the_resolver_has_no_choice_of_precision():
 def test_a_file_that_is_no_settings_is_refused(tmp_path, text, said):
     (tmp_path / "mine.yaml").write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=said):
-        load("rewriter", tmp_path / "mine.yaml")
+        load("resolver", tmp_path / "mine.yaml")
     with pytest.raises(InputError, match=r"none.yaml cannot be read"):
-        load("rewriter", tmp_path / "none.yaml")
+        load("resolver", tmp_path / "none.yaml")
 
 
 def test_numbers_that_yaml_reads_as_text_are_numbers():
-    assert load("rewriter", None, {"rate": "2e-4", "seed": 3}).rate == 2e-4
+    assert load("resolver", None, {"rate": "2e-4", "seed": 3}).rate == 2e-4

@@ -1,4 +1,4 @@
-"""A generator of our own or of others, fine-tuned to write the self-contained question."""
+"""Writes the self-contained question with a language model that was fine-tuned for it."""
 
 from __future__ import annotations
 

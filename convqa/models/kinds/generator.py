@@ -33,8 +33,8 @@ class Written(NamedTuple):
 class Generator(Model):
     """A model and its tokenizer. Always takes the likeliest token or beam, so that equal prompts give equal texts.
 
-    Safe to share between threads. ``settings`` is what a model that convqa trained says of itself: the mapping
-    ``convqa`` in its config.json. ``runs`` says how it runs.
+    Safe to share between threads. ``settings`` is the mapping ``convqa`` in the model's config.json, where it has one.
+    ``runs`` says how it runs.
     """
 
     name: str
