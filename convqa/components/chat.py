@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
-import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -20,9 +16,8 @@ from haystack.dataclasses import ChatMessage
 
 from convqa.components.haystack import Wrapper
 from convqa.errors import InputError, StoreUnavailable
+from convqa.models.memory import CacheFile
 from convqa.places import cache_folder
-
-logger = logging.getLogger(__name__)
 
 _REFUSED = frozenset([401, 403, 404])
 """Wrong key, no permission, no such model or path: nothing that another request could change."""
@@ -35,6 +30,9 @@ _PATIENCE = 8
 
 _MOST_REPLIES = 10_000
 """Kept in memory; the oldest go first."""
+
+_IN_FILE = 1_000_000
+"""Replies that the file keeps, the latest."""
 
 
 class Reply(NamedTuple):
@@ -66,7 +64,10 @@ class Asking(Wrapper):
         named = self.component["init_parameters"].get("api_base_url")
         self._server = "" if named else os.environ.get("OPENAI_BASE_URL", "")
         model = json.dumps(self.component, sort_keys=True, default=str)
-        self._replies = _Replies(model + self._server, cache_folder() / "replies.sqlite" if self.keep else None)
+        file = (
+            CacheFile(cache_folder() / "replies.sqlite", _IN_FILE, "replies are kept in memory") if self.keep else None
+        )
+        self._replies = _Replies(model + self._server, file)
 
     def identity(self) -> Mapping[str, str]:
         """A digest of the server's address, where the environment names it and not the pipeline."""
@@ -139,53 +140,35 @@ class Asking(Wrapper):
 class _Replies:
     """Replies that were paid for once: in memory and, where asked for, in a file that serves several processes.
 
-    What it cannot keep is asked again, no more.
-
-    :param model: all that shapes a reply beside the prompt; part of every key.
-    :param path: an SQLite file; None = in memory only.
+    :param model: all that shapes a reply beside the prompt; part of every key. :param file: None = in memory only.
     """
 
-    def __init__(self, model: str, path: Path | None) -> None:
-        self._model = model
-        self._path = path
-        self._kept: dict[str, str] = {}
+    def __init__(self, model: str, file: CacheFile | None) -> None:
+        self._model, self._file = model, file
+        self._kept: dict[bytes, str] = {}
         self._lock = threading.Lock()
-        self._file: sqlite3.Connection | None = None
-        if path is not None:
-            with self._or_in_memory():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = sqlite3.connect(path, timeout=10, check_same_thread=False, isolation_level=None)
-                self._file.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")
 
     def get(self, prompt: str) -> str | None:
         """The reply to a prompt, if it is known."""
         key = self._key(prompt)
-        with self._lock, self._or_in_memory():
+        with self._lock:
             if key not in self._kept and self._file is not None:
-                for (reply,) in self._file.execute("SELECT reply FROM replies WHERE key = ?", (key,)):
-                    self._keep(key, reply)
-        return self._kept.get(key)
+                for data in self._file.read([key]).values():
+                    self._keep(key, data.decode("utf-8", "surrogatepass"))
+            return self._kept.get(key)
 
     def put(self, prompt: str, reply: str) -> None:
         """Keep a reply."""
         key = self._key(prompt)
-        with self._lock, self._or_in_memory():
+        with self._lock:
             self._keep(key, reply)
             if self._file is not None:
-                self._file.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
+                self._file.write({key: reply.encode("utf-8", "surrogatepass")})
 
-    def _keep(self, key: str, reply: str) -> None:
+    def _keep(self, key: bytes, reply: str) -> None:
         self._kept[key] = reply
         if len(self._kept) > _MOST_REPLIES:
             del self._kept[next(iter(self._kept))]
 
-    def _key(self, prompt: str) -> str:
-        return hashlib.sha256(f"{self._model}\0{prompt}".encode("utf-8", "surrogatepass")).hexdigest()
-
-    @contextmanager
-    def _or_in_memory(self) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, sqlite3.Error, UnicodeEncodeError) as error:
-            logger.warning("the cache of replies %s cannot be used (%s): they are kept in memory.", self._path, error)
-            self._file = None
+    def _key(self, prompt: str) -> bytes:
+        return hashlib.sha256(f"{self._model}\0{prompt}".encode("utf-8", "surrogatepass")).digest()

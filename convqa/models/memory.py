@@ -76,44 +76,48 @@ class Memory:
         return np.stack([found[key] for key in keys])
 
     def _made_of(self, texts: Mapping[bytes, str], keep: bool) -> dict[bytes, Array]:
-        folder = cache_folder() / "vectors"
-        file = once(("vectors", folder), lambda: VectorFile(folder)) if keep else None
-        found = file.read(list(texts)) if file else {}
+        path = cache_folder() / "vectors" / "vectors.sqlite"
+        file = once(path, lambda: CacheFile(path, _IN_FILE, "vectors are made anew each time")) if keep else None
+        kept = file.read(list(texts)) if file else {}
+        found = {key: np.frombuffer(data, np.float32) for key, data in kept.items()}
         fresh = [key for key in texts if key not in found]
         if not fresh:
             return found
         rows = self._encode([texts[key] for key in fresh])
         made = {key: row.copy() for key, row in zip(fresh, rows, strict=True)}
         if file:
-            file.write(made)
+            file.write({key: vector.tobytes() for key, vector in made.items()})
         return found | made
 
 
-class VectorFile:
-    """Vectors by key in one file of SQLite. Every call is a short transaction, so that processes can share it.
+class CacheFile:
+    """Bytes by key in one file of SQLite. Every call is a short transaction, so that processes can share it.
 
     What fails is said once and not tried again in this process.
+
+    :param path: of the file, whose table has its name. :param most: rows that it keeps, the latest.
+    :param without: what a warning says of doing without it.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "vectors.sqlite"
+    def __init__(self, path: Path, most: int, without: str) -> None:
+        self._path, self._most, self._without = path, most, without
         self._failed: set[str] = set()
 
-    def read(self, keys: Sequence[bytes]) -> dict[bytes, Array]:
-        """The vectors that are there, but for those that are not as they were written."""
+    def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The values that are there, but for those that are not as they were written."""
         asked = ", ".join("?" * len(keys))
-        query = f"SELECT key, vector FROM vectors WHERE key IN ({asked})"
+        query = f"SELECT * FROM {self._path.stem} WHERE key IN ({asked})"
         rows = self._tried("read", lambda file: file.execute(query, keys).fetchall())
-        whole = [(key, data[:-4]) for key, data in rows if crc32(data[:-4]).to_bytes(4) == data[-4:]]
-        return {key: np.frombuffer(data, np.float32) for key, data in whole}
+        return {key: data[:-4] for key, data in rows if crc32(data[:-4]).to_bytes(4) == data[-4:]}
 
-    def write(self, vectors: Mapping[bytes, Array]) -> None:
-        """Keep vectors, and drop the oldest of too many."""
-        rows = [(key, (data := vector.tobytes()) + crc32(data).to_bytes(4)) for key, vector in vectors.items()]
+    def write(self, values: Mapping[bytes, bytes]) -> None:
+        """Keep values, and drop the oldest of too many."""
+        rows = [(key, data + crc32(data).to_bytes(4)) for key, data in values.items()]
+        table = self._path.stem
 
         def work(file: sqlite3.Connection) -> list[Row]:
-            file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
-            file.execute("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", (_IN_FILE,))
+            file.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)
+            file.execute(f"DELETE FROM {table} WHERE rowid <= (SELECT max(rowid) FROM {table}) - ?", (self._most,))
             return []
 
         self._tried("written", work)
@@ -125,13 +129,14 @@ class VectorFile:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self._path, timeout=_PATIENCE)) as file, file:
-                file.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+                file.execute(
+                    f"CREATE TABLE IF NOT EXISTS {self._path.stem} (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
+                )
                 return work(file)
         except (OSError, sqlite3.Error) as error:
             # What cannot be read is not written either; what is only not written is read on.
             self._failed |= {what, "written"}
             logger.warning(
-                "the cache %s cannot be %s (%s): vectors are made anew each time. It may be deleted.",
-                self._path, what, error,
-            )  # fmt: skip
+                "the cache %s cannot be %s (%s): %s. It may be deleted.", self._path, what, error, self._without
+            )
             return []

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from convqa.models import load_encoder, memory
-from convqa.models.memory import Memory, VectorFile
+from convqa.models.memory import CacheFile, Memory
 
 TEXTS = ["Who wrote Faust?", "Goethe.", "Who wrote Faust?", "", "half \ud800 a character"]
 
@@ -52,7 +52,11 @@ def key(number):
 
 
 def vector(number):
-    return np.full(3, number, np.float32)
+    return np.full(3, number, np.float32).tobytes()
+
+
+def cache(folder, most=1000):
+    return CacheFile(folder / "vectors.sqlite", most, "")
 
 
 def warnings(caplog):
@@ -108,27 +112,26 @@ def test_the_encoder_that_ships_gives_the_same_bytes_cold_and_warm():
     assert model.remembered([]).shape == (0, 384)
 
 
-def test_the_file_keeps_the_latest(folder, monkeypatch):
-    monkeypatch.setattr(memory, "_IN_FILE", 3)
-    file = VectorFile(folder)
+def test_the_file_keeps_the_latest(folder):
+    file = cache(folder, 3)
     for number in range(5):
         file.write({key(number): vector(number)})
     assert sorted(file.read([key(number) for number in range(5)])) == [key(2), key(3), key(4)]
 
 
 def test_a_vector_that_is_not_as_it_was_written_is_made_again(folder):
-    VectorFile(folder).write({key(1): vector(1), key(2): vector(2)})
+    cache(folder).write({key(1): vector(1), key(2): vector(2)})
     with closing(sqlite3.connect(folder / "vectors.sqlite")) as file, file:
-        file.execute("UPDATE vectors SET vector = zeroblob(16) WHERE key = ?", (key(1),))
-        file.execute("UPDATE vectors SET vector = x'00' WHERE key = ?", (key(2),))
-    assert VectorFile(folder).read([key(1), key(2)]) == {}
-    VectorFile(folder).write({key(1): vector(1)})
-    assert VectorFile(folder).read([key(1)])[key(1)].tolist() == [1, 1, 1]
+        file.execute("UPDATE vectors SET value = zeroblob(16) WHERE key = ?", (key(1),))
+        file.execute("UPDATE vectors SET value = x'00' WHERE key = ?", (key(2),))
+    assert cache(folder).read([key(1), key(2)]) == {}
+    cache(folder).write({key(1): vector(1)})
+    assert cache(folder).read([key(1)])[key(1)] == vector(1)
 
 
 def spoil(folder, how):
     file = folder / "vectors.sqlite"
-    VectorFile(folder).write({key(number): vector(number) for number in range(500)})
+    cache(folder).write({key(number): vector(number) for number in range(500)})
     if how == "no database":
         file.write_bytes(b"no database" * 500)
     elif how == "overwritten":
@@ -235,10 +238,10 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from convqa.models.memory import VectorFile
-first, file = int(sys.argv[1]), VectorFile(Path(sys.argv[2]))
+from convqa.models.memory import CacheFile
+first, file = int(sys.argv[1]), CacheFile(Path(sys.argv[2]) / "vectors.sqlite", 1000, "")
 for number in range(first, first + 100):
-    file.write({number.to_bytes(16): np.full(3, number, np.float32)})
+    file.write({number.to_bytes(16): np.full(3, number, np.float32).tobytes()})
 assert not file._failed, file._failed
 """
 
@@ -247,5 +250,5 @@ def test_processes_share_the_file(folder):
     command = [sys.executable, "-c", WRITER]
     writers = [subprocess.Popen([*command, str(first), str(folder)]) for first in (0, 50)]
     assert [writer.wait() for writer in writers] == [0, 0]
-    found = VectorFile(folder).read([key(number) for number in range(150)])
-    assert [found[key(number)].tolist() for number in range(150)] == [[number] * 3 for number in range(150)]
+    found = cache(folder).read([key(number) for number in range(150)])
+    assert found == {key(number): vector(number) for number in range(150)}

@@ -224,7 +224,7 @@ def test_a_cache_that_cannot_be_used_is_said_and_done_without(openai_server, tmp
     station = llm(server.url, keep=True)
     assert [rewrite.notes for _ in range(2) for rewrite in station.rewrite_batch([turn()])] == [(), ()]
     assert len(server.requests) == 1
-    assert re.search(r"the cache of replies .*replies.sqlite cannot be used", caplog.text)
+    assert re.search(r"the cache .*replies.sqlite cannot be read .*: replies are kept in memory", caplog.text)
 
 
 def test_instructions_in_the_history_stay_quoted_and_do_not_reach_the_search(openai_server):
