@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from rich.cells import cell_len
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -15,24 +14,10 @@ from convqa.domain import TurnId
 from convqa.evaluation.result import Evaluation, Summary
 from convqa.files import to_json_bytes, whole_file
 
-_BESIDE, _GROUP = 16, 24
-"""Characters that a column of text needs: of what stands beside a measure, and of the names of groups."""
+_GROUP = 24
+"""Characters of a group's name that are shown."""
 _GROUPS = 20
 """Groups of a breakdown that are shown."""
-
-
-class _Column(NamedTuple):
-    """``needs``: the characters that it takes at least; those of a number are never cut."""
-
-    head: str
-    cells: Sequence[str]
-    number: bool = True
-    needs: int = 0
-
-    @property
-    def width(self) -> int:
-        """With the lines around it."""
-        return 3 + (self.needs or max(map(cell_len, (self.head, *self.cells))))
 
 
 def official_text(evaluation: Evaluation) -> str:
@@ -66,25 +51,14 @@ def write_turns(evaluation: Evaluation, path: Path) -> Path:
 def render(evaluation: Evaluation, width: int = 80) -> Group:
     """Tables for a terminal of that width. A measure that could not be computed shows a dash and the reason.
 
-    Numbers are never cut: columns for which there is no room are left out, with a note, and the measures of a breakdown
-    are split over several tables.
+    The measures of a breakdown are split over as many tables as they need.
     """
-    cells = list(zip(*(_row(evaluation, measure.name) for measure in evaluation.measures), strict=True))
-    measure, mean, interval, turns, beside = (
-        _Column("measure", cells[0], number=False),
-        _Column("mean", cells[1]),
-        _Column("95 % interval", cells[2]),
-        _Column("turns", cells[3]),
-        _Column("beside", cells[4], number=False, needs=min(_BESIDE, max(map(cell_len, cells[4])))),
-    )
-    columns = [measure, mean, interval, turns, beside]
-    for column in (beside, interval, turns):
-        if sum(kept.width for kept in columns) + 1 > width:
-            columns.remove(column)
-    gone = ", ".join(column.head for column in (interval, turns, beside) if column not in columns)
-    notes = [Text(f"No room for: {gone}. Wider terminals and --json show all.")] if gone else []
-    breakdowns = (part for name in evaluation.breakdowns for part in _breakdown(evaluation, name, width))
-    return Group(_grid(str(evaluation.run.path), columns), *notes, *breakdowns)
+    table = Table(title=Text(str(evaluation.run.path)), title_justify="left")
+    for head in ("measure", "mean", "95 % interval", "turns", "beside"):
+        table.add_column(head, overflow="fold", justify="left" if head in {"measure", "beside"} else "right")
+    for measure in evaluation.measures:
+        table.add_row(*map(Text, _row(evaluation, measure.name)))
+    return Group(table, *(part for name in evaluation.breakdowns for part in _breakdown(evaluation, name, width)))
 
 
 def _row(evaluation: Evaluation, name: str) -> tuple[str, ...]:
@@ -111,38 +85,28 @@ def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table 
         yield Text(f"The {_GROUPS} largest of {len(groups):,} groups of {name}; --json has all.")
         groups.sort(key=lambda group: -max((one.turns for one in group[1].values()), default=0))
         del groups[_GROUPS:]
-    columns = [_Column(measure, [_cell(found.get(measure)) for _, found in groups]) for measure in measures]
-    # The names have what room there is beside all measures, or beside one.
     names = [" ".join(group.split()) for group, _ in groups]
-    room = width - 4 - sum(column.width for column in columns)
-    if room < min(_GROUP, max(map(cell_len, (name, *names)))):
-        room = min(_GROUP, width - 4 - max((column.width for column in columns), default=0))
-    head = _Column(name, [_shortened(group, room) for group in names], number=False)
-    title, block = f"by {name}: mean (turns)", [head]
-    for column in columns:
-        if len(block) > 1 and sum(one.width for one in (*block, column)) + 1 > width:
-            yield _grid(title, block)
-            title, block = "", [head]
-        block.append(column)
-    yield _grid(title, block)
+    columns = {measure: [_cell(found.get(measure)) for _, found in groups] for measure in measures}
+    title, block, used = f"by {name}: mean (turns)", dict[str, list[str]](), 0
+    for measure, cells in columns.items():
+        room = 3 + max(map(len, (measure, *cells)))
+        if block and _GROUP + 4 + used + room > width:
+            yield _grid(title, name, names, block)
+            title, block, used = "", {}, 0
+        block[measure] = cells
+        used += room
+    yield _grid(title, name, names, block)
 
 
-def _grid(title: str, columns: Sequence[_Column]) -> Table:
+def _grid(title: str, name: str, names: list[str], columns: Mapping[str, Sequence[str]]) -> Table:
     table = Table(title=Text(title) if title else None, title_justify="left")
-    for column in columns:
-        width = column.width - 3 if column.number else None
-        table.add_column(Text(column.head), overflow="fold", justify="right" if width else "left", width=width)
-    for row in zip(*(column.cells for column in columns), strict=True):
+    table.add_column(Text(name), no_wrap=True, max_width=_GROUP)
+    for measure in columns:
+        table.add_column(Text(measure), overflow="fold", justify="right")
+    for row in zip(names, *columns.values(), strict=True):
         table.add_row(*map(Text, row))
     return table
 
 
 def _cell(summary: Summary | None) -> str:
     return f"{summary.mean:.3f} ({summary.turns:,})" if summary else "-"
-
-
-def _shortened(text: str, width: int) -> str:
-    """At most so many characters of a terminal, with an ellipsis where there were more."""
-    shown = Text(text)
-    shown.truncate(max(1, width), overflow="ellipsis")
-    return shown.plain
