@@ -227,7 +227,7 @@ def _errors_of(path: Path) -> Iterator[None]:
 
 
 def unwritable(what: str, error: OSError) -> InputError | StorageFull:
-    """What to raise when something cannot be written: a mistake in the place, or a fault of the disk."""
+    """The error to raise when something cannot be written: a mistake in the place, or a fault of the disk."""
     reason = error.strerror or str(error)
     if error.errno in _NOT_A_PLACE:
         return InputError(f"{what}: cannot be written ({reason}); choose another place.")

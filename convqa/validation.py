@@ -31,7 +31,7 @@ class Record(BaseModel):
 
 
 def read_as(shape: type[Shape], found: object, where: str, advice: str) -> Shape:
-    """What a file or a record says, checked.
+    """The checked value of a file or a record.
 
     :raises InputError: naming each field that is not as it should be, and then what to do.
     """

@@ -53,7 +53,7 @@ _AFTERWARDS = {
     "download": " What has come is kept: the same command goes on from there.",
     "train": " The last checkpoint is kept: the same command goes on from there.",
 }
-"""What an interrupted command leaves."""
+"""Advice to add when a command is interrupted, by its name."""
 
 
 class Terminated(BaseException):

@@ -62,7 +62,7 @@ def failed(failure: Failure) -> str:
 
 
 def lines(response: Response, brief: bool = False) -> list[str]:
-    """What was understood, and the answer with ``[n]`` behind each sentence, then the places that the numbers point to.
+    """The rewritten question, the answer with ``[n]`` behind each sentence, and the places that the numbers point to.
 
     Without an answer the nearest passages are named; where nothing was asked, nothing is.
 
@@ -93,7 +93,7 @@ def lines(response: Response, brief: bool = False) -> list[str]:
 
 
 def _nearest(response: Response, answer: Answer | None) -> Iterator[str]:
-    """That there is no answer, why, and the passages that came nearest: their titles and first words."""
+    """The reason why there is no answer, and the nearest passages by their titles and first words."""
     from convqa.exports.text import escape
 
     hits = response.ranking.hits if response.ranking else ()

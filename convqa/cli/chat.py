@@ -51,7 +51,7 @@ def chat(
 
 
 def _said() -> Iterator[str]:
-    """What the user says, line by line, without empty lines; asked for by a prompt where it is a terminal."""
+    """The user's lines, but for empty ones; a terminal shows a prompt for each."""
     if not _is_terminal():
         for number, line in enumerate(typer.get_text_stream("stdin", errors="replace")):
             # Files that come from Windows begin with a mark of byte order.

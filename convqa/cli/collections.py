@@ -170,7 +170,7 @@ def _found(place: str) -> list[dict[str, Any]]:
 
 
 def _about(collection: str) -> str:
-    """What a collection is; a damaged one may be deleted, too.
+    """A description of a collection; a damaged one may be deleted, too.
 
     :raises InputError: if there is none.
     """

@@ -128,7 +128,7 @@ def _asking(contexts: Iterable[tuple[int, Context]], qids: list[str] | None) -> 
 
 
 def _header(path: Path) -> str:
-    """What the first line of an MRQA file says of the whole; "" where there is no header."""
+    """The header in the first line of an MRQA file as text; "" where there is none."""
     import orjson
 
     from convqa.tasks.files import read_start

@@ -1,1 +1,1 @@
-"""What answers a turn: one folder per station, one class per file."""
+"""The components that answer a turn: one folder per station, one class per file."""

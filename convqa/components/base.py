@@ -32,7 +32,7 @@ MaybeReadings = Sequence[Reading | None]
 
 
 class Station:
-    """What all stations share: running a batch without letting one bad item spoil the others."""
+    """The base of all stations: it runs a batch without letting one bad item spoil the others."""
 
     station: ClassVar[str]
     needs_collection: ClassVar[bool] = False
@@ -57,7 +57,7 @@ class Station:
         self.models()
 
     def identity(self) -> Mapping[str, str]:
-        """What of this station's models shapes its results, by the model's part, such as ``{"encoder": checksum}``.
+        """Checksums of the models that shape this station's results, by their part, such as ``{"encoder": checksum}``.
 
         It belongs to a run's fingerprint, and is asked for once the station is warm.
         """
@@ -65,7 +65,7 @@ class Station:
         return inner | {part: model.identity for part, model in self.models().items()}
 
     def forecast(self, turns: int) -> str:
-        """What a user should know before so many turns are answered, such as how long it may take; "" for nothing."""
+        """A warning for the user before so many turns are answered, such as how long it may take; "" for none."""
         return ""
 
     def _each(self, kind: type[B], work: Callable[..., Sequence[Any]], *columns: Iterable[Any]) -> B:
@@ -270,7 +270,7 @@ class Builder(Station):
         return {"answers": self._each(Answers, self._build_asked, *columns)}
 
     def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
-        """What the member builds for the turns that ask something, and nothing for the others."""
+        """Build for the turns that ask something; the others get an empty answer."""
         rows = list(zip(*columns, strict=True))
         asked = [index for index, row in enumerate(rows) if row[1].queries]
         if len(asked) == len(rows):

@@ -36,7 +36,7 @@ _IN_FILE = 1_000_000
 
 
 class Reply(NamedTuple):
-    """What a request brought: a text, or a reason why it came to nothing that concerns this request only."""
+    """The result of a request: a text, or the reason why there is none, if it concerns this request only."""
 
     text: str = ""
     doubt: str = ""
@@ -116,12 +116,13 @@ class Asking(Wrapper):
         return Reply(written)
 
     def _written(self, reply: ChatMessage) -> str:
-        """What is kept of a reply; one without text (a call of a tool, a refusal) is read as an empty one."""
+        """The part of a reply that is kept; one without text (a call of a tool, a refusal) is read as an empty one."""
         return reply.text or ""
 
     def _doubt(self, error: Exception) -> str:
-        """Why there is no reply, where that concerns this prompt only. What the server says is not repeated: it may
-        quote the key.
+        """The reason why there is no reply, where that concerns this prompt only.
+
+        The server's own words are not repeated: they may quote the key.
 
         :raises InputError: if no prompt can be answered.
         :raises StoreUnavailable: if it is worth waiting.

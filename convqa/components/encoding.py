@@ -1,4 +1,4 @@
-"""What the stations with vectors share: which texts of a turn are encoded, the mean of their vectors, the encoder."""
+"""Helpers of the stations with vectors: the texts of a turn to encode, the mean of their vectors, the encoder."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def cosines(ranking: Ranking, vectors: Mapping[str, Matrix], asked: Matrix) -> d
 
 
 def forecast(model: TextEncoder, most: int, url: str) -> str:
-    """What to say before up to so many passages of a collection are encoded; "" where it takes less than a minute."""
+    """The warning before up to so many passages of a collection are encoded; "" where it takes less than a minute."""
     info = open_store(url).info()
     missing = info.count - (info.vectors if info.encoder == named(model) else 0)
     if min(most, missing) < _FEW:
@@ -179,7 +179,7 @@ def named(model: TextEncoder) -> Encoder:
 
 
 def unknown_language(model: TextEncoder, info: Info, place: str) -> str:
-    """What a warning begins with: that an encoder does not know a collection's language; "" where it does."""
+    """The warning that an encoder does not know a collection's language, to be continued; "" where it knows it."""
     if model.knows(info.language):
         return ""
     known = ", ".join(model.languages)

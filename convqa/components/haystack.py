@@ -1,4 +1,4 @@
-"""What the stations that wrap a component of Haystack share: building it, asking it, and passages as its documents.
+"""The base of the stations that wrap a component of Haystack: it builds and asks it, with passages as documents.
 
 A component of Haystack takes one question at a time, as plain text; it is run once for every turn. In YAML it stands
 under ``component``, written as in any pipeline of Haystack, and Haystack's loader makes it, from the modules that a
@@ -32,8 +32,8 @@ from convqa.files import mend
 from convqa.validation import refuse_secrets, shorten
 
 _OUTAGES = frozenset({"ConnectionError", "TimeoutError", "TransportError", "APIConnectionError"})
-"""What clients call their errors when a server does not answer (Python, requests, httpx, Elastic's, OpenAI's): by name,
-as a component may bring any client."""
+"""Names of the errors of clients whose server does not answer (Python, requests, httpx, Elastic's, OpenAI's): a
+component may bring any client."""
 
 
 class Wrapper:
@@ -48,7 +48,7 @@ class Wrapper:
     may_take: ClassVar[Sequence[str]] = ()
     gives: ClassVar[str]
     items: ClassVar[type] = object
-    """What the list is of that it gives."""
+    """The kind of the items in the list that it gives."""
 
     def __post_init__(self) -> None:
         """:raises InputError: for a component that does not fit, and for a secret in plain text."""

@@ -1,4 +1,4 @@
-"""What was said before a question, as a model is shown it: short enough, in order, and never without its topic."""
+"""The history of a question as a model is shown it: short enough, in order, and never without its topic."""
 
 from __future__ import annotations
 

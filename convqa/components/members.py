@@ -134,7 +134,7 @@ def create(cls: type, parameters: Mapping[str, Any], place: str) -> Any:
 
 
 def describe(made: Any) -> dict[str, Any]:
-    """What ``make`` makes an equal object of, with every parameter, so that a changed default shows.
+    """The description from which ``make`` makes an equal object, with every parameter, so that a changed default shows.
 
     :raises InputError: for one that cannot be described.
     """

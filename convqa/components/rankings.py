@@ -1,4 +1,4 @@
-"""What stations do with rankings: fuse several into one, keep what was left out, give hits their passages."""
+"""Functions on rankings: fuse several into one, keep what was left out, give hits their passages."""
 
 from __future__ import annotations
 

@@ -85,10 +85,10 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is said. An unanswered turn is kind ``none`` with no sentences and a reason; ``nearest`` are passage ids.
+    """The answer to a turn. Of kind ``none`` it has no sentences, a reason, and the ids of the ``nearest`` passages.
 
     ``score`` is how well the passages answer the question, 0 to 1, no likelihood; None where no decision was made.
-    ``notes`` are what a run's summary counts, as a rewrite's are: what of a model's reply was not said.
+    ``notes`` are what a run's summary counts, as a rewrite's are: parts of a model's reply that were left out.
     """
 
     kind: AnswerKind

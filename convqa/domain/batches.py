@@ -17,7 +17,7 @@ class Batch:
     """Values of one wave, in order. Haystack deep-copies inputs; these are immutable and copy as themselves."""
 
     of: ClassVar[type]
-    """What the values are, where none is a Failure."""
+    """The type of the values that are no Failure."""
     items: tuple[Any, ...] = ()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Batch:

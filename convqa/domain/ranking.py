@@ -26,7 +26,7 @@ def float32(score: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is sent to a store: raw words (the store analyses them) and history terms with weights.
+    """A query as it is sent to a store: raw words (the store analyses them) and history terms with weights.
 
     ``weight`` counts when several queries of a rewrite are fused.
     """

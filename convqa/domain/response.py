@@ -16,7 +16,7 @@ NAMED_HITS = 10
 
 @dataclass(frozen=True, slots=True)
 class Failure(Listed):
-    """Why one item of a batch has no value. Later stations pass it on."""
+    """The reason why one item of a batch has no value. Later stations pass it on."""
 
     stage: str
     error: str
@@ -72,7 +72,7 @@ class Response:
 
 
 def _without_text(passage: Passage) -> Passage | None:
-    """What names a passage, if anything does."""
+    """The passage with its names only; None if it has neither title nor URL."""
     return Passage(passage.id, "", passage.title, passage.url) if passage.title or passage.url else None
 
 

@@ -1,4 +1,4 @@
-"""What the components of other packages are made of: their source, or which version of them is installed."""
+"""The code of components of other packages: digests of their source, or the version that is installed."""
 
 from __future__ import annotations
 

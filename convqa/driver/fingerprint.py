@@ -1,4 +1,4 @@
-"""What makes two runs the same run: input, pipeline, collection, models and the settings that shape results."""
+"""The fingerprint of a run: input, pipeline, collection, models and the settings that shape results."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class History:
 
 
 def exchange(turn: Turn, response: Response) -> Exchange:
-    """What a response leaves in the history; what failed or has no answer is marked, to mislead nobody."""
+    """The exchange that a response adds to the history; a failure and an empty answer are marked as such."""
     rewrite = None if response.rewrite is None else response.rewrite.text
     if response.error is not None:
         return Exchange(turn.question, "", rewrite, "failed")

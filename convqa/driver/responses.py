@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def read_responses(folder: Path) -> Iterator[Response]:
-    """What a run answered, conversation by conversation, in the order in which these were first answered.
+    """The responses of a run, conversation by conversation, in the order in which these were first answered.
 
     Memory holds the responses of one group of conversations, as the run itself did, and a few bytes for each wave.
 

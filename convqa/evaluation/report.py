@@ -21,7 +21,7 @@ _GROUPS = 20
 
 
 def official_text(evaluation: Evaluation) -> str:
-    """What the task's official file says: official measures only, and of those the ones that could be computed."""
+    """The table of the task's official file: official measures only, and of those the ones that could be computed."""
     names = [column.measure.name for column in evaluation.columns if column.measure.official]
     summaries = evaluation.summaries
     return evaluation.task.official_text({name: summaries[name].mean for name in names if name in summaries})

@@ -1,4 +1,4 @@
-"""What an evaluation is made of: scores by turn, their means with intervals, and the same by group."""
+"""The parts of an evaluation: scores by turn, their means with intervals, and the same by group."""
 
 from __future__ import annotations
 

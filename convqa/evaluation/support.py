@@ -10,7 +10,7 @@ from convqa.files import log, read_json
 from convqa.tasks.scores import Supports
 
 META = "run.meta.json"
-"""Where the driver writes down, beside a run, which models made it."""
+"""The file beside a run in which the driver names the models that made it."""
 
 
 def measuring(name: str, run_path: Path, allow_same: bool = False) -> Supports:
@@ -47,5 +47,5 @@ def measuring(name: str, run_path: Path, allow_same: bool = False) -> Supports:
 
 
 def _weights(identity: str) -> str:
-    """What an identity says before what runs it: ``checksum (torch float32 on cpu)``."""
+    """The beginning of an identity, before what runs the model: ``checksum (torch float32 on cpu)``."""
     return identity.partition(" (")[0]

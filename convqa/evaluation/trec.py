@@ -17,7 +17,7 @@ from convqa.metrics.ranked import ranked
 RUN = "run.trec"
 QRELS = "truth.qrels"
 NOTHING = "(nothing)"
-"""What a turn that ranks nothing has in place of a passage."""
+"""The passage id of a turn that ranks nothing."""
 _BLANK = re.compile(r"\s")
 _LARGEST = float(numpy.finfo(numpy.float32).max)
 

@@ -1,4 +1,4 @@
-"""What a format is, and how responses are written in one."""
+"""The base of the formats, and the writing of responses in one."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer, Source
 
 _UNSAFE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""What would end a line or act on a terminal, what UTF-8 cannot write, and the mark of escapes; a tab may stay."""
+"""Characters that end a line or act on a terminal, that UTF-8 cannot write, and the mark of escapes; a tab may stay."""
 _SHORT = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _MARK = re.compile(r"\[(?=[0-9]+\])")
 FIELD = re.compile(r"(Question|No answer|Nearest|Asks back|Label|Score):(?: (.*))?")

@@ -15,7 +15,7 @@ COLUMNS = 2 * ORDER + 2
 
 
 def bleu_counts(reference: Sequence[str], hypothesis: Sequence[str]) -> tuple[int, ...]:
-    """What a pair adds to a corpus's BLEU, to be summed over pairs: ``COLUMNS`` numbers.
+    """The counts that a pair adds to a corpus's BLEU, to be summed over pairs: ``COLUMNS`` numbers.
 
     N-grams of the hypothesis that are in the reference, of 1 to ``ORDER`` words; all its n-grams of each length; its
     words; the reference's words.

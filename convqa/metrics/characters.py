@@ -12,7 +12,7 @@ from convqa.metrics.citations import PrecisionRecallF1
 
 
 def characters(text: str) -> str:
-    """What is compared: the text in NFC without white space.
+    """The text as it is compared: in NFC, without white space.
 
     >>> characters("か\\u3099っこう に\\n行く。")
     'がっこうに行く。'

@@ -91,7 +91,7 @@ def _cut(chunk: str, by_table: bool) -> tuple[str, ...]:
 
 
 def _middle(chunk: str, special: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """What is left of a chunk: whole if it is in the table, or an address; else cut at its infixes."""
+    """The tokens of the rest of a chunk: one if it is in the table, or an address; else it is cut at its infixes."""
     rules = _rules()
     if chunk in special:
         yield from special[chunk]
@@ -143,7 +143,7 @@ def _specials_in(pieces: Sequence[_Piece]) -> dict[int, int]:
 
 
 def _text(pieces: Sequence[_Piece]) -> str:
-    """What tokens are in the text; the blank behind the last one is none of it."""
+    """The tokens with the blanks between them; the one behind the last token is left out."""
     return "".join(piece.text + " " * piece.blank for piece in pieces[:-1]) + "".join(
         piece.text for piece in pieces[-1:]
     )

@@ -123,7 +123,7 @@ def open_folder(name: str, path: Path) -> ModelFolder:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """What a folder's ``convqa.json`` says, its files unread."""
+    """The manifest ``convqa.json`` of a folder, its files unread."""
     file = path / MANIFEST
     found = read_json(file, "the manifest of a model")
     version = found.get("format") if isinstance(found, dict) else None

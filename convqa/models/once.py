@@ -16,7 +16,7 @@ _LOCK = threading.Lock()
 
 
 def once(key: Hashable, make: Callable[[], T]) -> T:
-    """What ``make`` returned the first time for this key. An error is not kept: the next call tries again."""
+    """The value that ``make`` returned the first time for this key. An error is not kept: the next call tries again."""
     with _LOCK:
         lock = _LOCKS.setdefault(key, threading.Lock())
     with lock:

@@ -16,7 +16,7 @@ Precision = Literal["auto", "float32", "bfloat16", "int8"]
 Engine = Literal["auto", "onnx", "torch"]
 
 Role = Literal["query", "passage"]
-"""What a text is to an encoder."""
+"""The kinds of texts that an encoder tells apart."""
 
 Pair = tuple[str, str]
 """Two texts that a model reads together."""
@@ -80,5 +80,5 @@ class Model:
 
     @property
     def identity(self) -> str:
-        """What of this model a run's fingerprint holds: two that have the same give the same results."""
+        """The model's entry in a run's fingerprint: two that have the same give the same results."""
         return f"{self.checksum} ({self.runs})"

@@ -16,7 +16,7 @@ from convqa.pipeline.nodes import type_of
 from convqa.validation import names_secret, refuse_secrets, shorten
 
 _DESCRIPTION = frozenset({"type", "init_parameters"})
-"""What describes a component that a parameter holds."""
+"""The fields that describe a component that a parameter holds."""
 
 
 def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> Document:

@@ -26,7 +26,7 @@ OUTPUTS: Mapping[str, type] = {"rewrites": Rewrites, "rankings": Rankings, "read
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What one run of a pipeline made, None for stages that it lacks; ``timings`` are seconds by node."""
+    """The results of one run of a pipeline, None for stages that it lacks; ``timings`` are seconds by node."""
 
     rewrites: Rewrites | None
     rankings: Rankings | None
@@ -36,7 +36,7 @@ class Outputs:
 
 
 class Pipeline:
-    """What answers a turn. Stateless: it may answer many conversations at once and never mixes them."""
+    """A pipeline that answers turns. Stateless: it may answer many conversations at once and never mixes them."""
 
     def __init__(self, document: Document, graph: Graph) -> None:
         self.document = document
@@ -92,7 +92,7 @@ class Pipeline:
         self._graph.warm_up()
 
     def forecast(self, turns: int) -> list[str]:
-        """What a user should know before so many turns are answered: what each station says."""
+        """The warnings of all stations for the user, before so many turns are answered."""
         return [f"{name}: {said}" for name, station in self._stations() if (said := station.forecast(turns))]
 
     def _stations(self) -> Iterator[tuple[str, Station]]:

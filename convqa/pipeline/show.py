@@ -7,7 +7,7 @@ import re
 from convqa.pipeline.document import Document
 
 _ADDRESS = re.compile(r"(.*_)?(url|uri|hosts?|server|endpoint|address)", re.I)
-"""What a parameter is called that holds an address; any text with ``://`` is one, too."""
+"""Names of parameters that hold an address; any text with ``://`` is one, too."""
 
 
 def as_text(document: Document) -> str:
@@ -51,7 +51,7 @@ def as_mermaid(document: Document) -> str:
 
 
 def reached(document: Document) -> list[str]:
-    """What the parameters name outside the pipeline: environment variables, then addresses, as lines of text."""
+    """The environment variables and addresses that the parameters name, as lines of text."""
     variables: list[str] = []
     addresses: list[str] = []
     for node in document.components.values():

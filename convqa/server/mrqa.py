@@ -38,7 +38,7 @@ log = logging.getLogger("convqa")
 
 
 class _Asked(Record):
-    """What is read of a question: all else, the gold above all, stays outside."""
+    """The fields that are read of a question: all else, the gold above all, stays outside."""
 
     qid: str
     question: str
@@ -207,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
-        """What the base class refuses, in JSON too."""
+        """Answer in JSON to requests that the base class refuses."""
         self.close_connection = True
         status = HTTPStatus(code)
         self._reply(status, {"error": message or status.phrase})

@@ -16,7 +16,7 @@ from convqa.text.analysis import analyzer
 from convqa.validation import Record, explain, names_secret
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
-"""What an engine's URL begins with; a folder has none (and a drive of Windows is one letter)."""
+"""The beginning of an engine's URL; a folder has none (and a drive of Windows is one letter)."""
 
 _SUFFIXES = (".yaml", ".yml")
 _USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+://).*@", re.DOTALL)

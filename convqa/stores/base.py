@@ -84,7 +84,7 @@ class VectorOptions:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What a store says about itself. ``checksum`` names the content, whatever the order of indexing.
+    """A store's description of itself. ``checksum`` names the content, whatever the order of indexing.
 
     ``capabilities``: the names of the search parameters that it honours, ``write`` where it can grow and ``vectors``
     where it keeps vectors. ``encoder`` made its vectors, of which there are ``vectors``, kept by ``vector_options``.
@@ -212,7 +212,7 @@ class Store(Protocol):
 
 
 class Transaction(Protocol):
-    """What can be written to. Nothing of it is visible to readers before ``commit``, and ``close`` drops it."""
+    """A writer of a store. Readers see nothing of it before ``commit``, and ``close`` drops what is not committed."""
 
     def add(self, passages: Iterable[Passage]) -> None: ...
 
@@ -242,13 +242,13 @@ class WritableStore(Store, Transaction, Protocol):
 
 
 class Engine(Protocol):
-    """What the module of an engine offers, all by address."""
+    """The functions that an engine's module offers, all by address."""
 
     def key(self, address: Address) -> str:
         """The same string for every address of the same collection, as far as the address tells."""
 
     def identity(self, address: Address) -> Hashable | None:
-        """What changes whenever the collection does; None where there is none. Asked at every opening: cheap."""
+        """A stamp that changes whenever the collection does; None without one. Cheap: asked at every opening."""
 
     def open_collection(self, address: Address) -> Store: ...
 

@@ -1,4 +1,4 @@
-"""What engines check in the same way: a collection's address, its analyzer, vectors and their encoder."""
+"""Checks that the engines share: a collection's address, its analyzer, vectors and their encoder."""
 
 from __future__ import annotations
 

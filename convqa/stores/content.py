@@ -44,14 +44,14 @@ def digest(data: bytes) -> int:
 
 
 def meta_term(name: str, value: MetaValue) -> str:
-    """What stands in the index for a meta field's value: 1 and 1.0 are the same, 1, "1" and True are not."""
+    """The term that the index holds for a meta field's value: 1 and 1.0 are the same, 1, "1" and True are not."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return blake2b(repr((name, value)).encode(), digest_size=8).hexdigest()
 
 
 def meta_terms(filter: Mapping[str, tuple[MetaValue, ...]]) -> tuple[tuple[str, ...], ...]:
-    """What a filter asks for: of each group one of the terms. The same for filters that mean the same.
+    """The terms of a filter: a passage needs one of each group. Filters that mean the same give the same terms.
 
     >>> meta_terms({"year": (2001, 2002), "old": (True,)}) == meta_terms({"old": (True,), "year": (2002, 2001.0)})
     True

@@ -19,7 +19,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was compared, in words; ``problems`` are what differs, and ``unchecked`` is what carries no checksum."""
+    """The comparison in words, the differences (``problems``), and the files without checksum (``unchecked``)."""
 
     compared: str
     problems: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class Check:
 
 
 def damage(path: Path, extent: Extent) -> str:
-    """What is wrong with a file; "" for nothing.
+    """The fault of a file in words; "" for none.
 
     :raises PermissionError: if it may not be read: that is no damage.
     """

@@ -1,4 +1,4 @@
-"""What a task is: a benchmark's files, measures and run format, in one home."""
+"""A task: a benchmark's files, measures and run format, in one home."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def is_or_holds(path: Path, name: str) -> bool:
 
 
 def id_problems(noun: str, asked: Collection[object], found: Collection[object]) -> Iterator[tuple[str, str]]:
-    """What is missing and what is foreign, as problems of the whole file."""
+    """Missing and foreign turns, as problems of the whole file."""
     yield from some_ids(f"{noun} of the input are missing", [id for id in asked if id not in found], len(asked))
     yield from some_ids(f"{noun} are not in the input", [id for id in found if id not in asked], len(found))
 

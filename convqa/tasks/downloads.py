@@ -1,4 +1,4 @@
-"""What can be downloaded of a benchmark, as a YAML file lists it, and how a file is fetched.
+"""The files of a benchmark that can be downloaded, as a YAML file lists them, and how one is fetched.
 
 A transfer goes on where it was cut off, and a file is put in place only if its MD5 sum is as wanted.
 """
@@ -65,7 +65,7 @@ Progress = Callable[[int, int], None]
 
 
 def http_client() -> httpx.Client:
-    """What files are fetched with; to be closed. Proxies and certificates are those that the environment names."""
+    """The client that fetches files; to be closed. Proxies and certificates are those that the environment names."""
     try:
         return httpx.Client(follow_redirects=True, timeout=httpx.Timeout(30.0))
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:

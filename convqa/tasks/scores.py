@@ -15,7 +15,7 @@ from convqa.metrics.alce import CitedSentence
 
 @dataclass(frozen=True, slots=True)
 class GoldTurn:
-    """What every task's truth says about a turn: ``fields`` is its record in the file, for breakdowns."""
+    """A turn's truth, in every task: ``fields`` is its record in the file, for breakdowns."""
 
     id: TurnId
     fields: Mapping[str, Any] = field(repr=False)
@@ -33,7 +33,7 @@ class Gold(Generic[T]):
 
 
 class Run(Protocol):
-    """What every task's run, as read back, has."""
+    """A run as read back, in every task."""
 
     @property
     def path(self) -> Path: ...

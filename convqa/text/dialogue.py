@@ -1,4 +1,4 @@
-"""What a turn asks: its open question, whether it is one, and whether it needs the conversation before it.
+"""Reading of a turn: its open question, whether it asks anything, and whether it needs the conversation before it.
 
 It reads any language as far as marks tell; by words English and German.
 """
@@ -58,7 +58,7 @@ def open_question(turn: Turn) -> str:
 
 
 def replies(turn: Turn) -> tuple[tuple[str, str], ...]:
-    """What the system asked back since the open question, each with the user's reply, oldest first.
+    """The questions that the system asked back since the open question, each with the user's reply, oldest first.
 
     Empty where the turn is itself a new question.
 
@@ -129,7 +129,7 @@ def asks(text: str, language: str) -> bool:
 
 
 def added(question: str, text: str) -> tuple[tuple[int, int], ...]:
-    """Where a rewritten text has words that the question has not in their place: characters [start, end).
+    """Characters [start, end) of the words of a rewritten text that the question does not have in their place.
 
     Of texts that no person reads (over 300 words) nothing is said.
 

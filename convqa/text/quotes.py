@@ -1,4 +1,4 @@
-"""What of a sentence is quoted, and how a quote is shown.
+"""The part of a sentence that is quoted, and the form in which a quote is shown.
 
 A citation points at the characters that are quoted. What is shown of them is the same text in single blanks, without
 the marks of footnotes, the addresses of links, and what was left empty at a bracket.
@@ -25,7 +25,7 @@ _LOST = re.compile(r"\b(?:of|from|to|by|as|being|the|a|an|than|with|called|about
 
 
 def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] | None:
-    """What may be quoted of a sentence, characters ``[start, end)``; None where it is not fit to be quoted.
+    """The characters ``[start, end)`` of a sentence that may be quoted; None where it is not fit to be quoted.
 
     It is quoted without the bullets, numbers and footnote marks around it; in English, where alone it is judged, also
     without a heading that runs into it, and whole where it was cut at an abbreviation or for its length.

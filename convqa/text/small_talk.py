@@ -52,7 +52,7 @@ def _made_of(phrase: re.Pattern[str], words: list[str]) -> bool:
 
 @cache
 def _phrase(language: str) -> re.Pattern[str] | None:
-    """What matches one phrase; None for a language without a list."""
+    """The pattern of one phrase of a language; None for a language without a list."""
     known: dict[str, Any] = read_yaml(shipped("configs", "small_talk.yaml"), "small talk")
     if language not in known["phrases"]:
         return None

@@ -38,7 +38,7 @@ _OPENING = re.compile(r"(?:^|[.!?:\n\"\u201c(])\s*\W*$")
 _CAPITALISED = re.compile(r"[^\W\d_]\S*")
 _NUMBER = re.compile(r"\d[\d.]*")
 _MARK = re.compile(r"\[[^\[\]\s]{0,8}\s?\d{1,3}\]")
-"""What refers to a note or a source: [3], [注釈 1]."""
+"""References to a note or a source: [3], [注釈 1]."""
 _ONE = {"en": "one", "de": "eins"}
 """The same as 1, yet no number that must be there: "one of the best"."""
 _TENS, _UNITS = lexicon.TENS, {"one": 1, **lexicon.UNITS}
@@ -50,7 +50,7 @@ _NEGATIONS = {"en": lexicon.NEGATIONS, "de": german.NEGATIONS | {"noch"}}
 
 
 class Overlap(NamedTuple):
-    """What of a sentence its evidence has.
+    """Shares of a sentence that its evidence has.
 
     ``share``: of the content words, by weight; ``pairs``: of neighbouring content words, as neighbours; ``numbers`` and
     ``names``: of these, 1 without any; ``opposed``: whether a word is negated in one of them alone. Shares are 0 to 1.
@@ -104,7 +104,7 @@ def lexical_support(evidence: str, sentence: str, language: str = "en") -> float
 
 
 def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
-    """What of a sentence its evidence has; nothing, where either has no words.
+    """Shares of a sentence that its evidence has; none where either has no words.
 
     >>> overlap("He did not go to Rome.", "He went to Rome in 1786.")  # doctest: +ELLIPSIS
     Overlap(share=0.41..., pairs=0.0, numbers=0.0, names=1.0, opposed=False)

@@ -1,4 +1,4 @@
-"""What the recipes ``support`` and ``conditions`` share: logistic regressions over the features of a small encoder.
+"""The base of the recipes ``support`` and ``conditions``: logistic regressions over the features of a small encoder.
 
 There is nothing to resume: an interrupted training starts again, and takes a minute or two.
 """

@@ -1,4 +1,4 @@
-"""What all recipes share: a training with its examples and its model, in a folder of its own."""
+"""The base of all recipes: a training with its examples and its model, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FREE = {"checkpoint", "data"}
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where a training takes place. ``folder`` keeps what is made on the way; ``data`` holds the examples."""
+    """The place of a training. ``folder`` keeps what is made on the way; ``data`` holds the examples."""
 
     folder: Path
     data: Path | None = None
@@ -44,7 +44,7 @@ class Bench:
 
 
 class Recipe:
-    """What every recipe is: a class ``Training`` in its module ``convqa.training.NAME``.
+    """A recipe: a class ``Training`` in its module ``convqa.training.NAME``.
 
     Made of its settings, it holds the examples, their targets and the model. ``fit()`` trains, and does nothing where
     that is done already; ``validate()`` gives the scores on examples that it was not trained on; ``export(scores,

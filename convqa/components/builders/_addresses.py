@@ -137,7 +137,7 @@ def _host(name: str) -> str:
 
 
 def _top_level(label: str) -> str:
-    """What of a last label can be a top-level domain: two letters and more, up to a hyphen."""
+    """The part of a last label that can be a top-level domain: two letters and more, up to a hyphen."""
     if label[:4].lower() == "xn--":
         return label
     start = re.split("[-_]", label)[0]

@@ -16,13 +16,13 @@ from convqa.text.support import CAP, POWER, SUPPORTED, lexical_support
 from convqa.text.words import words
 
 Unsupported = Literal["drop", "mark"]
-"""What becomes of a sentence that no passage bears out: it is left out, or said without a citation."""
+"""Treatments of a sentence that no passage bears out: it is left out, or said without a citation."""
 
 Scorer = Callable[[Sequence[tuple[str, str]], str], Sequence[float]]
 """(evidence, sentence) pairs and their language -> how far each evidence supports its sentence, 0 to 1."""
 
 _GAIN = 0.02
-"""What the sentence before or after must add to a quote to become part of it."""
+"""The support that the sentence before or after must add to a quote to become part of it."""
 
 _RUN = 8
 """Words in a row that a sentence shares with the instruction when it repeats it."""

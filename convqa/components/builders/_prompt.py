@@ -1,4 +1,4 @@
-"""What a language model is shown that writes an answer: the task, the passages as data, and the question.
+"""The prompt for a language model that writes an answer: the task, the passages as data, and the question.
 
 Texts that others wrote are shown as quotes, without signs that it might obey. What is shown is not what is cited:
 offsets, quotes and checks are of the passage as it is.

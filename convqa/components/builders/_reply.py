@@ -176,7 +176,7 @@ def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, lis
 
 
 def _behind(text: str, length: int) -> str:
-    """What follows a marker, now that it is gone: words stay apart, a full stop moves up, "[1]: " is no text."""
+    """The text behind a marker, now that it is gone: words stay apart, a full stop moves up, "[1]: " is no text."""
     if not length:
         return _COLON.sub("", text)
     if text[:1].isalnum():

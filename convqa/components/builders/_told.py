@@ -1,4 +1,4 @@
-"""What earlier answers of a conversation said already: it is not told again, unless it is asked for again."""
+"""Leave out of an answer the sentences that earlier answers gave, unless the user asks for them again."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from convqa.text.analysis import Analyzer, analyzer_or_words
 from convqa.text.sentences import sentences
 
 GOOD = 0.8
-"""What is new is told from this share of the best score on."""
+"""A new sentence needs this share of the best chosen sentence's score to be given instead of it."""
 
 _SAME_SENTENCE, _SAME_QUESTION = 0.7, 0.8
 _AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiederhole?n?)\b", re.I)
 
 
 def untold(chosen: list[Span], spans: Iterable[Span], turn: Turn, rewrite: Rewrite) -> tuple[list[Span], bool]:
-    """Of the chosen spans those that no earlier answer said, or else the next such span.
+    """The chosen spans that no earlier answer gave; if all were given, the best other span that was not.
 
-    Where these are not good enough: the best chosen one, and True.
+    If the first of these scores below :data:`GOOD` of the best chosen one: that one again, and True.
 
-    :param spans: all there are. Both are best first.
+    :param spans: all spans of the reading, best first, as ``chosen`` is.
     """
     analysis = analyzer_or_words(turn.language)
     said = list(_said(turn, rewrite, analysis))
@@ -37,7 +37,7 @@ def untold(chosen: list[Span], spans: Iterable[Span], turn: Turn, rewrite: Rewri
 
 
 def _said(turn: Turn, rewrite: Rewrite, analysis: Analyzer) -> Iterator[frozenset[str]]:
-    """The sentences of earlier answers by their tokens; not of answers to the same question, which is asked again."""
+    """The tokens of each sentence of earlier answers, but for those to the same question, which is asked again."""
     if _AGAIN.search(turn.question):
         return
     asked = [frozenset(analysis.tokens(text)) for text in (turn.question, rewrite.text)]

@@ -68,7 +68,7 @@ class Generative(Asking, Builder):
         _ = self._support
 
     def identity(self) -> Mapping[str, str]:
-        """Who checks the support and who finds the quotes, so that nobody measures with the same, and the server."""
+        """The models that check the support and find the quotes, not to be measured with as well, and the server."""
         return {"support": self._support.identity, "quotes": QUOTES, **Asking.identity(self)}
 
     def build_batch(
@@ -86,7 +86,7 @@ class Generative(Asking, Builder):
         ]
 
     def _prompt(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Prompt | str:
-        """What the model is asked for a turn, or why it is not."""
+        """The prompt for a turn, or the reason why the model is not asked."""
         if not open_question(turn).strip():
             return "there is no question"
         passages = shown(ranking, reading, self.passages, self.longest, turn.language)

@@ -69,7 +69,7 @@ class Merge(Builder):
 
 
 def _elsewhere(citation: Citation, passages: Mapping[str, Passage], language: str) -> Iterator[Citation]:
-    """Where other passages say what a citation quotes: of each the place that is most like it."""
+    """The places in other passages that say what a citation quotes: of each passage the one that is most like it."""
     passage = passages.get(citation.passage_id)
     if passage is None or citation.start is None or citation.end is None:
         return

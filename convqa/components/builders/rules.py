@@ -143,7 +143,7 @@ class Rules(Builder):
 
 
 def _why(turn: Turn) -> str:
-    """Why no rule could be read."""
+    """The reason why no rule could be read."""
     foreign = f"rules are read in English only, and this turn is in {turn.language!r}"
     return foreign if turn.language != _LANGUAGE else "no passage that was found has a text"
 
@@ -158,7 +158,7 @@ def _asked_about(passages: Sequence[Passage], said: UserStatements) -> Passage |
 
 
 def _pairs(case: _Case) -> Iterator[tuple[str, str]]:
-    """What is to be judged: statements with every condition, and replies that are neither yes nor no."""
+    """The pairs to be judged: statements with every condition, and replies that are neither yes nor no."""
     if case.said.statements:
         for condition in _conditions(case):
             yield case.said.statements, condition.question

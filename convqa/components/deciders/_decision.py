@@ -42,7 +42,7 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
-    """What a signal counts: ``weight`` for each ``deviation`` that it is above its ``mean``."""
+    """The weight of a signal: ``weight`` for each ``deviation`` that it is above its ``mean``."""
 
     mean: Number
     deviation: Annotated[float, Field(gt=0, allow_inf_nan=False)]

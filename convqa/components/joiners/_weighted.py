@@ -1,4 +1,4 @@
-"""What the joiners share: named inputs with weights, and passages for the first hits."""
+"""The base of the joiners: named inputs with weights, and passages for the first hits."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _ASKING = frozenset("?\uff1f\u061f")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for: token -> its share of the question, and token -> its weighted share of the history terms."""
+    """Words to look for: token -> its share of the question, and token -> its weighted share of the history terms."""
 
     question: Mapping[str, float]
     terms: Mapping[str, float]
@@ -143,7 +143,7 @@ def marked_of(title: str, text: str, language: str) -> Marked:
 
 
 def _worth(tokens: int, words: int, index: int, last: str) -> float:
-    """What speaks for a sentence alone; ``tokens`` are its words but for stop words, ``last`` is its last sign."""
+    """The score of a sentence alone; ``tokens`` are its words but for stop words, ``last`` is its last sign."""
     form = (_ASKS if last in _ASKING else 0.0) + (0.0 if last in _CLOSING else _FRAGMENT)
     prose = (words - tokens) / words if words else 0.0
     menu = _MENU * max(0.0, 1 - prose / _PROSE)
@@ -151,7 +151,7 @@ def _worth(tokens: int, words: int, index: int, last: str) -> float:
 
 
 class Evidence(NamedTuple):
-    """What speaks for a sentence.
+    """The score of a sentence.
 
     ``words``: its lexical score (:func:`scored`). ``behind``: how far its passage is behind the first. ``opening``: 1
     for the first sentence of its passage, then 1/2, 1/3 ... ``said``: the share of its content words that an earlier

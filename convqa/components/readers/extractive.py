@@ -96,7 +96,7 @@ class Extractive(Reader):
 
 @dataclass(slots=True)
 class _Task:
-    """What is to be read for a turn, and what was found.
+    """The passages to read for a turn, and the spans that were found.
 
     ``ranked``: of each passage its score in the ranking, from 0 to 1; ``found``: the best spans so far, each with its
     score and its margin with their signs turned, so that the best comes first, its passage's place, start and end.

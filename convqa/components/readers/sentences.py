@@ -124,7 +124,7 @@ class Weighed(NamedTuple):
         return self.passage.text[self.start : self.end]
 
     def quoted(self, language: str) -> Weighed | None:
-        """What of it may be quoted (:func:`convqa.text.quotes.quotable`)."""
+        """The part that may be quoted (:func:`convqa.text.quotes.quotable`)."""
         place = quotable(self.passage.text, self.start, self.end, language)
         return None if place is None else self._replace(start=place[0], end=place[1])
 

@@ -1,4 +1,4 @@
-"""What the rerankers that read passages share: the head of a ranking, its passages, and the new order."""
+"""The base of the rerankers that read passages: the head of a ranking, its passages, and the new order."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
 class Weights(TypedDict, total=False):
-    """What each ranking counts; what is left out keeps its default."""
+    """The weight of each ranking; one that is left out keeps its default."""
 
     sparse: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     dense: Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -17,7 +17,7 @@ Search = Literal["terms", "text"]
 """How a rewritten text is searched: its new words as weighted terms of the question, or as a query of its own."""
 
 FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
-"""Why a model's text is not taken, in the words of a run's summary; docs/rewriting.md says when."""
+"""Reasons not to take a model's text, in the words of a run's summary; docs/rewriting.md says when each applies."""
 
 _LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question)\s*:\s*", re.I)
 _QUOTES = re.compile(r"""^(["'`\u201c\u201e\u00ab])(.*)(["'`\u201d\u201c\u00bb])$""")
@@ -68,7 +68,7 @@ def settled(
 
 
 def first_line(text: str) -> str:
-    """What a model wrote on its first line that is not blank, without a label, quotes, or blanks before signs.
+    """The first line of a model's text that is not blank, without a label, quotes, or blanks before signs.
 
     >>> first_line('\\nRewrite: "Who is Goethe \\'s wife ?"\\nQuestion: next')
     "Who is Goethe's wife?"
@@ -93,7 +93,7 @@ def from_json(reply: str) -> str | None:
 
 
 def why_not(text: str, question: str, said: Sequence[Past], language: str) -> str:
-    """Why a model's text cannot stand for the question, as one of :data:`FALLBACKS`; "" where it can."""
+    """The reason why a model's text cannot stand for the question, one of :data:`FALLBACKS`; "" where it can."""
     words, asked = analyzer(language).words(text), analyzer(language).words(question)
     if not words:
         return "empty"

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def load_once(kind: str, folder: ModelFolder, options: Options, make: Callable[[ModelFolder, Choice, Network], T]) -> T:
-    """What ``make`` makes of the network in a folder, loaded once per process."""
+    """The result of ``make`` for the network in a folder, loaded once per process."""
     choice = choose(folder, options)
     key = (kind, folder.path, folder.checksum(), choice)
     return once(key, lambda: make(folder, choice, import_module(ENGINES[choice.engine]).load(folder, choice, kind)))

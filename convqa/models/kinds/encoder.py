@@ -18,7 +18,7 @@ from convqa.validation import shorten
 
 
 class Settings(BaseModel):
-    """What of an encoder's manifest only encoders have. ``prefixes``: what is put before a text, by what it is."""
+    """The fields of a manifest that only encoders have. ``prefixes``: texts to put before a text, by its kind."""
 
     prefixes: dict[Role, str] = {}
 

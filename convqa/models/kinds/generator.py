@@ -23,7 +23,7 @@ LEAST = 32
 
 
 class Written(NamedTuple):
-    """What was written for one prompt; ``finished`` = the model came to an end by itself."""
+    """A text that was written for one prompt; ``finished`` = the model came to an end by itself."""
 
     text: str
     finished: bool

@@ -37,7 +37,7 @@ class Calibration(BaseModel, frozen=True):
 
 
 class Settings(BaseModel):
-    """What of a reader's manifest only readers have."""
+    """The fields of a manifest that only readers have."""
 
     calibration: Calibration = Calibration()
 
@@ -84,7 +84,7 @@ class SpanReader(Model):
             ) from error
 
     def read(self, pairs: Sequence[Pair], most: int, longest: int = 30) -> list[PairReading]:
-        """What is found for each pair (question, passage), in order; a pair that comes several times is read once.
+        """The findings for each pair (question, passage), in order; a pair that comes several times is read once.
 
         :param most: spans of a passage at most. :param longest: tokens of a span at most.
         :raises WorkError: if the model makes something that is no number.

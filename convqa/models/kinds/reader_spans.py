@@ -36,7 +36,7 @@ class Band:
         self._margins = np.full((tokens, min(longest, tokens)), -np.inf, dtype=np.float32)
 
     def add(self, first: int, starts: Logits, ends: Logits, null: float) -> None:
-        """What a window says.
+        """Add the scores of a window.
 
         :param first: the place in the passage of the window's first token.
         :param starts, ends: a logit for each of the passage's tokens in the window.

@@ -20,7 +20,7 @@ ID, CONTENTS, RAW = "id", "contents", "raw"
 """Anserini's fields."""
 
 SEGMENTS = "segments_"
-"""What the name of Lucene's list of segments begins with."""
+"""The beginning of the name of Lucene's list of segments."""
 
 _LOCK = "write.lock"
 

@@ -49,7 +49,7 @@ def key(address: Address) -> str:
 
 
 def identity(address: Address) -> Hashable | None:
-    """What changes with every commit, or when the alias means another index; None where there is nothing."""
+    """A stamp that changes with every commit, and when the alias means another index; None where there is nothing."""
     target = Target.parse(address.url)
     found = look_up(target)
     if found is None:
@@ -251,7 +251,7 @@ def _resumable(name: str, found: Mapping[str, Any], wanted: Meta, options: Optio
 
 
 def _checksum(target: Target, name: str) -> str:
-    """What changes whenever an index of others does: of its identity and the last write's number of each shard.
+    """A stamp that changes whenever an index of others does: of its identity and the last write's number of each shard.
 
     It names the index's state, not its content: two indexes with the same passages have different ones.
     """

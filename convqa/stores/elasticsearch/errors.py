@@ -1,4 +1,4 @@
-"""What a server or the way to it says, in the user's words.
+"""Errors of a server and of the way to it, in the user's words.
 
 What the server itself explains is passed on; what is added says what to do.
 """

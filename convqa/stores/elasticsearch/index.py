@@ -112,7 +112,7 @@ class Index:
 
 
 def indices_like(target: Target, pattern: str, path: str = _OWN) -> dict[str, Any]:
-    """What the server says of the indexes that a pattern, name or alias means; nothing where there are none."""
+    """The server's records of the indexes that a pattern, name or alias means; empty where there are none."""
     how: dict[str, Any] = {"expand_wildcards": ["open", "closed"], "filter_path": f"{path},error,status"}
     found = ask(target, lambda known: known.options(ignore_status=404).indices.get(index=pattern, **how))
     if found.meta.status == 404:

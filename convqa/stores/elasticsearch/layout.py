@@ -87,7 +87,7 @@ class Layout:
         return {"terms": {field: [id for id in ids if kind in _KEYWORDS or _NUMBER.fullmatch(id)]}}
 
     def id_of(self, key: str, source: Mapping[str, Any]) -> str:
-        """What a document's passage is called; a document without id is damage. ``key``: its ``_id``."""
+        """The id of a document's passage; a document without one is damage. ``key``: its ``_id``."""
         id = _string(value(source, self.id)) if self.id else key
         if not id:
             raise StoreDamaged(f"document {key!r} has no value in the field {self.id!r}, which names passages.")

@@ -19,7 +19,7 @@ from convqa.text.analysis import analyzer
 logger = logging.getLogger(__name__)
 
 THREADS = 4
-"""That send; one more analyses."""
+"""Threads that send; one more analyses."""
 
 BATCH = 20_000
 """Passages of which at most so many are sent again after a kill, and as many are held while it is seen how far an

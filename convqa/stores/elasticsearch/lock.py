@@ -1,4 +1,4 @@
-"""Who may write to a collection: one process at a time, by a document in an index of its own (``NAME-lock``).
+"""The lock of a collection: one process at a time may write, by a document in an index of its own (``NAME-lock``).
 
 The document says whose it is. That of a process of this machine which is gone is taken silently; that of another
 machine stays until its holder releases it, or somebody calls :func:`take_over`. The index stays, empty and hidden,

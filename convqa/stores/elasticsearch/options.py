@@ -1,4 +1,4 @@
-"""What a user asks of an index: settings of one that convqa makes, and parameters of a search."""
+"""A user's options for an index: settings of one that convqa makes, and parameters of a search."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Reader:
                 ask(self.target, lambda known: known.options(ignore_status=404).close_point_in_time(id=pit))
 
     def _failure(self, answer: Answer) -> BaseException | None:
-        """Why an answer cannot be used, if it cannot."""
+        """The reason why an answer cannot be used; None if it can."""
         status, shards = answer.get("status", 200), answer.get("_shards", {})
         if "error" in answer:
             return refused(status, answer, self.target)

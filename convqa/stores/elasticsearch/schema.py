@@ -65,7 +65,7 @@ class VectorMeta:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What an index says about itself, as ``_meta`` of its mapping.
+    """An index's description of itself, as ``_meta`` of its mapping.
 
     ``places`` is the number of the last document. ``ready`` is False while the index is loaded; ``prefix`` then has a
     digest for each batch that is there, up to and including it, and ``count`` and ``checksum`` are of these batches:
@@ -130,12 +130,12 @@ class Version:
 
     @property
     def mark(self) -> tuple[str, int]:
-        """What changes whenever the collection does."""
+        """A stamp that changes whenever the collection does."""
         return self.name, 0 if self.meta.vectors is None else self.meta.vectors.commits
 
 
 def meta_of(index: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What an index says about itself; nothing for most that others made."""
+    """An index's description of itself; empty for most that others made."""
     return index.get("mappings", {}).get("_meta") or {}
 
 

@@ -24,7 +24,7 @@ SPARE = 50
 """Hits that are asked for beyond the cut, so that those who tie at it are known."""
 
 MOST_HITS = 10_000
-"""What an index gives by default (``index.max_result_window``)."""
+"""Hits that an index gives by default (``index.max_result_window``)."""
 
 _SCORED = ("hits.hits.fields", "hits.hits._score")
 _SORTED = ("hits.hits.sort",)
@@ -119,7 +119,7 @@ def vectors(reader: Reader, ids: Ids) -> list[Floats | None]:
 
 
 def inner_product(score: float) -> float:
-    """What Elasticsearch made a score of, so that it is never negative.
+    """The product of two vectors from Elasticsearch's score, which it makes so that it is never negative.
 
     >>> [inner_product(score) for score in (3.0, 1.0, 0.5)]
     [2.0, 0.0, -1.0]

@@ -24,7 +24,7 @@ _TLS = f"{SCHEME}+https"
 _PORT = 9200
 _FORM = f"{SCHEME}://[USER@]HOST[:9200]/INDEX or {_TLS}://[USER@]HOST[:9200]/INDEX"
 _NAME = re.compile(r'(?![-_+]|\.{1,2}$)[^\\/*?"<>| ,#:\x00-\x1f\ud800-\udfff]+')
-"""What Elasticsearch takes as an index, but for capital letters; ``*`` and ``,`` would mean several."""
+"""Names that Elasticsearch takes for an index, but for capital letters; ``*`` and ``,`` would mean several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Credentials:
 
     @classmethod
     def of(cls, target: Target, environment: Mapping[str, str] = os.environ) -> Credentials:
-        """What the environment has for a server. An empty variable is as good as none."""
+        """The login for a server in the environment. An empty variable counts as none."""
         api_key, password = _secret(API_KEY, environment), _secret(PASSWORD, environment)
         if api_key and password:
             raise InputError(f"the environment has both {API_KEY} and {PASSWORD}; unset one of them.")
@@ -116,7 +116,7 @@ class Credentials:
 
     @property
     def shown(self) -> str:
-        """What is given, without the secret."""
+        """The login in words, without the secret."""
         if self.api_key:
             return f"the API key of {API_KEY}"
         return f"user {self.user!r} with the password of {PASSWORD}" if self.password else "no login"

@@ -28,7 +28,7 @@ ROWS = 500
 """Vectors of one request."""
 
 _KINDS = {"float32": "", "int8": "int8_", "bit": "bbq_"}
-"""What the names of Elasticsearch's kinds of vector indexes begin with, by precision."""
+"""The beginning of the names of Elasticsearch's kinds of vector indexes, by precision."""
 
 
 class VectorWriter:

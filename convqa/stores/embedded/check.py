@@ -52,7 +52,7 @@ def _check(folder: Path, manifest: Manifest) -> Check:
 
 
 def _written(path: Path) -> Extent | None:
-    """What tantivy says of a file of a segment, which ends with a line of JSON, its length and a mark."""
+    """Tantivy's footer of a segment's file: a line of JSON, its length and a mark at the end."""
     try:
         with path.open("rb") as file:
             file.seek(-_END.size, os.SEEK_END)
@@ -66,7 +66,7 @@ def _written(path: Path) -> Extent | None:
 
 
 def _passages(folder: Path, manifest: Manifest) -> list[str]:
-    """What is wrong with the passages, or keeps them from being read."""
+    """The faults of the passages, and whatever keeps them from being read."""
     count = sum = 0
     try:
         for passage in Snapshot(folder, manifest).scan():

@@ -46,7 +46,7 @@ def key(address: Address) -> str:
 
 
 def identity(address: Address) -> tuple[int, ...] | None:
-    """What changes when the folder is committed to or replaced; None where there is nothing."""
+    """A stamp that changes when the folder is committed to or replaced; None where there is nothing."""
     return manifests.identity(address.url)
 
 
@@ -198,13 +198,13 @@ def _is_free(folder: Path) -> bool:
 
 
 def _ours(folder: Path) -> list[Path]:
-    """What convqa made in a folder and in the data folders in it, those behind what they hold."""
+    """The paths that convqa made in a folder and in the data folders in it, each folder behind its content."""
     common = _COMMON if is_collection(folder) else _COMMON - {NAME}
     return [made for path in folder.iterdir() for made in ([path] if path.name in common else _made(path))]
 
 
 def _made(data: Path) -> list[Path]:
-    """What convqa made in a data folder, which comes last: nothing in one that only looks like it by its own name."""
+    """The paths that convqa made in a data folder, the folder last; none in one that only has such a name."""
     if not _DATA.fullmatch(data.name) or data.is_symlink() or not data.is_dir():
         return []
     inside = sorted(data.rglob("*"), reverse=True)

@@ -55,7 +55,7 @@ def candidates(queries: Floats, count: int, block_of: Callable[[int, int], Block
 
 
 class _Pool:
-    """What may be among the best: queries, rows, computed products and by how much these may be wrong."""
+    """Candidates for the best: queries, rows, computed products and their greatest error."""
 
     def __init__(self, queries: Floats, k: int) -> None:
         self._k = k

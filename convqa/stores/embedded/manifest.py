@@ -114,7 +114,7 @@ def _adapter() -> TypeAdapter[Manifest]:
 
 
 def identity(folder: str | Path) -> tuple[int, ...] | None:
-    """What changes when a folder is committed to or replaced; None where there is no manifest. One system call."""
+    """A stamp that changes when a folder is committed to or replaced; None without a manifest. One system call."""
     try:
         status = os.stat(os.path.join(folder, NAME))
     except (OSError, ValueError):

@@ -32,7 +32,7 @@ FEWEST_CANDIDATES = 300
 """tantivy's top 300 hold all of the exact top 100 at .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1 (docs/benchmarks.md)."""
 
 _FILTERS = 8
-"""That are remembered, each with 8 bytes for every passage that it lets through."""
+"""Filters that are remembered, each with 8 bytes for every passage that it lets through."""
 
 _SAME = 1 + 1e-5
 """tantivy adds a passage's parts in no fixed order, so that equal passages may differ in the last bits."""

@@ -19,7 +19,7 @@ from convqa.validation import read_as, shorten
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 OTHERS = frozenset({"run.jsonl", "passages.jsonl", "passages.jsonl.gz"})
-"""What may lie beside the data: a run of it, and a collection."""
+"""Files that may lie beside the data: a run of it, and a collection."""
 
 _LOOKED_AT = 2**20
 

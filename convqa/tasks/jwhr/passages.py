@@ -46,7 +46,7 @@ def _of_page(page: Page) -> Iterator[Passage]:
 WIKIPEDIA = "ja.wikipedia.org/wiki/"
 
 _NOT_PLAIN = re.compile(r"[\s\x00-\x1f\x7f-\x9f#?%]")
-"""What would be read as something else, or could stand in no id, if it were written plainly."""
+"""Characters that would be read as something else, or could stand in no id, if they were written plainly."""
 
 
 def plain_url(url: str) -> str:

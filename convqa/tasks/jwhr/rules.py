@@ -19,7 +19,7 @@ class Finding:
 
 
 def faults(entry: Entry) -> Iterator[Finding]:
-    """What a truth cannot be scored with: sources or answers of which it is not clear what they are."""
+    """Faults of a truth that cannot be scored: sources or answers of which it is not clear what they are."""
     if entry.answer is not None:
         if not entry.answer.text.strip():
             problem = f"found {shorten(entry.answer.text)}; wanted a text, or no answer at all"
@@ -39,7 +39,7 @@ def faults(entry: Entry) -> Iterator[Finding]:
 
 
 def oddities(entry: Entry) -> Iterator[Finding]:
-    """What is not as the card has it, and changes no score."""
+    """Differences from the card that change no score."""
     if entry.answer is not None:
         joined = "".join(sentence.text for sentence in entry.answer.sentences)
         if joined != entry.answer.text:

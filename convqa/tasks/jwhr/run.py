@@ -26,7 +26,7 @@ class Run:
 
     @property
     def answers(self) -> dict[int, str]:
-        """What is said, "" where there is no answer."""
+        """The text of the answer, "" where there is none."""
         return {id: entry.answer.text if entry.answer else "" for id, entry in self.entries.items()}
 
 

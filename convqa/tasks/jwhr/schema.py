@@ -51,7 +51,7 @@ class Page(Shape):
 
     @property
     def text(self) -> str:
-        """What of the page is the source: the quote, or the summary where there is none; "" without both."""
+        """The part of the page that is the source: the quote, or the summary where there is none; "" without both."""
         found = self.quote or self.summary
         return found.text if found else ""
 

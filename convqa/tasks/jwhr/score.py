@@ -51,7 +51,7 @@ _REASONS = {
     "Quote recall": "no true answer cites a quote",
     "Valid citations": "no answer of the run has a citation",
 }
-"""Why a measure counts for no entry."""
+"""The reason why a measure counts for no entry."""
 
 Row = dict[str, float]
 """Measure -> an entry's score, 0 to 1, for the measures that it counts for."""

@@ -1,4 +1,4 @@
-"""What the workers answered, from which pages; and what they could not answer."""
+"""The workers' answers with their pages; and the questions that they could not answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class GoldTurn(scores.GoldTurn):
 
 
 class Gold(scores.Gold[GoldTurn]):
-    """What the workers answered."""
+    """The workers' answers."""
 
 
 def read(path: Path) -> Gold:

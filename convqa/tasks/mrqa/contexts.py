@@ -1,4 +1,4 @@
-"""What extractive reading is about: contexts with their questions, and the conversations that they become."""
+"""Contexts of extractive reading with their questions, and the conversations that they become."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def read_predictions(file: Path) -> Any:
 
 
 def problems(found: object) -> Iterable[str]:
-    """What keeps a JSON value from being scored."""
+    """The reason why a JSON value cannot be scored."""
     if not isinstance(found, dict):
         yield f"found {shorten(found)}; wanted {WANTED}"
         return

@@ -14,10 +14,10 @@ OUT_OF_DOMAIN = (
 )  # fmt: skip
 """The six of the development data, and the six that only the hidden test had."""
 _OTHERWISE = {"TriviaQA-web": "TriviaQA", "NaturalQuestionsShort": "NaturalQuestions", "DuoRC.ParaphraseRC": "DuoRC"}
-"""What releases and result files call some of them."""
+"""Names of some of them in releases and result files."""
 
 AVERAGES = ("in-domain", "out-of-domain", "all")
-"""What macro averages are called; a set of that name has its file's name instead."""
+"""Names of macro averages; a set of such a name has its file's name instead."""
 
 
 def domain_of(name: str) -> str:

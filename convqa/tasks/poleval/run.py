@@ -88,7 +88,7 @@ def numbered_rankings(path: Path, wanted: str) -> list[tuple[int, tuple[str, ...
 
 
 def ids_in(line: bytes) -> tuple[str, ...]:
-    """What GEval makes of a line: what is not UTF-8 becomes U+FFFD, carriage returns go, ids end at TABs only.
+    """A line as GEval reads it: what is not UTF-8 becomes U+FFFD, carriage returns go, ids end at TABs only.
 
     >>> ids_in(b"1-0 2-0\\t\\t3-0\\r\\n"), ids_in(b"\\n")
     (('1-0 2-0', '', '3-0'), ())

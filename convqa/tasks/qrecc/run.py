@@ -31,7 +31,7 @@ class Quote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run says, by turn (``conversation_turn``, the official key). A turn without the field is not there.
+    """The records of a run, by turn (``conversation_turn``, the official key). A turn without the field is not there.
 
     ``citations`` are those of ``Model_citations``; of a run that has none, ``Model_evidence``. ``scores`` are how well
     the turns' passages answer, 0 to 1. What cannot be used is among the ``faults`` alone, by turn and field.

@@ -115,7 +115,7 @@ def _official_tagger() -> Tagger:
 
 
 def _cleaned(text: str, tokenize: Callable[[str], list[str]]) -> str:
-    """What the package posscore does to a text before tagging: plain ASCII words, contractions split, no punctuation.
+    """The text as the package posscore tags it: plain ASCII words, contractions split, no punctuation.
 
     >>> _cleaned("I can't see http://x.y it's 5%", str.split), _cleaned("see [the page] ( http://x.y )", str.split)
     ('i can nt see url it s 5', 'see the page')

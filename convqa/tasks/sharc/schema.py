@@ -1,4 +1,4 @@
-"""What an utterance looks like in the files."""
+"""An utterance as the files have it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from convqa.tasks.sharc.table import BOTH, PREDICTED, TRUE, Figure, Sums, Table
 from convqa.tasks.sharc.truth import Gold
 
 MISSING = "missing"
-"""What the scripts take as the answer to an utterance that the run lacks: a follow-up question, by its class."""
+"""The scripts' answer for an utterance that the run lacks: a follow-up question, by its class."""
 
 _NO_PAIR = "truth and run ask in no turn together: the official script divides by zero"
 _MRR = f"MRR@{DEPTH}"

@@ -1,4 +1,4 @@
-"""What is to be said to each utterance, what its scenario gives away, and which rule text it is about."""
+"""The gold of each utterance: the answer, the evidence in its scenario, and the rule text."""
 
 from __future__ import annotations
 

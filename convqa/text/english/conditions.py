@@ -1,4 +1,4 @@
-"""What a rule demands, cut into conditions: at "and" and "or" where a clause begins, and at the members of a series.
+"""The demand of a rule, cut into conditions: at "and" and "or" where a clause begins, and at the members of a series.
 
 English. A condition that leaves out its subject takes that of the one before.
 """
@@ -108,7 +108,7 @@ def _clause(said: str) -> bool:
 
 
 def _subject(said: str) -> str:
-    """What a condition is said of, to be repeated where the next one leaves it out."""
+    """The subject of a condition, to be repeated where the next one leaves it out."""
     found = re.match(r"\s*(you|they|it|he|she|we|(?:your|the|their|this) \w+)\b", said, re.I)
     return found[1] if found else ""
 

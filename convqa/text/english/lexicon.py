@@ -30,7 +30,7 @@ SUBJECTLESS_AUXILIARIES = listed("am do did have has had was were")
 """With these a reply begins, too, when its subject is left out: "had a baby", "did it myself"."""
 
 CONTRACTED_AUXILIARIES = listed("ai ca wo")
-"""What is left of ain't, can't and won't without their "n't"."""
+"""The words that remain of ain't, can't and won't without their "n't"."""
 
 DEMANDING_MODALS = listed("must should shall may might would")
 """Modals that say what is wanted, and not what is."""
@@ -50,7 +50,7 @@ OPENING_DETERMINERS = (
     ARTICLES | POSSESSIVES | DEMONSTRATIVES
     | listed("there any all anyone anybody someone somebody everyone everybody")
 )  # fmt: skip
-"""What may follow the auxiliary of a question, beside a subject pronoun."""
+"""Words that may follow the auxiliary of a question, beside a subject pronoun."""
 
 REFERRING = listed(
     "it its itself he him his himself she her hers herself they them their theirs themselves this that these those "
@@ -109,7 +109,7 @@ NEITHER_YES_NOR_NO = re.compile(
     r"not sure|no idea|n/a\b|not applicable|not only|yes and no|no and yes|no clue|not certain|none of your", re.I
 )
 AFTER_ALL = re.compile(r"\b(?:actually|sorry|wait|problem|doubt|worries|mind)\b", re.I)
-"""What takes a "no" back, or makes it another: "no problem", "no, wait"."""
+"""Words behind a "no" that take it back, or make it another: "no problem", "no, wait"."""
 
 # Negations
 
@@ -132,7 +132,7 @@ NEGATED_ANYWHERE = re.compile(
 """In free words, where it need not stand at the verb."""
 
 NEGATION_OF_A_CONDITION = re.compile(r"(?:\bnot\b(?! only\b)|\bno longer\b|\bnever\b|\bneither\b)\s*", re.I)
-"""What is taken out of a condition to ask for it; contractions are written out before."""
+"""Words that are taken out of a condition to ask for it; contractions are written out before."""
 
 
 def opposite(one: str, other: str) -> bool:

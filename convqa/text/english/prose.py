@@ -181,7 +181,7 @@ def cuts(sentence: Sentence, page: float) -> Iterator[tuple[int, Signs]]:
 
 
 def signs(sentence: Sentence, before: str, passage: str, run_in: float) -> Signs:
-    """What speaks for a sentence and against it."""
+    """The features of a sentence for the probability that it is prose."""
     text, words, capital, function = sentence.text, sentence.words, sentence.capital, sentence.function
     count = max(1, len(words))
     item = before.rstrip()[-1:] in _BULLETS

@@ -41,7 +41,7 @@ def sealed(text: str) -> str:
 
 
 def unsealed(text: str) -> str:
-    """What :func:`sealed` was given."""
+    """The text that :func:`sealed` was given."""
     return text.translate(_OPEN)
 
 

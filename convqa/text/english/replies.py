@@ -1,4 +1,4 @@
-"""What the user has told in a conversation: replies to what was asked back, and statements of their own accord."""
+"""Facts that the user has told: replies to what was asked back, and statements of their own accord."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _sentences(said: str) -> Iterator[tuple[str, bool]]:
 
 
 def _longer(reply: str) -> str:
-    """What a reply says beside yes or no."""
+    """The rest of a reply beside yes or no."""
     rest = reply.strip()
     for word in (YES, NO):
         rest = rest[found.end() :] if (found := word.match(rest)) else rest

@@ -1,4 +1,4 @@
-"""What a rule text asks for: its conditions, how they go together, and what follows from them. English.
+"""Reading of an English rule text: its conditions, how they go together, and what follows from them.
 
 A text gives rules: a list with its introduction, or a sentence with a condition (if, unless, must, who ...). A rule is
 a tree of conditions, joined by "all of" or "any of", and grants or denies what its outcome says. Lists are taken by how
@@ -124,14 +124,14 @@ def _list_rule(text: str, block: Block) -> Rule | None:
 
 
 def _you(said: str) -> str:
-    """What is said of anybody, said to the user: they have -> you have."""
+    """A text about anybody, turned to the user: they have -> you have."""
     for one, other in (("they", "you"), ("their", "your"), ("them", "you")):
         said = re.sub(rf"\b{one}\b", other, said, flags=re.I)
     return said
 
 
 def _introduced(intro: str) -> tuple[str, str, bool]:
-    """What follows from a list, how its points are completed, and whether they have to hold (not: "unless")."""
+    """The consequence of a list, how its points are completed, and whether they have to hold (not: "unless")."""
     if marks := list(_MARK.finditer(intro)):
         outcome = intro[: marks[0].start()].strip(" ,")
         if not outcome:
@@ -146,12 +146,12 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
 
 
 def _stem(text: str) -> str:
-    """What of an introduction is a part of each point."""
+    """The introduction of a list as it begins each of its points."""
     return _FOLLOWING.sub(" ", text).strip(" ,:-")
 
 
 def _doer(text: str) -> str:
-    """Who has to do what follows, as far as the words in front of it say it shortly."""
+    """The one who has to meet a condition, as far as the words in front of it name them shortly."""
     said = text.split(", ")[-1].split()
     if said and said[-1].lower() in ("you", "they", "it", "we"):
         return said[-1].lower()

@@ -1,4 +1,4 @@
-"""What a rule text says to a yes/no question, as far as the facts go: yes, no, what is to be asked, or nothing.
+"""The verdict of a rule text on a yes/no question, as far as the facts go: yes, no, a question to ask, or nothing.
 
 Facts are questions with their answers: what was asked back and replied, and what somebody told of their own accord.
 Each is set beside the conditions of a rule (``convqa.text.english.rules``) by its words; conditions that no fact
@@ -52,7 +52,7 @@ class Verdict:
 def apply_rules(
     text: str, question: str, replies: Sequence[Fact], told: Sequence[Fact] = (), relevant: float = 0.0
 ) -> Verdict:
-    """What the rules of a text say to a question.
+    """The verdict of a text's rules on a question.
 
     Of several rules the one counts that most facts are about, then the one that is most like the question.
 

@@ -1,1 +1,1 @@
-"""What is trained on, validated on and reported on: the examples of each recipe, read, split and guarded."""
+"""The examples of each recipe, to train on, validate on and report on: read, split and guarded."""

@@ -40,7 +40,7 @@ FILES = {
     INSCIT: ("inscit/dev.json", "conversations/inscit_dev/passages.jsonl"),
     CLAPNQ: ("conversations/clapnq_dev/ground-truth.json", "conversations/clapnq_dev/passages.jsonl"),
 }
-"""What the data folder must hold."""
+"""Files that the data folder must hold."""
 
 _LEAST_WORDS = 3
 """Content words: what has fewer says too little to be borne out or not."""
@@ -74,7 +74,7 @@ class _Answer:
 
 
 def split(root: Path) -> tuple[list[Claim], dict[str, list[Claim]]]:
-    """What trains, and set -> what is reported on.
+    """The examples to train on, and set -> the examples to report on.
 
     :param root: the data folder, with :data:`FILES`.
     """

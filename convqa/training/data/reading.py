@@ -35,7 +35,7 @@ FILES = {
     NEW_WIKI: "squad-format/squadshifts/new_wiki_v1.0.json",
     REDDIT: "squad-format/squadshifts/reddit_v1.0.json",
 }
-"""What the data folder must hold for the sets that a mix names."""
+"""Files that the data folder must hold for the sets that a mix names."""
 
 TRAIN, VALIDATE, REPORT = "train", "validate", "report"
 

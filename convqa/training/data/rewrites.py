@@ -34,7 +34,7 @@ FILES = (
     "qrecc/dev-turns.json", "qrecc/train-rewrites-4k.jsonl", "canard/dev.json", "canard/train.question.tsv",
     "canard/train.rewrite.tsv", "canard/train.answer.tokens.tsv",
 )  # fmt: skip
-"""What the data folder must hold for the written split."""
+"""Files that the data folder must hold for the written split."""
 
 VALIDATED = 200
 """Conversations of the 4k file that validate; the seed of their choice is part of the split."""
@@ -61,7 +61,7 @@ class Example:
     rewrite: str
 
     def texts(self) -> Iterator[tuple[str, bool]]:
-        """What may tell this conversation from others: rewrite, and questions and answers of the history; with each,
+        """Texts that may tell this conversation from others: rewrite, questions and answers of the history; with each,
         whether it is an answer."""
         yield self.rewrite, False
         for said in self.history:
@@ -77,7 +77,7 @@ class Split(NamedTuple):
 
 
 def gather(settings: RewriteSettings, data: Path | None) -> tuple[list[Example], Mapping[str, list[Example]]]:
-    """What trains, as often and in the order in which the settings name their sets; and set -> what is measured."""
+    """The examples to train on, as often and in the order in which the settings name them; set -> those to measure."""
     data = named_folder(data)
     found = split(data) if settings.sets() - {OWN} else Split({}, {})
     if settings.own:
@@ -107,7 +107,7 @@ def split(root: Path) -> Split:
 
 
 def held_out(examples: Sequence[Example], conversations: int) -> tuple[list[Example], list[Example]]:
-    """What remains, and the examples of so many conversations, chosen by chance with a fixed seed."""
+    """The other examples, and those of so many conversations, chosen by chance with a fixed seed."""
     names = sorted({example.conversation for example in examples})
     random.Random(_CHOICE).shuffle(names)
     chosen = set(names[:conversations])
@@ -249,7 +249,7 @@ def alternate(examples: Sequence[Example]) -> tuple[list[Example], list[Example]
 
 
 def without_overlap(training: Iterable[Example], reported: Iterable[Example]) -> list[Example]:
-    """What of ``training`` shares no conversation with ``reported``, by name or by text.
+    """The examples of ``training`` that share no conversation with ``reported``, by name or by text.
 
     A conversation is dropped whole if it has a rewrite or a history question of 7 words or more, or two of 5 or more,
     or a history answer of 10 or more, that occur word for word in a reported conversation: answers among answers.

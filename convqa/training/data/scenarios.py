@@ -1,4 +1,4 @@
-"""What users tell beforehand, with yes/no questions that it answers or leaves open: the condition check's examples.
+"""Scenarios of users with yes/no questions that they answer or leave open: the examples of the condition check.
 
 From ShARC's files: a scenario answers the questions of its evidence, and leaves open the one that is asked back after
 it. What was asked earlier in the history is left out: some of that the scenario answers too, and the file does not say
@@ -23,7 +23,7 @@ from convqa.training.data.records import need_files
 
 DEV = "sharc/sharc1_dev.json"
 OPEN = "sharc/open-retrieval/open_retrieval_sharc_dev.json"
-"""What the data folder must hold; ``id2snippet.json`` beside the second."""
+"""Files that the data folder must hold; ``id2snippet.json`` beside the second."""
 
 _FOREIGN = 0.5
 """Questions about other rule texts that are added for each scenario."""
@@ -53,12 +53,12 @@ class Utterance:
 
     @property
     def follow_ups(self) -> list[tuple[str, bool]]:
-        """What was asked back before, with the replies."""
+        """The questions asked back before, with the replies."""
         return [(one.follow_up_question, one.follow_up_answer.lower() == "yes") for one in self.record.history]
 
 
 def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Example]]:
-    """What trains, and what is reported on.
+    """The examples to train on and those to report on.
 
     :param root: the data folder, with :data:`DEV` and :data:`OPEN`. :param own: further files of ShARC's form there,
         such as its training part.

@@ -1,4 +1,4 @@
-"""What a folder of transformers holds: its configuration, weights and tokenizer, and how it makes vectors.
+"""Reading of a folder of transformers: its configuration, weights and tokenizer, and how it makes vectors.
 
 sentence-transformers' files say how vectors are made; without them a plain model is pooled by the mean.
 """
@@ -40,7 +40,7 @@ class _Module(Record):
 
 
 class _Settings(Record, extra="allow"):
-    """What is read of sentence-transformers' files and of tokenizer_config.json; a file has some of the fields.
+    """The fields that are read of sentence-transformers' files and of tokenizer_config.json; a file has some of them.
 
     Older versions have a flag for each mode of pooling, newer ones name it.
     """
@@ -197,14 +197,14 @@ def pooling_of(path: Path) -> Pooling:
 
 
 def prefixes_of(path: Path) -> dict[Role, str]:
-    """What an encoder wants before a text, by what the text is."""
+    """The prefixes that an encoder wants before a text, by its kind."""
     prompts = _read(path / "config_sentence_transformers.json").prompts or {}
     named = {role: next((prompts[name] for name in names if prompts.get(name)), None) for role, names in _ROLES.items()}
     return {role: text for role, text in named.items() if text}
 
 
 def _read(file: Path) -> _Settings:
-    """What one of the files says; a file that is not there says nothing."""
+    """The fields of one of the files; none of a file that is not there."""
     if not file.is_file():
         return _Settings()
     found = read_json(file, "settings of a model")
