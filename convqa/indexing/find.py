@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import orjson
@@ -121,7 +120,7 @@ def _cached(
     place = folder / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(place):
+        with FileLock(f"{place}.lock"):
             if not _usable(place):
                 settings = {"source": mend(str(source.resolve()))[0]}  # its name may be no UTF-8
                 build(reporting(iter(passages()), progress), str(place), language, settings=settings)
@@ -131,18 +130,6 @@ def _cached(
             "that can, or index the passages with convqa index and give --collection."
         ) from error
     return str(place)
-
-
-@contextmanager
-def _locked(place: Path) -> Iterator[None]:
-    """Keep other processes from a place of the cache."""
-    lock = Path(f"{place}.lock")
-    with FileLock(lock):
-        try:
-            yield
-        finally:
-            # A process that waits for the file finds that it is gone, and makes another.
-            lock.unlink(missing_ok=True)
 
 
 def _usable(place: Path) -> bool:
