@@ -95,8 +95,6 @@ def index(
     from convqa.stores import take_over as free
     from convqa.tasks import find_task
 
-    if add and replace:
-        raise InputError("--add and --replace exclude each other.")
     if task is not None and not sources:
         raise InputError("--task says what SOURCES are: give them too.")
     brings = None if task is None or not sources else find_task(task, sources[0])
@@ -115,7 +113,7 @@ def index(
             info = build(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
     if model is not None:
         with Progress("encoding", "passages", quiet) as shown:
-            info = add_vectors(collection, model, options, shown, info)
+            info = add_vectors(collection, model, options, shown)
     if info is not None and not quiet:
         _print(info, collection)
 

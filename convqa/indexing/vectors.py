@@ -6,7 +6,7 @@ from itertools import islice
 
 from convqa.components.encoding import named, unknown_language
 from convqa.domain import Passage
-from convqa.errors import InputError, WorkError
+from convqa.errors import InputError
 from convqa.files import log
 from convqa.indexing.build import Progress
 from convqa.models import TextEncoder
@@ -26,7 +26,6 @@ def add_vectors(
     model: TextEncoder,
     options: VectorOptions | None = None,
     progress: Progress | None = None,
-    made: Info | None = None,
     warns: bool = True,
 ) -> Info:
     """Give every passage of a collection that has no vector its own, of title and text together.
@@ -34,17 +33,10 @@ def add_vectors(
     What was committed stays when the work ends early, and the same call goes on from there.
 
     :param options: how the first vectors are kept (None: the defaults); later ones may leave them out.
-    :param made: what the caller indexed: another process may have put other passages in their place.
     :param warns: of a language that the encoder does not know, and of passages that are longer than it sees.
     :raises InputError: for a collection that keeps no vectors, or has those of another encoder, or others options.
-    :raises WorkError: if it has not the passages of ``made``.
     """
     store = _writable(url, model)
-    if made is not None and store.info().checksum != made.checksum:
-        raise WorkError(
-            f"collection {redact(url)} was indexed anew by another process, which has its passages: these get no "
-            "vectors here. Give the command again if yours are to take their place."
-        )
     if warns and (unknown := unknown_language(model, store.info(), f"collection {redact(url)}")):
         log.warning(
             "%s: its vectors say little about what the passages mean. The pipeline default ranks its passages by "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from convqa.domain import Passage
-from convqa.errors import InputError, WorkError
+from convqa.errors import InputError
 from convqa.indexing import add_vectors, vectors
 from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
@@ -94,15 +94,6 @@ def test_passages_that_are_longer_than_the_encoder_sees_are_told_with_their_numb
     caplog.clear()
     add_vectors(url, model)
     assert caplog.text == ""
-
-
-def test_passages_that_another_process_put_in_the_place_get_no_vectors(collection, model):
-    made = open_store(collection).info()
-    with create_store(collection, "en", replace=True) as store:
-        store.add([Passage("p0", "Another's text.")])
-    with pytest.raises(WorkError, match=r"was indexed anew by another process.*Give the command again"):
-        add_vectors(collection, model, made=made)
-    assert open_store(collection).info().vectors == 0
 
 
 @pytest.mark.parametrize(("known", "warned"), [(["en"], True), (["en", "de"], False), ([], False)])
