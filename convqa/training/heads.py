@@ -26,7 +26,7 @@ _FOLDS = 5
 def logistic(rows: Rows, sides: Rows, shares: Rows, penalty: float) -> tuple[Rows, float]:
     """Weights and offset of the logistic regression that fits best, by Newton's method.
 
-    :param sides: 1 or 0 for each row. :param shares: how much each row counts, 1 in the mean.
+    :param sides: 0 to 1 for each row. :param shares: how much each row counts, 1 in the mean.
     :param penalty: what a weight of 1 costs, squared, for a feature as it varies here; the offset costs nothing.
 
     >>> weights, offset = logistic(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), np.ones(2), 1.0)

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -31,6 +32,7 @@ from convqa.training.card import card, name_of
 from convqa.training.config import ReaderSettings
 from convqa.training.data.reading import asked_elsewhere, split
 from convqa.training.data.rows import Row, Rows
+from convqa.training.heads import logistic
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 
@@ -144,8 +146,8 @@ def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: 
     seen = [(one, found) for one, found in zip(asked, made, strict=True) if found.spans]
     margins = [found.margin for _, found in seen]
     right = [_best(f1, question, _said(found, text)) if question.answers else 0.0 for (question, text), found in seen]
-    answer = logistic(margins, right)
-    null = logistic(margins, [float(not question.answers) for (question, _), _ in seen])
+    answer = curve(margins, right)
+    null = curve(margins, [float(not question.answers) for (question, _), _ in seen])
     if answer[0] <= 0 or null[0] >= 0:
         log.warning(
             "the reader prefers wrong spans on the %d questions that validate: its scores are no probabilities. Train "
@@ -194,31 +196,20 @@ def _best(measure: Measure, question: Question, said: str) -> float:
     return max(measure(answer, said) for answer in question.answers or ("",))
 
 
-def logistic(scores: Sequence[float], wanted: Sequence[float]) -> tuple[float, float]:
+def curve(scores: Sequence[float], wanted: Sequence[float]) -> tuple[float, float]:
     """Slope and offset of the curve sigmoid(slope x score + offset) that fits best.
 
     :param wanted: 0 to 1 for each score: whether it was right, or how far. As Platt has it, they are taken a little
         nearer to each other, so that the curve stays finite where the scores part them wholly.
 
-    >>> slope, offset = logistic([-2.0, -1.0, 1.0, 2.0], [0.0, 0.0, 1.0, 1.0])
+    >>> slope, offset = curve([-2.0, -1.0, 1.0, 2.0], [0.0, 0.0, 1.0, 1.0])
     >>> slope > 0, abs(offset) < 0.01
     (True, True)
     """
     least = 1 / (len(scores) + 2)
-    values = torch.tensor(scores, dtype=torch.float64)
-    targets = torch.tensor(wanted, dtype=torch.float64).clamp(least, 1 - least)
-    line = torch.zeros(2, dtype=torch.float64, requires_grad=True)
-    search = torch.optim.LBFGS([line], max_iter=200, line_search_fn="strong_wolfe")
-
-    def loss() -> torch.Tensor:
-        search.zero_grad()
-        value = functional.binary_cross_entropy_with_logits(line[0] * values + line[1], targets)
-        value.backward()  # type: ignore[no-untyped-call,unused-ignore]
-        return value
-
-    search.step(loss)  # type: ignore[no-untyped-call,unused-ignore]
-    slope, offset = line.tolist()
-    return slope, offset
+    rows = np.array(scores, dtype=np.float64)[:, None]
+    (slope,), offset = logistic(rows, np.clip(wanted, least, 1 - least), np.ones(len(rows)), 0.0)
+    return float(slope), offset
 
 
 def _net(base: ModelFolder, config: Any, seed: int) -> Spanned:
