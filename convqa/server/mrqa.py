@@ -20,13 +20,11 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from pydantic import ValidationError
-
 from convqa.errors import ConvqaError, InputError
 from convqa.files import parse_line, to_json_bytes
 from convqa.qa import QA
 from convqa.tasks.mrqa.contexts import Context, Question, conversations
-from convqa.validation import Record, explain, shorten
+from convqa.validation import Record, read_as, shorten
 
 MOST_BYTES = 64 * 2**20
 """Of a request. The task's contexts have at most 800 tokens, some 50 kB with all that comes with them."""
@@ -60,11 +58,7 @@ def answer_context(qa: QA, line: object) -> dict[str, str]:
         raise InputError(f"the body: found {type(line).__name__}; wanted an object with context and qas.")
     if "header" in line or "qas" not in line:
         return {}
-    try:
-        read = _Line.model_validate(line)
-    except ValidationError as error:
-        problems = "; ".join(f"{field}: {message}" for field, message in explain(error))
-        raise InputError(f"{problems}. Wanted: context, and qas with qid and question each.") from None
+    read = read_as(_Line, line, "the body", "Wanted: context, and qas with qid and question each.")
     seen: set[str] = set()
     for index, asked in enumerate(read.qas):
         if asked.qid in seen:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from convqa.errors import InputError
 from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
 from convqa.text.analysis import analyzer
-from convqa.validation import Record, explain, names_secret
+from convqa.validation import Record, names_secret, read_as
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 """The beginning of an engine's URL; a folder has none (and a drive of Windows is one letter)."""
@@ -86,30 +86,19 @@ def shipped_names() -> list[str]:
 
 
 def _read(path: Path) -> Address:
-    data = read_yaml(path, "collection file")
-    if not isinstance(data, dict):
-        raise InputError(
-            f"collection file {path}: found {'nothing' if data is None else type(data).__name__}. {_WANTED}"
-        )
+    data, where = read_yaml(path, "collection file"), f"collection file {path}"
     for place in _secrets(data):
         raise InputError(
-            f"collection file {path}: {place}: no file holds a secret. Take it out and put it into the environment: "
+            f"{where}: {place}: no file holds a secret. Take it out and put it into the environment: "
             "CONVQA_ELASTICSEARCH_API_KEY or CONVQA_ELASTICSEARCH_PASSWORD, or name a file that holds it in "
             "CONVQA_ELASTICSEARCH_API_KEY_FILE or CONVQA_ELASTICSEARCH_PASSWORD_FILE."
         )
-    return _address(data, path)
-
-
-def _address(data: Mapping[object, object], path: Path) -> Address:
+    record = read_as(_Collection, data, where, _WANTED)
     try:
-        record = _Collection.model_validate(data)
         if record.language is not None:
             analyzer(record.language)
-    except ValidationError as error:
-        mistakes = "; ".join(f"{place}: {message}" for place, message in explain(error))
-        raise InputError(f"collection file {path}: {mistakes}. {_WANTED}") from error
     except InputError as error:
-        raise InputError(f"collection file {path}: language: {error}") from error
+        raise InputError(f"{where}: language: {error}") from error
     found = record.fields
     fields = None if found is None else Fields(found.text, found.id, found.title, found.url, tuple(found.meta))
     return Address(_from(path.parent, record.url), fields, record.language, record.settings)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import IO, Annotated, Literal
 
 import httpx
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, RootModel
 
 from convqa.errors import InputError, WorkError, nearest, reason_of
 from convqa.files import unwritable
 from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
-from convqa.validation import explain
+from convqa.validation import read_as
 
 
 class Download(BaseModel, strict=True, extra="forbid", frozen=True):
@@ -29,7 +29,8 @@ class Download(BaseModel, strict=True, extra="forbid", frozen=True):
     examples: int = Field(ge=0)
 
 
-_Parts = TypeAdapter(dict[str, Annotated[dict[str, Download], Field(min_length=1)]])
+class _Parts(RootModel[dict[str, Annotated[dict[str, Download], Field(min_length=1)]]]):
+    """Part -> set -> file."""
 
 
 def downloads(what: str, part: str, only: list[str] | None = None) -> dict[str, Download]:
@@ -46,11 +47,8 @@ def downloads(what: str, part: str, only: list[str] | None = None) -> dict[str, 
                 f"{what}: there is nothing of this name; wanted: {', '.join(names)}.{nearest(what, names)}"
             )
         path = shipped("configs", "downloads", f"{what}.yaml")
-    try:
-        parts = _Parts.validate_python(read_yaml(path, "list of downloads"))
-    except ValidationError as error:
-        problems = "; ".join(f"{field or 'the file'}: {message}" for field, message in explain(error))
-        raise InputError(f"{path}: {problems}. Wanted: part, set, and file, url, md5 and examples of each.") from error
+    advice = "Wanted: part, set, and file, url, md5 and examples of each."
+    parts = read_as(_Parts, read_yaml(path, "list of downloads"), str(path), advice).root
     if part not in parts:
         raise InputError(f"{what}: there is no part {part!r}; wanted: {', '.join(parts)}.{nearest(part, parts)}")
     sets = parts[part]

@@ -71,8 +71,8 @@ def test_a_store_is_made_and_opened_by_its_file(file, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "found nothing. Wanted: url"),
-        ("- url", "found list. Wanted: url"),
+        ("", "found None; wanted an object. Wanted: url"),
+        ("- url", "found ['url']; wanted an object. Wanted: url"),
         ("url: [", "is not valid YAML: line 1, column 7"),
         ("language: en", "url: is missing"),
         ("url: ''", "url: found ''"),

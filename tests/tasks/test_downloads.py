@@ -52,7 +52,7 @@ def test_names_that_are_not_there(arguments, said):
     ("text", "said"),
     [
         ("[", "is not valid YAML"),
-        ("", "the file: found None"),
+        ("", "the record: found None"),
         ("train: {}", "train: found {}"),
         ("train: {A: {file: a, url: 'http://x', examples: 1}}", "train.A.md5: is missing"),
         ("train: {A: {file: ../a, url: 'http://x', md5: '0', examples: 1}}", "train.A.file: found '../a'.*md5: found"),

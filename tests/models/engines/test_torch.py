@@ -279,7 +279,7 @@ def test_a_tokenizer_of_another_model_is_refused(transformers, make):
         ({"modules.json": [{"type": 3}]}, r"modules\[0\]\.type: found 3"),
         ({"1_Pooling/config.json": {"pooling_mode": ["mean", "cls"]}}, "asks for the pooling mean, cls"),
         ({"1_Pooling/config.json": {"pooling_mode": 5}}, "pooling_mode.*: found 5"),
-        ({"1_Pooling/config.json": []}, "wanted a JSON object"),
+        ({"1_Pooling/config.json": []}, "wanted an object"),
     ],
 )
 def test_steps_that_convqa_does_not_know_are_refused(make, files, message):

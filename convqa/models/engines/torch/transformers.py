@@ -207,10 +207,7 @@ def _read(file: Path) -> _Settings:
     """The fields of one of the files; none of a file that is not there."""
     if not file.is_file():
         return _Settings()
-    found = read_json(file, "settings of a model")
-    if not isinstance(found, dict):
-        raise InputError(f"{file}: wanted a JSON object. {_ADVICE}")
-    return read_as(_Settings, found, str(file), _ADVICE)
+    return read_as(_Settings, read_json(file, "settings of a model"), str(file), _ADVICE)
 
 
 def _unloadable(folder: ModelFolder, what: str, error: Exception) -> InputError:
