@@ -68,7 +68,7 @@ def collection(set_folder: Path, encoder: str, work: Path) -> str:
     url = str(work / f"{set_folder.name}-{model.checksum[:16]}")
     if not exists(url):
         index([set_folder / "passages.jsonl"], url)
-    add_vectors(url, model, warns=False)
+    add_vectors(url, model)
     return url
 
 

@@ -344,7 +344,7 @@ def _example_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_CACHE_HOME", str(shared))
         url = collection_of(str(ROOT / "examples" / "qrecc-trec" / "passages.jsonl.gz"))
-        add_vectors(url, load_encoder("encoder"), warns=False)
+        add_vectors(url, load_encoder("encoder"))
     return shared
 
 

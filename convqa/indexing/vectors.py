@@ -26,18 +26,16 @@ def add_vectors(
     model: TextEncoder,
     options: VectorOptions | None = None,
     progress: Progress | None = None,
-    warns: bool = True,
 ) -> Info:
     """Give every passage of a collection that has no vector its own, of title and text together.
 
     What was committed stays when the work ends early, and the same call goes on from there.
 
     :param options: how the first vectors are kept (None: the defaults); later ones may leave them out.
-    :param warns: of a language that the encoder does not know, and of passages that are longer than it sees.
     :raises InputError: for a collection that keeps no vectors, or has those of another encoder, or others options.
     """
     store = _writable(url, model)
-    if warns and (unknown := unknown_language(model, store.info(), f"collection {redact(url)}")):
+    if unknown := unknown_language(model, store.info(), f"collection {redact(url)}"):
         log.warning(
             "%s: its vectors say little about what the passages mean. The pipeline default ranks its passages by "
             "words; for rankings by vectors give an encoder that knows the language.", unknown,
@@ -46,7 +44,7 @@ def add_vectors(
         if options is not None and store.info().encoder is not None:
             # Says at once what options the collection refuses.
             _add(store, [], model, options)
-        _fill(store, model, options, progress, warns)
+        _fill(store, model, options, progress)
     except BaseException:
         # What was not committed is dropped.
         store.close()
@@ -63,15 +61,13 @@ def refuse_vectors(url: str, model: TextEncoder) -> None:
         _writable(url, model)
 
 
-def _fill(
-    store: WritableStore, model: TextEncoder, options: VectorOptions | None, progress: Progress | None, warns: bool
-) -> None:
+def _fill(store: WritableStore, model: TextEncoder, options: VectorOptions | None, progress: Progress | None) -> None:
     info = store.info()
     done = waiting = longer = 0
     missing = store.without_vectors()
     while some := list(islice(missing, _AT_ONCE)):
         _add(store, some, model, options)
-        longer += model.longer([passage.whole_text for passage in some]) if warns else 0
+        longer += model.longer([passage.whole_text for passage in some])
         done, waiting = done + len(some), waiting + len(some)
         if waiting >= _COMMIT:
             store.commit()
