@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -29,7 +29,6 @@ from convqa.text.support import SUPPORTED, lexical_support
 from convqa.validation import read_as
 
 Signal = Literal["null", "best", "found", "near", "cosine"]
-SIGNALS: tuple[Signal, ...] = get_args(Signal)
 """``signals`` says what each is."""
 
 _TOP = 3

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.components.deciders._decision import SIGNALS, signals, support
+from convqa.components.deciders._decision import Signal, signals, support
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn, TurnId
 
 ADA = Passage("a", "She wrote notes on the engine. She died in 1852.", title="Ada Lovelace")
@@ -55,7 +56,7 @@ def test_the_reading_says_what_it_found_and_missed():
 
 
 def test_what_a_turn_lacks_is_missing():
-    assert {*read(), "cosine"} == set(SIGNALS)
+    assert {*read(), "cosine"} == set(get_args(Signal))
     assert read(scores=())["found"] is None
     assert read(passages=())["found"] is None
     assert read(question="")["near"] is None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from convqa.components.deciders._decision import SIGNALS, Decision, Weight, load_decision, shipped_decisions
+from convqa.components.deciders._decision import Decision, Signal, Weight, load_decision, shipped_decisions
 from convqa.components.deciders.logistic import Logistic
 from convqa.domain import (
     UNSURE,
@@ -184,7 +185,7 @@ def test_a_decision_that_does_not_exist_is_refused():
 def test_what_ships_knows_a_good_sign_from_a_bad_one(name):
     assert name in shipped_decisions()
     decision = load_decision(name)
-    assert set(decision.signals) <= set(SIGNALS) and decision.fitted["reader"] == name
-    good = dict.fromkeys(SIGNALS, 1.0) | {"null": 0.0}
-    bad = dict.fromkeys(SIGNALS, 0.0) | {"null": 1.0}
+    assert set(decision.signals) <= set(get_args(Signal)) and decision.fitted["reader"] == name
+    good = dict.fromkeys(get_args(Signal), 1.0) | {"null": 0.0}
+    bad = dict.fromkeys(get_args(Signal), 0.0) | {"null": 1.0}
     assert decision.weigh(bad) < decision.threshold < decision.weigh(good)
