@@ -23,7 +23,7 @@ from typing import Any
 import tuning
 from comparing import difference, share, table
 from conversation_sets import HUMAN, SETS, TUNED, Case, cases
-from retriever_rows import TOP, Remembered, Settings, collection, read_settings, retrievers, search
+from retriever_rows import TOP, Remembered, Settings, collection, everything, read_settings, retrievers, search
 from rewriter_rows import Description, Rewrites, add_options, descriptions
 
 from convqa.domain import Query, Ranking, Rewrite
@@ -63,7 +63,11 @@ def measure(options: argparse.Namespace, rows: Mapping[str, Description], settin
         folder = options.data / "conversations" / name
         found = cases(folder)[: options.limit]
         turns = [case.turn for case in found]
-        url = collection(folder, options.encoder, options.work)
+        url = (
+            everything(options.data, options.encoder, options.work)
+            if options.together
+            else collection(folder, options.encoder, options.work)
+        )
         made = {
             label: rewrites.of(described, turns, **settings.get("rewriters", {}).get(label, {}))
             for label, described in rows.items()
@@ -162,6 +166,7 @@ def main() -> None:
     parser.add_argument("--settings", type=Path, help="what --tune wrote (default: as the components have them)")
     parser.add_argument("--tune", action="store_true", help="choose settings, report nothing")
     parser.add_argument("--first", type=int, nargs="+", default=[], help="hybrid with so many candidates, too")
+    parser.add_argument("--together", action="store_true", help="search all sets' passages and 10,033 leads at once")
     parser.add_argument("--limit", type=int, help="only so many turns of each set")
     parser.add_argument("--json", type=Path, help="the same figures, or the settings chosen, in a file")
     add_options(parser)

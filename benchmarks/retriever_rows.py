@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
+from conversation_sets import SETS
 
 from convqa.components.base import Retriever
 from convqa.components.retrievers.bm25 import BM25
@@ -70,6 +71,23 @@ def collection(set_folder: Path, encoder: str, work: Path) -> str:
         index([set_folder / "passages.jsonl"], url)
     add_vectors(url, model)
     return url
+
+
+def everything(data: Path, encoder: str, work: Path) -> str:
+    """The URL of the passages of all sets together with the leads of Wikipedia."""
+    folder = work / "everything"
+    if not (folder / "passages.jsonl").exists():
+        files = [data / "conversations" / name / "passages.jsonl" for name in SETS]
+        lines = [line for file in files for line in file.read_bytes().splitlines(keepends=True)]
+        leads = json.loads((data / "wiki" / "summaries-en.json").read_bytes())
+        lines += [
+            json.dumps({"id": f"wiki:{name}", "title": lead["title"], "text": lead["extract"]}).encode() + b"\n"
+            for name, lead in leads.items()
+        ]
+        folder.mkdir(parents=True, exist_ok=True)
+        with whole_file(folder / "passages.jsonl") as file:
+            file.writelines(lines)
+    return collection(folder, encoder, work)
 
 
 def search(retriever: Retriever, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> list[Ranking]:
