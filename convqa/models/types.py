@@ -27,7 +27,7 @@ OUTPUTS = {
     "encoder": ("vectors",),
     "pairs": ("scores",),
     "reader": ("starts", "ends"),
-    "resolver": ("terms", "deleted", "patterns", "starts", "ends"),
+    "resolver": ("terms", "deleted", "patterns", "starts", "ends", "needs"),
 }
 """Kind of model -> the names of what its network gives for a sequence of tokens."""
 

@@ -12,6 +12,9 @@ from convqa.training.config import INSCIT, OWN, SHARC_SEEN, Settings
 from convqa.training.data.reading import NEW_WIKI, REDDIT, SQUAD2
 from convqa.training.data.rewrites import CANARD, QRECC_4K, QRECC_DEV
 
+TALKS = "talks"
+"""The field of the settings of a resolver that has learnt from made conversations, too."""
+
 _DATA = {
     QRECC_DEV: "QReCC (Anantha et al. 2021; CC BY-SA 3.0), turns of the dev part, every other conversation",
     QRECC_4K: "QReCC (CC BY-SA 3.0), 4,000 turns of the training part",
@@ -22,6 +25,8 @@ _DATA = {
     INSCIT: "INSCIT (Wu et al. 2023; no licence stated), direct answers of the dev part, conversations of even number",
     SHARC_SEEN: "ShARC (Saeidi et al. 2018; CC BY-SA 3.0), the 500 utterances of its training part that OR-ShARC's dev "
     "file has (Gao et al. 2021)",
+    TALKS: "leads of Wikipedia (CC BY-SA 4.0); for answers also contexts of SQuAD 2 and SQuADShifts, and passages of "
+    "the conversations of even number of INSCIT and MTRAG (Katsis et al. 2025; Apache-2.0)",
     OWN: "examples of the maker's own",
 }
 
@@ -31,7 +36,8 @@ def card(title: str, settings: Settings, scores: Sequence[str], use: str, licenc
 
     :param licence: of the model that the training started from.
     """
-    data = [f"- {_DATA[name]}" for name in _DATA if name in settings.sets()]
+    names = settings.sets() | ({TALKS} if getattr(settings, TALKS, None) else set())
+    data = [f"- {_DATA[name]}" for name in _DATA if name in names]
     made = settings.model_dump(mode="json", exclude={"data"}) | {"base": name_of(settings.base)}
     return "\n".join(
         [

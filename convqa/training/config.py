@@ -95,11 +95,31 @@ class RewriteSettings(LoopSettings):
     silent: Share = 0.2
 
 
+class TalkShares(Record, extra="forbid"):
+    """How conversations are made more like those that runs have (``convqa.training.data.talks``).
+
+    ``foreign``: the part of the human examples that another conversation goes before. ``gold``, ``longer``, ``wrong``:
+    the parts of their answers that stay, that are told with what a passage has beside them, and that are another
+    passage's; the rest is silent. ``alone``, ``talks``: for each 100 of them so many questions that need nothing, and
+    turns of conversations about the leads of articles.
+    """
+
+    foreign: Share = 0.3
+    gold: Share = 0.4
+    longer: Share = 0.3
+    wrong: Share = 0.15
+    alone: int = Field(30, ge=0)
+    talks: int = Field(45, ge=0)
+
+
 class ResolverSettings(RewriteSettings):
     """``head``: how many times faster the heads learn than the trunk. ``pattern``: conversations that a pattern of
-    insertion needs to be learnt."""
+    insertion needs to be learnt. ``talks``: how conversations are changed; None = they stay as they are.
+    ``precision``: what torch may multiply in."""
 
     recipe: Literal["resolver"]
+    precision: Precision = "auto"
+    talks: TalkShares | None = None
     head: Positive = 5.0
     pattern: int = Field(8, ge=1)
 

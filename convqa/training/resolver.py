@@ -27,7 +27,9 @@ from convqa.models.types import OUTPUTS, Choice
 from convqa.training.card import card, name_of
 from convqa.training.config import ResolverSettings
 from convqa.training.data.edits import Edits, find_edits, known_pattern
+from convqa.training.data.records import named_folder
 from convqa.training.data.rewrites import Example, gather, mean_rouge
+from convqa.training.data.talks import read_leads, read_passages, talks
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 
@@ -46,6 +48,9 @@ class Training(Recipe):
     def __init__(self, settings: ResolverSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
         examples, self.checks = gather(settings, bench.data)
+        if settings.talks is not None:
+            data = named_folder(bench.data)
+            examples = talks(examples, read_leads(data), read_passages(data), settings.seed, settings.talks)
         self.base = trainable(settings.base)
         pooled, self.tokenizer, _ = load_pooled(self.base, Choice("torch", bench.device, "float32"))  # type: ignore[arg-type]
         self.tokenizer.inner.no_truncation()
@@ -61,7 +66,9 @@ class Training(Recipe):
 
         def of(places: Sequence[int]) -> Tensor:
             inputs = batch([self.layouts[place] for place in places], self.bench.device)
-            return loss(self.net(*inputs), [self.targets[place] for place in places])
+            with torch.autocast(self.bench.device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
+                made = self.net(*inputs)
+            return loss(tuple(one.float() for one in made), [self.targets[place] for place in places])
 
         lengths = [len(layout.ids) for layout in self.layouts]
         fit(self.net, lengths, of, self.settings, self.bench, lambda name: not name.startswith("trunk."))
@@ -87,7 +94,7 @@ class Training(Recipe):
         write_model(folder, self.net, self.tokenizer, about, text)
 
 
-def score(resolver: Resolver, examples: Sequence[Example], sure: float = 0.4) -> dict[str, float]:
+def score(resolver: Resolver, examples: Sequence[Example], sure: float = 0.2) -> dict[str, float]:
     """Mean ROUGE-1 recall and F1 of the edited questions, and of the questions as they were."""
     made = resolver.resolve([(example.question, example.history) for example in examples])
     recall, f1 = mean_rouge(examples, [found.text(sure) for found in made])
@@ -126,7 +133,7 @@ def _patterns(examples: Sequence[Example], edits: Sequence[Edits], least: int) -
 
 
 class ResolverNet(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Token ids -> (terms, deleted, patterns, starts, ends): see `Scores` of `convqa.models.kinds.resolver_output`."""
+    """Token ids -> what `convqa.models.kinds.resolver_output.Scores` holds, for a batch of sequences."""
 
     inputs = ("input_ids", "attention_mask", "token_type_ids")
     outputs = OUTPUTS["resolver"]
@@ -144,6 +151,7 @@ class ResolverNet(nn.Module):  # type: ignore[misc, unused-ignore]
         width = trunk.config.hidden_size
         torch.manual_seed(seed)
         self.words = nn.Linear(width, 2)
+        self.needs = nn.Linear(width, 1)
         self.patterns = nn.Linear(width, patterns + 1)
         self.places = nn.Linear(width, 2 * width)
         self.spans = nn.Linear(width, 2 * width)
@@ -157,7 +165,7 @@ class ResolverNet(nn.Module):  # type: ignore[misc, unused-ignore]
         to_start, to_end = self.spans(states).chunk(2, -1)
         starts = from_start @ to_start.transpose(1, 2) / self.scale
         ends = from_end @ to_end.transpose(1, 2) / self.scale
-        return terms, deleted, self.patterns(states), starts, ends
+        return terms, deleted, self.patterns(states), starts, ends, self.needs(states).squeeze(-1)
 
 
 class Target(NamedTuple):
@@ -168,6 +176,7 @@ class Target(NamedTuple):
     patterns: list[tuple[int, int]]
     pointers: list[tuple[int, list[int], list[int]]]
     keys: list[int]
+    needs: list[tuple[int, bool]]
 
 
 def target(layout: Layout, edits: Edits, patterns: Sequence[str]) -> Target:
@@ -191,13 +200,15 @@ def target(layout: Layout, edits: Edits, patterns: Sequence[str]) -> Target:
         list(zip(places, wanted, strict=True)),
         pointers,
         sorted({token for word in history for token in (word.first, word.last)}),
+        [(0, any(edits.deleted) or bool(edits.insertions))],
     )
 
 
 def loss(outputs: tuple[Tensor, ...], targets: Sequence[Target]) -> Tensor:
     """The sum of the heads' cross-entropies, per sequence. A pointer may point to any place with the right words."""
-    terms, deleted, patterns, starts, ends = outputs
+    terms, deleted, patterns, starts, ends, needs = outputs
     total = _binary(terms, [one.terms for one in targets]) + _binary(deleted, [one.deleted for one in targets])
+    total = total + _binary(needs, [one.needs for one in targets])
     row, token, label = _columns([one.patterns for one in targets], patterns)
     total = total + functional.cross_entropy(patterns[row, token], label, reduction="sum")
     for index, one in enumerate(targets):

@@ -48,12 +48,6 @@ def test_several_mistakes_are_sentences():
     )
 
 
-def test_the_resolver_has_no_choice_of_precision():
-    assert load("reader", None, {"precision": "bfloat16"}).precision == "bfloat16"
-    with pytest.raises(InputError, match="precision: is not known here"):
-        load("resolver", None, {"precision": "bfloat16"})
-
-
 @pytest.mark.parametrize(
     ("text", "said"), [("- 1", "found list"), ("", "found nothing"), ("a: [", "not valid YAML"), ("\xff", "not UTF-8")]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,7 +12,7 @@ from pydantic import Field
 
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
-from convqa.components.history import said_before
+from convqa.components.history import Past, said_before
 from convqa.components.rewriters.expansion import Expansion
 from convqa.domain import Query, Rewrite, Turn
 from convqa.models import Options, Resolution, Resolver, load_resolver
@@ -22,14 +23,17 @@ from convqa.text.words import latin
 
 Weight = Annotated[float, Field(gt=0, le=10)]
 FOREIGN = "resolver: not in its language; expanded instead"
+QUOTED = "resolver: a history of replies; expanded instead"
 Probability = Annotated[float, Field(ge=0, le=1)]
+
+_REPLY = re.compile(r"(?:yes|no)[.!]?", re.I)
 
 
 class Resolving(Rewriter):
     """One query: the question, and each word of the history that it needs with ``weight`` x its probability.
 
-    Where the question is in another language or script than the model reads, ``expansion`` takes its place, which is
-    counted in the run's summary.
+    Where the question is in another language or script than the model reads, or every answer of the history is a bare
+    yes or no, ``expansion`` takes its place. Both are counted in the run's summary.
     """
 
     model: str
@@ -51,6 +55,8 @@ class Resolving(Rewriter):
             said = said_before(turn)
             if said and not reads(rewrites[place].text, turn.language):
                 rewrites[place] = replace(Expansion().rewrite(turn), notes=(FOREIGN,))
+            elif said and replied_only(said):
+                rewrites[place] = replace(Expansion().rewrite(turn), notes=(QUOTED,))
             elif said and rewrites[place].text.strip():
                 asked.append((place, said))
         if not asked:
@@ -76,6 +82,15 @@ def reads(question: str, language: str) -> bool:
     (True, False, False)
     """
     return language == LANGUAGE and latin(question)
+
+
+def replied_only(said: Sequence[Past]) -> bool:
+    """Whether every answer is a bare yes or no: then the questions quote the passage that is looked for.
+
+    >>> replied_only([Past("Are you over 60?", "Yes"), Past("Do you live in Wales?", "no.")])
+    True
+    """
+    return all(exchange.question and _REPLY.fullmatch(exchange.answer.strip()) for exchange in said)
 
 
 def needed(question: str, resolution: Resolution, least: float, analysis: Analyzer) -> list[tuple[str, float]]:

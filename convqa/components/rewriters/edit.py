@@ -26,7 +26,7 @@ class Edit(Resolving):
     model: str = "resolver"
     weight: Weight = 0.4
     least: Probability = 0.2
-    sure: Probability = 0.4
+    sure: Probability = 0.2
     options: ModelOptions | None = None
 
     def _text(self, question: str, resolution: Resolution, terms: Sequence[tuple[str, float]]) -> str:

@@ -41,7 +41,7 @@ class Resolution:
         found.sort(key=lambda one: (-one[0].utterance, one[0].start))
         return [(self._layout.text(word), chance) for word, chance in found]
 
-    def text(self, sure: float = 0.4) -> str:
+    def text(self, sure: float = 0.2) -> str:
         """The self-contained question; the question itself where nothing is missing.
 
         :param sure: the probability from which on a phrase is put in.

@@ -11,13 +11,27 @@ from numpy.typing import NDArray
 
 from convqa.models.kinds.resolver_input import Layout, Word
 from convqa.text.analysis import analyzer
+from convqa.text.english import lexicon
+from convqa.text.words import listed
 
 SLOT = "{}"
 LONGEST = 12
 """Words of a phrase that is taken from the history at once."""
 
-_CANDIDATES = 20
-"""First words of a phrase that are looked at."""
+_SEPARATES = (
+    lexicon.AUXILIARIES | lexicon.SUBJECT_PRONOUNS | lexicon.QUESTION_WORDS | lexicon.NEGATIONS
+    | listed("him her them me us his its their because although while if that there")
+)  # fmt: skip
+"""No noun phrase that can be put in has one of these words: a clause begins, or it refers to something itself."""
+
+_JOINS = listed("and or but of in on at to for from with by as than into about over under between during")
+"""Words that a noun phrase neither begins nor ends with."""
+
+_WITHIN = frozenset('-&/.",')
+_POSSESSIVE = frozenset(["'s", "\u2019s", "'", "\u2019"])
+"""Signs that may stand within a noun phrase, and those with which it may end, too."""
+
+_BARRIER, _JOINT, _OPENING, _ENDING, _INNER = range(5)
 
 _STOPWORDS = analyzer("en").long_stopwords
 
@@ -30,7 +44,8 @@ class Scores(NamedTuple):
 
     ``terms``: (n,), a word of the history belongs to the rewrite. ``deleted``: (n,), a word of the question goes.
     ``patterns``: (n, patterns + 1), what comes before a word of the question; 0 = nothing. ``starts``, ``ends``:
-    (n, n), from a place in the question to the first and last token of what fills the slot there.
+    (n, n), from a place in the question to the first and last token of what fills the slot there. ``needs``: (n,), of
+    which the first says whether the question needs the history at all.
     """
 
     terms: Matrix
@@ -38,6 +53,7 @@ class Scores(NamedTuple):
     patterns: Matrix
     starts: Matrix
     ends: Matrix
+    needs: Matrix
 
 
 class Edit(NamedTuple):
@@ -51,7 +67,13 @@ class Edit(NamedTuple):
 
 def term_probabilities(layout: Layout, scores: Scores) -> list[tuple[Word, float]]:
     """How likely each word of the history belongs to the rewrite, in the order of the sequence."""
-    return [(word, _sigmoid(float(scores.terms[word.first]))) for word in layout.history_words]
+    needed = _needed(scores)
+    return [(word, needed * _sigmoid(float(scores.terms[word.first]))) for word in layout.history_words]
+
+
+def _needed(scores: Scores) -> float:
+    """The probability that the question needs the history at all. All others are of a question that does."""
+    return _sigmoid(float(scores.needs[0]))
 
 
 def edited(layout: Layout, scores: Scores, patterns: Sequence[str], least: float) -> tuple[str, list[Edit]]:
@@ -97,23 +119,22 @@ def _after(question: str, begin: int, end: int, joined: bool) -> str:
 
 def _insertions(layout: Layout, scores: Scores, patterns: Sequence[str], least: float) -> list[Edit]:
     places = [word.first for word in layout.question_words] + [layout.end]
-    history = layout.history_words
+    history, needed = layout.history_words, _needed(scores)
     found = []
     for position, token in enumerate(places):
         chances = _softmax(scores.patterns[token])
-        if 1.0 - chances[0] < least:
+        probability = needed * float(1.0 - chances[0])
+        if probability < least:
             continue
-        best = int(np.argmax(chances[1:])) + 1
-        pattern, probability = patterns[best - 1], float(1.0 - chances[0])
+        pattern = patterns[int(np.argmax(chances[1:]))]
         if SLOT not in pattern:
             found.append(Edit(position, pattern, probability, ()))
-        elif history:
-            first, last = _best_span(history, scores.starts[token], scores.ends[token])
-            taken = tuple(history[first : last + 1])
-            text = layout.span(taken[0], taken[-1])
+        elif best := _best_phrase(layout, history, scores.starts[token], scores.ends[token]):
+            text, taken, chance = best
             if pattern.startswith("{} 's") and text.endswith(("'s", "\u2019s")):
                 text = text[:-2]
-            found.append(Edit(position, _phrase(pattern, text), probability, taken))
+            if probability * chance >= least:
+                found.append(Edit(position, _phrase(pattern, text), probability * chance, taken))
     return _once(layout, found)
 
 
@@ -129,18 +150,44 @@ def _once(layout: Layout, edits: Sequence[Edit]) -> list[Edit]:
     return sorted(kept, key=lambda edit: edit.position)
 
 
-def _best_span(history: Sequence[Word], starts: Matrix, ends: Matrix) -> tuple[int, int]:
-    """First and last word of the best phrase: at most 12 words of one utterance."""
-    first = np.array([starts[word.first] for word in history])
-    last = np.array([ends[word.last] for word in history])
-    best, found = -math.inf, (0, 0)
-    for begin in np.argsort(-first, kind="stable")[:_CANDIDATES]:
-        end = int(begin)
-        while end < len(history) and end - begin < LONGEST and history[end].utterance == history[begin].utterance:
-            if first[begin] + last[end] > best:
-                best, found = float(first[begin] + last[end]), (int(begin), end)
-            end += 1
-    return found
+def _best_phrase(
+    layout: Layout, history: Sequence[Word], starts: Matrix, ends: Matrix
+) -> tuple[str, tuple[Word, ...], float] | None:
+    """The most probable noun phrase of the history, its words and its probability: of all places where it was said."""
+    places, logits = [], []
+    classes = [_class(layout, word) for word in history]
+    for begin, word in enumerate(history):
+        if classes[begin] not in (_INNER, _OPENING):
+            continue
+        for end in range(begin, min(begin + LONGEST, len(history))):
+            if classes[end] == _BARRIER or history[end].utterance != word.utterance:
+                break
+            if classes[end] in (_INNER, _ENDING):
+                places.append((begin, end))
+                logits.append(float(starts[word.first] + ends[history[end].last]))
+    if not places:
+        return None
+    chances: dict[str, float] = {}
+    first: dict[str, tuple[int, int]] = {}
+    for (begin, end), chance in zip(places, _softmax(np.array(logits)), strict=True):
+        plain = layout.span(history[begin], history[end]).lower()
+        chances[plain] = chances.get(plain, 0.0) + float(chance)
+        first.setdefault(plain, (begin, end))
+    best = max(chances, key=lambda plain: chances[plain])
+    begin, end = first[best]
+    return layout.span(history[begin], history[end]), tuple(history[begin : end + 1]), chances[best]
+
+
+def _class(layout: Layout, word: Word) -> int:
+    """What a word of the history may be in a noun phrase."""
+    plain = layout.text(word).lower()
+    if plain in _POSSESSIVE:
+        return _ENDING
+    if plain in _SEPARATES or (not plain[0].isalnum() and plain not in _WITHIN):
+        return _BARRIER
+    if plain in lexicon.ARTICLES:
+        return _OPENING
+    return _JOINT if plain in _JOINS or not plain[0].isalnum() else _INNER
 
 
 def _content(layout: Layout, words: Sequence[Word]) -> set[str]:
