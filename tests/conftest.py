@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -341,7 +342,8 @@ def _example_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.getbasetemp()
     shared = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "example-cache"
-    with pytest.MonkeyPatch.context() as environment:
+    # A collection takes one writer at a time: the others wait, and find what it made.
+    with FileLock(f"{shared}.lock"), pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_CACHE_HOME", str(shared))
         url = collection_of(str(ROOT / "examples" / "qrecc-trec" / "passages.jsonl.gz"))
         add_vectors(url, load_encoder("encoder"))
