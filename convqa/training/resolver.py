@@ -48,13 +48,13 @@ class Training(Recipe):
     def __init__(self, settings: ResolverSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
         examples, self.checks = gather(settings, bench.data)
-        if settings.talks is not None:
-            data = named_folder(bench.data)
-            examples = talks(examples, read_leads(data), read_passages(data), settings.seed, settings.talks)
         self.base = trainable(settings.base)
         pooled, self.tokenizer, _ = load_pooled(self.base, Choice("torch", bench.device, "float32"))  # type: ignore[arg-type]
         self.tokenizer.inner.no_truncation()
         self.most = _most_tokens(self.base, pooled.trunk.config, self.tokenizer)
+        if settings.talks is not None:
+            data = named_folder(bench.data)
+            examples = talks(examples, read_leads(data), read_passages(data), settings.seed, settings.talks)
         self.layouts = [lay_out(one.question, one.history, self.tokenizer.inner, self.most) for one in examples]
         edits = [find_edits(layout, one.rewrite) for layout, one in zip(self.layouts, examples, strict=True)]
         self.patterns = _patterns(examples, edits, settings.pattern)

@@ -13,7 +13,7 @@ from convqa.training.train import Bench, train
 
 pytestmark = pytest.mark.models
 
-QUICK = {"epochs": 1, "batch": 4, "own": ["own.jsonl"], "mix": [{"sets": ["own"]}], "checkpoint": 1e-9}
+QUICK = {"epochs": 1, "batch": 4, "own": ["own.jsonl"], "mix": [{"sets": ["own"]}], "checkpoint": 1e-9, "talks": None}
 
 
 class Cut(Exception):

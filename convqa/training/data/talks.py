@@ -24,7 +24,7 @@ from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 from convqa.training.config import TalkShares
 from convqa.training.data.reading import FILES
-from convqa.training.data.records import read_lines, read_list, read_titled
+from convqa.training.data.records import need_files, read_lines, read_list, read_titled
 from convqa.training.data.rewrites import Example
 from convqa.validation import Record, read_as
 
@@ -64,6 +64,11 @@ class _Passage(Record):
 
 LEADS = "wiki/summaries-en.json"
 EVEN = ("inscit_dev", "mtrag_un")
+NEEDED = (
+    LEADS, *FILES.values(),
+    *(f"conversations/{name}/{file}" for name in EVEN for file in ("passages.jsonl", "ground-truth.json")),
+)  # fmt: skip
+"""What the data folder must hold."""
 
 PRONOUNS = {
     "he": ("he", "him", "his", "is", "was", "does", "did"),
@@ -249,7 +254,11 @@ class _Maker:
 
 
 def read_leads(root: Path) -> list[Lead]:
-    """What the articles of ``wiki/summaries-en.json`` are about."""
+    """What the articles of ``wiki/summaries-en.json`` are about.
+
+    :raises InputError: if the data folder lacks what talks are made of.
+    """
+    need_files(root, NEEDED)
     records = read_titled(root / LEADS, _Article, "an object of articles with title and extract").values()
     return [lead for one in records if (lead := lead_of(one.title, one.extract, one.topic == "People"))]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Past
 from convqa.training.config import TalkShares
 from convqa.training.data.rewrites import Example
@@ -91,3 +92,10 @@ def test_the_real_files():
     assert len(read_leads(root)) > 8000
     passages = read_passages(root)
     assert len(passages) == len(set(passages)) > 15_000
+
+
+def test_a_data_folder_that_lacks_them_is_refused(tmp_path):
+    with pytest.raises(
+        InputError, match=r"lacks wiki/summaries-en.json, .*mtrag_un/ground-truth.json. docs/training.md"
+    ):
+        read_leads(tmp_path)
