@@ -16,12 +16,24 @@ from convqa.text.sentences import LONGEST, sentences
 
 _LEAD = re.compile(r"(?:[*\u2022\u25aa#|:;,]+\s*|(?:[>\u00b7\u2013\u2014-]+|\d{1,2}[.)])\s+|\[\w{1,3}\]\s*)+")
 _NOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,2}|citation needed|edit)\]")
-_TAIL = re.compile(rf"(?:{_NOTE.pattern})+\Z")
+_TAIL = re.compile(rf"(?:{_NOTE.pattern}|(?<=[.!?:;])\s+\(?\d{{1,2}}[.)])+\Z")
+"""Footnote marks, and the number of the next item of a list."""
 _LINK = re.compile(r"!?\[([^][]+)\]\(\S*?\)")
 _LONGEST = 700
 """Characters of a quote that is put together from parts."""
 _EMPTY = re.compile(r"\s\((?:[\s,;:]|\b(?:or|and|from)\b)*\)|(?<=\()\s*[;,][;,\s]*")
 _LOST = re.compile(r"\b(?:of|from|to|by|as|being|the|a|an|than|with|called|about)  (?=[a-z])")
+_BROKEN = re.compile(
+    r"</|/>|(?<![-'\u2019\w])(?:(?:the|an|than|The)\s*[;,)]|[Aa] ,|(?:than|the)\s*\.(?!\w)"
+    r")|\s\"[.,]?\"(?=[\s.,]|$)"
+)
+"""Markup; and where a formula, a unit or a foreign word was left out of the text."""
+_BROKEN_ATTACHED = re.compile(
+    r"\b(?:of|with|called|named|from|between|approximately|is|was|are|were|as|by|for|to|and|or|at|in)"
+    r"(?: [,;)]| \.(?!\w))"
+)
+_ATTACHED = re.compile(r"[a-z][,.] [A-Za-z]")
+"""The same in a text whose commas and full stops stand at their words."""
 
 
 def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] | None:
@@ -68,11 +80,23 @@ def _grown(text: str, start: int, end: int) -> tuple[int, int]:
 
 def judged(text: str, start: int, end: int) -> tuple[int, float]:
     """Where an English sentence begins, behind a heading, and how fit it is to be quoted from there, 0 to 1."""
-    cut, run_in = prose.beginning(text[start:end], text)
+    cut, odds = prose.judged(text[start:end])
     start += cut
-    if _LOST.search(text, start, end):
+    quote = shown(text[start:end])
+    attached = _BROKEN_ATTACHED.search(quote) and _ATTACHED.search(text)
+    if attached or _BROKEN.search(quote) or _LOST.search(text, start, end):
         return start, 0.0
-    return start, prose.fitness(shown(text[start:end]), text[:start], text, run_in)
+    if quote != text[start - cut : end]:
+        odds = prose.judged(quote)[1]
+    return start, prose.among(odds, share_of_prose(text[: cache.LONGEST]))
+
+
+@cache.remembered(4096)
+def share_of_prose(text: str) -> float:
+    """The share of a passage's sentences that are fit to be quoted, by themselves; three more count as fit."""
+    whole = [text[start:end] for start, end in sentences(text)]
+    begun = [sentence[prose.judged(sentence)[0] :] for sentence in whole]
+    return (3 + sum(prose.judged(sentence)[1] > 0 for sentence in begun)) / (3 + len(whole))
 
 
 def shown(quote: str) -> str:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from convqa.text.quotes import quotable, shown
+from convqa.text.quotes import judged, quotable, shown
 from convqa.text.sentences import sentences
 
 PROSE = "Ada Lovelace wrote the first notes on the engine in 1843."
@@ -26,6 +26,9 @@ def quoted(text, language="en"):
         "Gerry, Billy J. Kramer and the Dakotas, Cilla Black and The Big Three were from Liverpool.",
         "2012 saw another large expansion of the chain.",
         "Series A rounds are a critical stage in the funding of new companies.",
+        "Goethe wrote Faust.",
+        "Ada passed away when she was very ill in 1852.",
+        "The Board of Directors of the Analytical Society met in Turin in the spring of 1842.",
         "The art of ancient Greece , known for its vases , has had a great influence on other cultures .",
     ],
 )
@@ -44,6 +47,10 @@ def test_what_says_something_is_quoted_as_it_is(clean):
         "The seats are cushioned, and tea is called , as it is elsewhere.",
         "innovates for the benefit of all, and inspires the world through its discoveries.",
         "Opening hours and directions",
+        "Pros and Cons of Steam Engines.",
+        "By Ada King | March 3, 2015",
+        "The price of the engine was high.he state paid for a part of it.",
+        "e state paid for a part of it.",
     ],
 )
 def test_junk_is_not_quoted(junk):
@@ -55,10 +62,23 @@ def test_a_heading_is_cut_off_where_its_sentence_surely_begins():
     assert quoted(page) == ["A nurse practitioner is a nurse who may treat people."]
 
 
+@pytest.mark.parametrize("heading", ["About Us", "How Steam Engines Work", "Next Steps"])
+def test_a_heading_without_a_page_around_it_is_cut_off(heading):
+    assert quoted(f"{heading} {PROSE}") == [PROSE]
+
+
+def test_a_sentence_is_judged_more_severely_among_others_that_are_junk():
+    doubtful = "Notes on the engine, with a table of the numbers of Bernoulli, are in the library of Turin."
+    menu = "Home Menu Contact Us Shop. View Cart Login. Read More Share Tweet. Terms of Use Privacy Policy. "
+    alone, among = judged(doubtful, 0, len(doubtful))[1], judged(menu + doubtful, len(menu), len(menu + doubtful))[1]
+    assert among < alone
+
+
 def test_bullets_numbers_and_footnote_marks_around_a_sentence_are_no_part_of_it():
     for lead in ("* ", "*", "1. ", "\u2022 ", "[76] ", "- "):
         assert quoted(lead + PROSE) == [PROSE]
     assert quoted(PROSE + "[4][5]") == [PROSE]
+    assert quotable(PROSE + " 2.", 0, len(PROSE) + 3, "en") == (0, len(PROSE))
 
 
 def test_a_sentence_that_was_cut_at_an_abbreviation_is_quoted_whole():

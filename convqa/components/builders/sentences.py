@@ -88,9 +88,20 @@ def _quotes(spans: Iterable[Span], ranking: Ranking, language: str) -> list[Span
         whole.append(_cut(span, text, whole_sentences(text, span.start, span.end, language)))
         if not text:
             fit.append(span)
-        elif place := quotable(text, whole[-1].start, whole[-1].end, language):
+        elif place := _fit(text, whole[-1].start, whole[-1].end, language):
             fit.append(_cut(span, text, place))
     return fit or whole[:1]
+
+
+def _fit(text: str, start: int, end: int, language: str) -> tuple[int, int] | None:
+    """The characters of whole sentences that may be quoted; None where one of them is not fit to be quoted."""
+    first, last = end, start
+    for begin, stop in sentences(text, language):
+        if begin < end and stop > start:
+            if (place := quotable(text, begin, stop, language)) is None:
+                return None
+            first, last = min(first, place[0]), max(last, place[1])
+    return (first, last) if first < last else None
 
 
 def _cut(span: Span, text: str, place: tuple[int, int]) -> Span:
