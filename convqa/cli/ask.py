@@ -93,7 +93,7 @@ def lines(response: Response, brief: bool = False) -> list[str]:
 
 
 def _nearest(response: Response, answer: Answer | None) -> Iterator[str]:
-    """The reason why there is no answer, and the nearest passages by their titles and first words."""
+    """The reason why there is no answer, and the nearest passages, each by its title and first words."""
     from convqa.exports.text import escape
 
     hits = response.ranking.hits if response.ranking else ()
@@ -101,7 +101,7 @@ def _nearest(response: Response, answer: Answer | None) -> Iterator[str]:
     yield f"No answer: {escape(answer.reason if answer else 'this pipeline has no builder')}."
     for id in answer.nearest if answer else [hit.id for hit in hits[:3]]:
         passage = passages.get(id)
-        words = id if passage is None else f"{passage.title or id}: {passage.text}"
+        words = id if passage is None else f"{passage.title}: {passage.text}" if passage.title else passage.text
         yield f"    nearest: {escape(shorten(words, NEAREST, placeholder=' ...'))}"
 
 

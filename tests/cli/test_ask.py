@@ -77,7 +77,7 @@ def test_without_an_answer_the_nearest_passages_are_named():
     assert lines(Response(TurnId(1, 1), ranking=ranking, answer=refused)) == [
         "No answer: they do not answer.",
         "    nearest: Faust: Faust is a play. It has two parts, and is long is long ...",
-        "    nearest: p1: No title.",
+        "    nearest: No title.",
     ]
     assert lines(Response(TurnId(1, 1), answer=Answer("question", "Which Faust?")))[0] == "Asked back: Which Faust?"
 

@@ -10,7 +10,7 @@ from convqa.domain import Rewrite, Span, Turn
 from convqa.text.analysis import Analyzer, analyzer_or_words
 from convqa.text.sentences import sentences
 
-GOOD = 0.8
+GOOD = 0.95
 """A new sentence needs this share of the best chosen sentence's score to be given instead of it."""
 
 _SAME_SENTENCE, _SAME_QUESTION = 0.7, 0.8

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
 from convqa.components.rewriters._resolver import Probability, Resolving, Weight
 from convqa.models import Resolution
+
+_NAMES = re.compile(r"(?:\w+,? )?(?i:what|how) about (?:the |an? )?[A-Z]")
+"""The question names what it is about, and a phrase more would stand beside that name."""
 
 
 @member
@@ -16,7 +20,7 @@ class Edit(Resolving):
 
     A tag-and-point model (after Jin et al., "Hierarchical Context Tagging for Utterance Rewriting", AAAI 2022): of
     its own it says only the words of the model's patterns (besides, other than, his, did ...). What is searched is the
-    question with weighted terms, as by ``terms``.
+    question with weighted terms, as by ``terms``. "What about NAME?" stays as it is.
 
     :param model: a resolver: the one that ships, or a folder. :param weight: what a certain term counts, where a word
         of the question counts 1. :param least: probability from which on a term is searched.
@@ -30,4 +34,4 @@ class Edit(Resolving):
     options: ModelOptions | None = None
 
     def _text(self, question: str, resolution: Resolution, terms: Sequence[tuple[str, float]]) -> str:
-        return resolution.text(self.sure)
+        return question if _NAMES.match(question) else resolution.text(self.sure)

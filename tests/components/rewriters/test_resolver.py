@@ -32,7 +32,8 @@ TOWER = Exchange("What is the Eiffel Tower?", "The Eiffel Tower is a lattice tow
 
 
 @pytest.mark.parametrize(
-    "question", ["What is a tamale?", "What's the population of Tokyo?", "Is it raining?", "ok cool"]
+    "question",
+    ["What is a tamale?", "What's the population of Tokyo?", "Is it raining?", "ok cool", "And what about the Rhine?"],
 )
 def test_a_question_about_something_else_stays_as_it_is(question):
     (rewrite,) = Edit().rewrite_batch([Turn(TurnId(1, 3), question, (ORGAN, TOWER))])
