@@ -150,7 +150,7 @@ CASES = [
     case("models check: none", "models check nosuch", says="nosuch"),
     case("models check: a folder of nothing", "models check qrecc", says="qrecc"),
     case("train: none", "train nosuch", says="nosuch"),
-    case("train: a recipe that is something else", "train rewriter pipeline.yaml", exits=2, says="pipeline.yaml"),
+    case("train: a recipe that is something else", "train resolver pipeline.yaml", exits=2, says="pipeline.yaml"),
     case("download: none", "download nosuch part made", says="nosuch"),
     case("view: none", "view nowhere", says="nowhere"),
     case("mrqa-server: a port of none", "mrqa-server 99999", says="PORT"),

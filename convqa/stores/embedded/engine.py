@@ -133,13 +133,15 @@ def delete(address: Address) -> None:
 
     Its folders go too, and the link that the address names, unless something else lies in them.
 
-    :raises InputError: if there is nothing of convqa's in the folder.
+    :raises InputError: if there is nothing of convqa's in the folder, or what is there may not be removed; then all of
+        it stays.
     :raises WorkError: if a writer is at work on it, or some of it could not be removed.
     """
     link, folder = Path(address.url), Path(os.path.realpath(address.url))
     check_folder(folder, "collection")
     if not (is_collection(folder) or any(_made(path) for path in folder.iterdir())):
         raise InputError(f"{folder} is not a collection: nothing is deleted.")
+    _check_removable(folder)
     lock = writer_lock(folder)
     try:
         # The manifest first: without it nobody opens what is being removed. The lock last.
@@ -156,7 +158,8 @@ def delete(address: Address) -> None:
         if link.is_symlink():
             link.unlink()
     except OSError as error:
-        logger.warning("%s stays: %s", folder, error.strerror)
+        left = _left(folder) if folder.is_dir() else ""
+        logger.warning("%s stays: %s", folder, f"not convqa's: {left}" if left else error.strerror)
 
 
 def change(address: Address, settings: Mapping[str, object]) -> None:
@@ -213,6 +216,12 @@ def _made(data: Path) -> list[Path]:
     return [*made, *common, data] if made or not inside else []
 
 
+def _left(folder: Path) -> str:
+    """The first names in a folder and in its data folders."""
+    paths = [*folder.glob("*"), *folder.glob("data-*/*")]
+    return ", ".join(sorted(str(path.relative_to(folder)) for path in paths)[:5])
+
+
 def _remove_builds(folder: Path) -> None:
     """Remove the data folders that the manifest does not name; none while it cannot be read."""
     try:
@@ -221,13 +230,25 @@ def _remove_builds(folder: Path) -> None:
         return
     try:
         for data in list(folder.iterdir()):
-            if data.name != current:
-                _remove(_made(data))
+            if data.name != current and (made := _made(data)):
+                _remove(made)
+                if data.exists():
+                    logger.warning("%s stays: not convqa's: %s", data, _left(data))
     except OSError as error:
         logger.warning(
             "collection %s: files of an earlier one stay: %s cannot be removed (%s)",
             folder, error.filename, error.strerror,
         )  # fmt: skip
+
+
+def _check_removable(folder: Path) -> None:
+    """:raises InputError: if the system lets nobody take something of ours out of the folder."""
+    for place in (folder, *(path for path in _ours(folder) if path.is_dir())):
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise InputError(
+                f"collection {folder} cannot be deleted: {place} cannot be written to. Nothing was deleted; make it "
+                "writable first."
+            )
 
 
 def _remove(paths: Iterable[Path]) -> None:

@@ -46,12 +46,12 @@ def everything(folder):
     return sorted(path.relative_to(folder) for path in folder.rglob("*"))
 
 
-def test_files_of_the_users_own_stay(folder, caplog):
+def test_files_of_the_users_own_stay_and_are_named(folder, caplog):
     (folder / "notes.txt").write_text("mine")
     (folder / "thesis").mkdir()
     delete_store(str(folder))
     assert everything(folder) == [Path("notes.txt"), Path("thesis")]
-    assert caplog.messages == [f"{folder} stays: Directory not empty"]
+    assert caplog.messages == [f"{folder} stays: not convqa's: notes.txt, thesis"]
     with pytest.raises(InputError, match="is not a collection: nothing is deleted"):
         delete_store(str(folder))
 
@@ -74,12 +74,14 @@ def test_a_folder_named_like_a_data_folder_is_none_by_its_name(tmp_path, manifes
 
 
 @pytest.mark.parametrize("work", [delete_store, lambda folder: make(folder, replace=True)])
-def test_files_of_the_users_own_in_the_data_folder_stay(folder, work):
+def test_files_of_the_users_own_in_the_data_folder_stay_and_are_named(folder, caplog, work):
     data = next(folder.glob("data-*"))
     (data / "mine.txt").write_text("hi")
     (data / "tantivy" / "mine").mkdir()
     work(str(folder))
     assert everything(data) == [Path("mine.txt"), Path("tantivy"), Path("tantivy/mine")]
+    (message,) = caplog.messages
+    assert "stays: not convqa's: " in message and "mine.txt" in message and "tantivy" in message
 
 
 def test_a_file_of_the_users_own_in_the_data_folder_stays_when_passages_are_added(folder):
@@ -107,6 +109,14 @@ def test_through_a_link_both_the_collection_and_the_link_go(folder, tmp_path):
     (tmp_path / "link").symlink_to(folder)
     delete_store(str(tmp_path / "link"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_may_not_be_removed_is_left_whole(folder, monkeypatch):
+    before, data = everything(folder), next(folder.glob("data-*"))
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != data / "tantivy")
+    with pytest.raises(InputError, match=r"data-\w+/tantivy cannot be written to. Nothing was deleted"):
+        delete_store(str(folder))
+    assert everything(folder) == before and open_store(str(folder)).info().count == 2
 
 
 def test_a_deletion_that_ended_early_says_where_and_is_given_again(folder, monkeypatch):
