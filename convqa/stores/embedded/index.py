@@ -70,7 +70,8 @@ def _lockable(path: Path) -> Iterator[Path]:
     if os.access(path, os.W_OK):
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="convqa-") as links:
+    # A thread of tantivy's may still write there when the folder is removed.
+    with tempfile.TemporaryDirectory(prefix="convqa-", ignore_cleanup_errors=True) as links:
         for file in path.resolve().iterdir():
             if file.suffix != ".lock":
                 (Path(links) / file.name).symlink_to(file)
