@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from convqa.domain import Conversation, Exchange, Response, Turn, TurnId
+from convqa.components.filtering import filter_of
+from convqa.domain import Conversation, Exchange, MetaValue, Response, Turn, TurnId
 from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
 from convqa.errors import InputError, RunError
@@ -99,14 +100,16 @@ class Talk:
         self._scenario = scenario
         self.history: tuple[Exchange, ...] = ()
 
-    def ask(self, question: str) -> Response:
+    def ask(self, question: str, filter: Mapping[str, MetaValue | Collection[MetaValue]] | None = None) -> Response:
         """Answer a question and remember the exchange. A turn that failed is a response with an error.
 
+        :param filter: meta field -> accepted value, or several: only passages that have one of them, in each of the
+            fields, are searched and cited.
         :raises ConvqaError: if the work cannot go on (a store that is away).
         """
         want("question", question, str, "a string")
-        id = TurnId(self.id, len(self.history) + 1)
-        turn = Turn(id, question, self.history, scenario=self._scenario, language=self._language)
+        id, accepted = TurnId(self.id, len(self.history) + 1), filter_of(filter)
+        turn = Turn(id, question, self.history, None, self._scenario, self._language, accepted)
         with _ordinary_errors():
             response = answer(self._qa.pipeline, [turn])[0]
         self.history = (*self.history, exchange(turn, response))

@@ -63,6 +63,41 @@ def test_the_same_turn_through_the_same_pipeline_has_the_same_answer_at_every_do
     assert shown.splitlines()[0] == first.splitlines()[0]
 
 
+@pytest.fixture(scope="module")
+def plays(tmp_path_factory):
+    """Two passages that answer the same question, of different sets."""
+    folder = tmp_path_factory.mktemp("plays") / "collection"
+    with create_store(str(folder), "en") as store:
+        store.add([Passage(f"p{number}", f"Faust was written by {name}.", meta={"set": kind, "year": 1800 + number})
+                   for number, (name, kind) in enumerate([("Goethe", "plays"), ("Marlowe", "lies")])])  # fmt: skip
+    return folder
+
+
+def test_a_filter_says_which_passages_may_be_searched_and_cited(plays):
+    talk = convqa.load(collection=plays).conversation()
+    for filter, expected in (
+        ({"set": "plays"}, {"p0"}), ({"set": ["plays", "lies"], "year": (1801,)}, {"p1"}), (None, {"p0", "p1"}),
+    ):  # fmt: skip
+        response = talk.ask("Who wrote Faust?", filter)
+        assert {hit.id for hit in response.ranking.hits} == expected and response.answer.cited_ids() <= expected
+    nobody = convqa.load(collection=plays).conversation().ask("Who wrote Faust?", filter={"set": "none"})
+    assert (nobody.answer.kind, nobody.answer.nearest) == ("none", ())
+
+
+@pytest.mark.parametrize(
+    ("filter", "message"),
+    [
+        ("plays", "filter: found 'plays'; wanted a mapping"),
+        ({1: "plays"}, "filter: found {1: 'plays'}; wanted a mapping"),
+        ({"set": None}, "filter: set: found None; wanted a text, a number, true or false"),
+        ({"set": [["plays"]]}, r"filter: set: found \['plays'\]; wanted a text"),
+    ],
+)
+def test_what_is_no_filter_is_refused(plays, filter, message):
+    with pytest.raises(InputError, match=message):
+        convqa.load(collection=plays).conversation().ask("Who wrote Faust?", filter)
+
+
 def test_conversations_do_not_mix(qa):
     one, other = qa.conversation(), qa.conversation()
     one.ask("What is a physician's assistant?")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, parsed, print_json
+from convqa.cli.options import AllowDownload, Collection, Filters, PipelineName, Settings, accepted, parsed, print_json
 from convqa.errors import WorkError
 
 AROUND = 80
@@ -30,6 +30,7 @@ def ask(
     pipeline: PipelineName = "talk",
     collection: Collection = None,
     settings: Settings = None,
+    filters: Filters = None,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     json: Annotated[bool, typer.Option("--json", help="Print the whole response as JSON.")] = False,
 ) -> None:
@@ -39,7 +40,7 @@ def ask(
     """
     from convqa.qa import load
 
-    response = load(pipeline, collection, parsed(settings)).conversation().ask(question)
+    response = load(pipeline, collection, parsed(settings)).conversation().ask(question, accepted(filters))
     if response.error is not None:
         raise WorkError(failed(response.error))
     if json:

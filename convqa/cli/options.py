@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +24,15 @@ Collection = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NODE.PARAM=VALUE", help="Change one parameter of the pipeline; may be repeated."),
+]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        metavar="FIELD=VALUE",
+        help="Answer only from passages whose meta has this value; may be repeated: the same field accepts either "
+        "value, all fields must match.",
+    ),
 ]
 K1 = Annotated[
     float | None,
@@ -96,15 +107,30 @@ def parsed(settings: list[str] | None, form: str = "NODE.PARAMETER") -> dict[str
 
     :raises InputError: for a pair without ``=`` or name, or a value that is not YAML.
     """
+    return {name: value for name, value, _ in _pairs(settings, "--set", form)}
+
+
+def accepted(filters: list[str] | None) -> dict[str, list[Any]]:
+    """The pairs of ``--filter`` as a mapping; a field that is given twice accepts both values. A date stays a text.
+
+    >>> accepted(["set=wiki", "year=2001", "year=2002", "day=2001-02-03"])
+    {'set': ['wiki'], 'year': [2001, 2002], 'day': ['2001-02-03']}
+    """
+    found: dict[str, list[Any]] = {}
+    for name, value, written in _pairs(filters, "--filter", "FIELD"):
+        found.setdefault(name, []).append(written if isinstance(value, date) else value)
+    return found
+
+
+def _pairs(given: list[str] | None, option: str, form: str) -> Iterator[tuple[str, Any, str]]:
+    """Name, value read as YAML, and value as written, of each ``NAME=VALUE``."""
     from convqa.safe_yaml import parse_yaml
 
-    found = {}
-    for setting in settings or ():
-        name, _, value = setting.partition("=")
-        if not name.strip() or "=" not in setting:
-            raise InputError(f"--set {setting}: wanted is {form}=VALUE.")
-        found[name.strip()] = parse_yaml(value, f"--set {name.strip()}: the value")
-    return found
+    for pair in given or ():
+        name, _, value = pair.partition("=")
+        if not name.strip() or "=" not in pair:
+            raise InputError(f"{option} {pair}: wanted is {form}=VALUE.")
+        yield name.strip(), parse_yaml(value, f"{option} {name.strip()}: the value"), value.strip()
 
 
 def print_json(data: object) -> None:

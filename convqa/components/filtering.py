@@ -1,12 +1,32 @@
-"""Filters on passages: combine a turn's own with the node's, and group turns by filter."""
+"""Filters on passages: read one, combine a turn's own with the node's, group turns by filter."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from convqa.domain import Ranking, Turn
+from convqa.domain import MetaValue, Ranking, Turn
+from convqa.errors import InputError
 from convqa.stores.base import Filter
 from convqa.stores.content import meta_term, meta_terms
+from convqa.validation import shorten
+
+
+def filter_of(given: object) -> Filter:
+    """The filter that a caller wrote: meta field -> one accepted value or several; ``None`` lets everything through.
+
+    >>> filter_of({"set": "wiki", "year": [2001, 2002]})
+    {'set': ('wiki',), 'year': (2001, 2002)}
+
+    :raises InputError: for what is no such mapping.
+    """
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
+        raise InputError(f"filter: found {shorten(given)}; wanted a mapping such as {{'set': 'wiki'}}.")
+    accepted = {}
+    for name, values in (given or {}).items():
+        accepted[name] = tuple(values) if isinstance(values, list | tuple | set | frozenset) else (values,)
+        if wrong := [value for value in accepted[name] if not isinstance(value, MetaValue)]:
+            raise InputError(f"filter: {name}: found {shorten(wrong[0])}; wanted a text, a number, true or false.")
+    return accepted
 
 
 def both(one: Filter, other: Filter) -> Filter:

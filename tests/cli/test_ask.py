@@ -32,6 +32,18 @@ def test_a_wild_question_does_not_break_it(call, indexed):
         assert call("ask", question, "--collection", indexed)[0] == 0
 
 
+def test_a_filter_narrows_what_is_searched(call, tmp_path):
+    passages = tmp_path / "passages.jsonl"
+    rows = [{"id": name, "text": f"Faust was written by {name}.", "meta": {"set": kind, "year": 1}}
+            for name, kind in (("Goethe", "plays"), ("Marlowe", "lies"))]  # fmt: skip
+    passages.write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    asked = ("ask", "Who wrote Faust?", "--collection", passages, "--filter")
+    assert "Goethe" in (out := call(*asked, "set=plays", "--filter", "year=1")[1]) and "Marlowe" not in out
+    assert call(*asked, "year=2")[1].startswith("No answer: ")
+    code, _, err = call(*asked, "set=")
+    assert code == 2 and "filter: set: found None; wanted a text, a number, true or false." in err
+
+
 def test_ask_needs_a_collection(call):
     code, _, err = call("ask", "Who wrote Faust?")
     assert code == 2 and "--collection" in err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.cli.options import parsed
+from convqa.cli.options import accepted, parsed
 from convqa.errors import InputError
 
 
@@ -22,3 +22,13 @@ def test_a_setting_without_name_or_value_is_refused(setting):
 def test_a_value_that_is_not_yaml_is_refused():
     with pytest.raises(InputError, match="--set seed: the value is not valid YAML: line 1, column 2"):
         parsed(["seed=["], "FIELD")
+
+
+def test_a_filter_accepts_every_value_that_is_named_for_a_field():
+    given = ["set=wiki", "set= law", "year=2001", "draft=no", "day=2001-02-03", "code='7'", "x=a=b"]
+    assert accepted(given) == {
+        "set": ["wiki", "law"], "year": [2001], "draft": [False], "day": ["2001-02-03"], "code": ["7"], "x": ["a=b"]
+    }  # fmt: skip
+    assert accepted(None) == {}
+    with pytest.raises(InputError, match="--filter set: wanted is FIELD=VALUE"):
+        accepted(["set"])
