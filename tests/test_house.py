@@ -26,7 +26,7 @@ LAYERS = [
     {"pipeline"},
     {"driver", "indexing", "evaluation", "training"},
     {"qa"},
-    {"server"},
+    {"haystack", "server"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -64,6 +64,11 @@ class Pipeline:
         """The language of the collection; the default one where there is none."""
         return DEFAULT_LANGUAGE if self.collection is None else open_store(self.collection).info().language
 
+    @property
+    def graph(self) -> Graph:
+        """The same pipeline as Haystack has it, for others to build on."""
+        return self._graph
+
     def bind(self, collection: str) -> None:
         """Let every station that searches search this collection, named by its URL. Comes before ``warm_up``."""
         self.collection = collection
