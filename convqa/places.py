@@ -27,6 +27,12 @@ def cache_folder() -> Path:
     return (Path(root) if root else Path.home() / ".cache") / "convqa"
 
 
+def data_folder() -> Path:
+    """``$XDG_DATA_HOME/convqa``, else ``~/.local/share/convqa``: for what is not made anew when it is lost."""
+    root = os.environ.get("XDG_DATA_HOME")
+    return (Path(root) if root else Path.home() / ".local" / "share") / "convqa"
+
+
 def is_own(file: str) -> bool:
     """Whether a file of Python is the user's own: not convqa's, not Python's, and of no installed package."""
     place = Path(file).resolve()

@@ -20,9 +20,9 @@ def application() -> Typer:
         export,
         index,
         models,
-        mrqa_server,
         pipelines,
         run,
+        serve,
         train,
         view,
     )

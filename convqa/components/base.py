@@ -25,6 +25,9 @@ from convqa.errors import InputError, RunError
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
 
+MADE: ContextVar[Callable[[str, Batch], None] | None] = ContextVar("made", default=None)
+"""Called with a node's name and its batch as soon as it is made; None where nobody waits for it."""
+
 B = TypeVar("B", bound=Batch)
 
 MaybeReadings = Sequence[Reading | None]
@@ -85,7 +88,10 @@ class Station:
         if (timings := TIMINGS.get()) is not None:
             name = str(getattr(self, "__component_name__", self.station))
             timings[name] = timings.get(name, 0.0) + time.perf_counter() - start
-        return kind(tuple(results))
+        batch = kind(tuple(results))
+        if (made := MADE.get()) is not None and hasattr(self, "__component_name__"):
+            made(self.__component_name__, batch)
+        return batch
 
     def _safely(self, wanted: type, work: Callable[..., Sequence[Any]], rows: list[tuple[Any, ...]]) -> list[Any]:
         if not rows:

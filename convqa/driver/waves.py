@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from convqa.domain import Conversation, Response, Turn, TurnId, Turns
 from convqa.driver.history import History, HistoryMode, response_of
 from convqa.errors import InputError, RunError
-from convqa.pipeline.load import OUTPUTS, Pipeline
+from convqa.pipeline.load import OUTPUTS, Made, Pipeline
 from convqa.pipeline.nodes import ComponentFailed
 
 BATCH_SIZE = 256
@@ -128,10 +128,13 @@ def _patiently(pipeline: Pipeline, turns: Sequence[Turn], wait: float) -> list[R
             pause = min(2 * pause, 15.0)
 
 
-def answer(pipeline: Pipeline, turns: Sequence[Turn]) -> list[Response]:
-    """Run the pipeline on one wave; responses in the order of the turns."""
+def answer(pipeline: Pipeline, turns: Sequence[Turn], told: Made | None = None) -> list[Response]:
+    """Run the pipeline on one wave; responses in the order of the turns.
+
+    :param told: hears of each output as soon as it is made (:meth:`Pipeline.run`).
+    """
     try:
-        made = pipeline.run(Turns(tuple(turns)))
+        made = pipeline.run(Turns(tuple(turns)), told)
     except ComponentFailed as error:
         if len(turns) > 1:
             return [response for turn in turns for response in answer(pipeline, [turn])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import graphlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ from typing import Any
 from haystack import Pipeline as Graph
 from haystack.core.errors import PipelineConnectError, PipelineError
 
-from convqa.components.base import TIMINGS, Station
+from convqa.components.base import MADE, TIMINGS, Station
+from convqa.components.chat import Asking
 from convqa.components.members import describe
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
+from convqa.domain.batches import Batch
 from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
 from convqa.pipeline.compose import compose
@@ -22,6 +24,10 @@ from convqa.pipeline.document import Document, Node
 from convqa.stores import open_store
 
 OUTPUTS: Mapping[str, type] = {"rewrites": Rewrites, "rankings": Rankings, "readings": Readings, "answers": Answers}
+
+
+Made = Callable[[str, Batch], None]
+"""Is told of an output (``rewrites``, ``rankings`` ...) while the pipeline goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,13 @@ class Pipeline:
     def models(self) -> dict[str, dict[str, str]]:
         """By node, what identifies the models that it runs; nodes without models are left out."""
         return {name: dict(identity) for name, station in self._stations() if (identity := station.identity())}
+
+    @property
+    def asks_a_server(self) -> bool:
+        """Whether a station waits for the server of a language model."""
+        return any(
+            isinstance(member, Asking) for _, station in self._stations() for member in (station, *station.inner)
+        )
 
     @property
     def language(self) -> str:
@@ -104,9 +117,10 @@ class Pipeline:
         """The nodes that are stations of ours, by name."""
         return ((name, made) for name, made in self._made.items() if isinstance(made, Station))
 
-    def run(self, turns: Turns) -> Outputs:
+    def run(self, turns: Turns, made: Made | None = None) -> Outputs:
         """Answer one wave. Item errors come back as Failures in place.
 
+        :param made: is called with each output's label and batch as soon as there is one, from the same thread.
         :raises RunError: if the run as a whole cannot go on (a store that is away, a disk that is full).
         :raises ComponentFailed: if a component that is no station of ours raised.
         """
@@ -116,15 +130,23 @@ class Pipeline:
             data.setdefault(node, {})[socket] = turns
         senders = {label: sender.partition(".")[::2] for label, sender in self.document.outputs.items()}
         timings: dict[str, float] = {}
+        labels = {node: label for label, (node, _) in senders.items()}
         token = TIMINGS.set(timings)
+        watch = MADE.set(None if made is None else _by_label(made, labels))
         start = time.perf_counter()
         try:
-            made = self._graph.run(data, include_outputs_from={node for node, _ in senders.values()})
+            results = self._graph.run(data, include_outputs_from=set(labels))
         finally:
             TIMINGS.reset(token)
-        found = {label: made.get(node, {}).get(socket) for label, (node, socket) in senders.items()}
+            MADE.reset(watch)
+        found = {label: results.get(node, {}).get(socket) for label, (node, socket) in senders.items()}
         timings["pipeline"] = time.perf_counter() - start - sum(timings.values())
         return Outputs(timings=timings, **{label: found.get(label) for label in OUTPUTS})
+
+
+def _by_label(made: Made, labels: Mapping[str, str]) -> Made:
+    """The same for nodes' names; it is not told of nodes that give no output."""
+    return lambda node, batch: made(labels[node], batch) if node in labels else None
 
 
 def load(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> Pipeline:

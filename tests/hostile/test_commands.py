@@ -153,7 +153,7 @@ CASES = [
     case("train: a recipe that is something else", "train resolver pipeline.yaml", exits=2, says="pipeline.yaml"),
     case("download: none", "download nosuch part made", says="nosuch"),
     case("view: none", "view nowhere", says="nowhere"),
-    case("mrqa-server: a port of none", "mrqa-server 99999", says="PORT"),
+    case("serve: a port of none", "serve --port 99999", says="port"),
     case("no such command", "frobnicate", says="frobnicate"),
     # the machine
     case(

@@ -1,14 +1,70 @@
-"""A pipeline that answers from a turn's own passages, without a model."""
+"""Pipelines behind a server: one that talks about a small collection, one that answers from a turn's own passages."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
+
+PASSAGES = [
+    ("faust", "Faust is a tragic play by Johann Wolfgang von Goethe. It was published in 1808.", {"set": "books"}),
+    ("goethe", "Johann Wolfgang von Goethe was a German poet. He was born in Frankfurt in 1749.", {"set": "people"}),
+    ("curie", "Marie Curie was a Polish physicist. She won the Nobel Prize in Physics in 1903.", {"set": "people"}),
+    ("salary", "The salary of the director is 90,000 euros a year.", {"set": "secret"}),
+    ("emoji", "The \U0001f600 face was added to Unicode 6.1. The \U0001f600 face is yellow.", {"set": "books"}),
+    ("script", "The tag <script>alert(1)</script> runs a program in the browser.", {"set": "books"}),
+]
+
+
+@pytest.fixture(scope="session")
+def collection(tmp_path_factory):
+    from convqa.domain import Passage
+    from convqa.indexing.build import build
+
+    folder = tmp_path_factory.mktemp("served") / "library"
+    build((Passage(id, text, title=id.title(), meta=meta) for id, text, meta in PASSAGES), str(folder))
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def talk(collection):
+    """The pipeline of the same name, bound and warm."""
+    from convqa.pipeline.load import load
+    from convqa.qa import ready
+
+    return ready(load("talk"), collection)
+
+
+@pytest.fixture
+def make_client(talk, tmp_path):
+    """``make_client(**fields of the configuration)``: a client of a server with the pipeline talk."""
+    from convqa.server.app import create_app
+    from convqa.server.config import ServerConfig
+
+    opened = []
+
+    def make(pipelines=None, served=None, **fields):
+        served = served or {name: {"examples": []} for name in pipelines or {"talk": talk}}
+        fields = {"conversations": str(tmp_path / "conversations.sqlite"), "pipelines": served, **fields}
+        config = ServerConfig.model_validate(fields).checked()
+        client = TestClient(create_app(config, pipelines or {"talk": talk}), raise_server_exceptions=False)
+        opened.append(client.__enter__())
+        return opened[-1]
+
+    yield make
+    for client in opened:
+        client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def client(make_client):
+    return make_client()
 
 
 @pytest.fixture(scope="session")
 def qa():
+    """Answers from a turn's own passages, without a model."""
     import convqa
 
     return convqa.load(Path(__file__).resolve().parents[1] / "fixtures" / "own-passages.yaml")

@@ -1,0 +1,115 @@
+"""The application: pipelines behind their queues, and the routes in front of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware.cors import CORSMiddleware
+
+import convqa
+from convqa.domain import DEFAULT_LANGUAGE, Turn, TurnId
+from convqa.domain import Response as Answered
+from convqa.driver.waves import answer
+from convqa.errors import RunError
+from convqa.pipeline.load import Pipeline
+from convqa.server import guard, mrqa, turns
+from convqa.server.access import Access
+from convqa.server.config import ServerConfig
+from convqa.server.conversations import Conversations
+from convqa.server.examples import examples
+from convqa.server.metrics import Measured, Metrics
+from convqa.server.service import Service
+from convqa.stores import open_store
+
+_EXAMPLES = 4
+
+log = logging.getLogger("convqa")
+open_routes = APIRouter()
+
+
+def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastAPI:
+    """The application of a server.
+
+    :param pipelines: bound to their collections and warm, by the names that they are served as.
+    :raises InputError: for keys or a file of conversations that cannot be read.
+    """
+    metrics, limits = Metrics(), config.limits
+    services = {
+        name: Service(name, pipeline, config.batch, limits.waiting, metrics.batch)
+        for name, pipeline in pipelines.items()
+    }
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        for service in services.values():
+            service.start()
+        yield
+        for service in services.values():
+            await service.stop()
+        if app.state.conversations is not None:
+            app.state.conversations.close()
+
+    # The pages that show a schema come from another host: only the schema itself is served.
+    app = FastAPI(title="convqa", version=convqa.__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.state.config, app.state.services, app.state.metrics = config, services, metrics
+    app.state.access = Access(config)
+    app.state.conversations = Conversations(config.conversations_file) if config.conversations_file else None
+    for name, service in services.items():
+        given = config.pipelines[name].examples if name in config.pipelines else None
+        service.examples = _examples(service) if given is None and not app.state.access.has_rules else given or []
+    routers = [open_routes, turns.router]
+    if config.is_local or config.keys:
+        routers.append(mrqa.router)
+    for router in routers:
+        app.include_router(router)
+    guard.install(app)
+    app.add_middleware(guard.Guard, most=limits.body_bytes)
+    if config.cors:
+        app.add_middleware(CORSMiddleware, allow_origins=config.cors, allow_methods=["*"], allow_headers=["*"])
+    app.add_middleware(Measured, metrics=metrics)
+    return app
+
+
+@open_routes.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """Whether the server runs."""
+    return {"status": "ok"}
+
+
+@open_routes.get("/readyz")
+async def readyz(request: Request) -> Response:
+    """Whether it can answer: 503 while a collection's server is away."""
+    services: Mapping[str, Service] = request.app.state.services
+    try:
+        await run_in_threadpool(lambda: [service.pipeline.language for service in services.values()])
+    except (RunError, Exception) as error:
+        log.warning("not ready: %s", error)
+        return Response('{"status":"unavailable"}', 503, {"Retry-After": "5"}, "application/json")
+    return Response('{"status":"ok"}', media_type="application/json")
+
+
+@open_routes.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """Requests, latencies by station, batch sizes and errors, for Prometheus."""
+    return Response(request.app.state.metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+def _examples(service: Service) -> list[str]:
+    """Questions to begin with; the pipeline has then answered once, and nothing is cold any more."""
+    pipeline = service.pipeline
+
+    def ask(question: str) -> Answered:
+        return answer(pipeline, [Turn(TurnId("example", 1), question, language=service.language)])[0]
+
+    try:
+        if pipeline.collection is None or service.language != DEFAULT_LANGUAGE:
+            ask("Is this ready?")
+            return []
+        return examples(open_store(pipeline.collection).scan(), ask, _EXAMPLES)
+    except RunError as error:
+        log.warning("no example questions: %s", error)
+        return []

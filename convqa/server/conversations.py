@@ -1,0 +1,167 @@
+"""The conversations that a server keeps, each for whoever held it, in one SQLite file."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from convqa.domain import Exchange, Hit, Passage, Ranking, Response
+from convqa.errors import InputError
+from convqa.files import to_json_bytes
+from convqa.server.access import Caller, to_fields, within
+from convqa.server.replies import RANKED
+from convqa.stores.base import Filter
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS conversations (
+    id TEXT PRIMARY KEY, owner TEXT NOT NULL, title TEXT NOT NULL, pipeline TEXT NOT NULL, created TEXT NOT NULL,
+    updated TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS by_owner ON conversations (owner, updated);
+CREATE TABLE IF NOT EXISTS turns (
+    conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+    pipeline TEXT NOT NULL, exchange BLOB NOT NULL, response BLOB NOT NULL, filter BLOB NOT NULL,
+    PRIMARY KEY (conversation, number)
+);
+"""
+_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A conversation in a list; times are ISO 8601 in UTC."""
+
+    id: str
+    title: str
+    pipeline: str
+    turns: int
+    created: str
+    updated: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A turn as it was answered: by which pipeline, what it adds to the history, and its trimmed response.
+
+    ``response`` is None where the caller may no longer see all passages that it was answered from.
+    """
+
+    pipeline: str
+    exchange: Exchange
+    response: Response | None
+
+
+class Conversations:
+    """Kept in a file (":memory:" = until the server ends). A turn that was added survives a kill.
+
+    :raises InputError: if the file cannot be used.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._lock = threading.Lock()
+        try:
+            if file != ":memory:":
+                Path(file).parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+            self._database.executescript(f"PRAGMA journal_mode=WAL; PRAGMA foreign_keys=ON; {_TABLES}")
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(f"conversations: {file} cannot be used ({error}). Name another file.") from error
+
+    def close(self) -> None:
+        self._database.close()
+
+    def of(self, owner: str) -> list[Summary]:
+        """An owner's conversations, the latest first."""
+        rows = self._database.execute(
+            "SELECT id, title, c.pipeline, count(number), created, updated FROM conversations c LEFT JOIN turns"
+            " ON conversation = id WHERE owner = ? GROUP BY id ORDER BY updated DESC, id",
+            [owner],
+        )
+        return [Summary(*row) for row in rows]
+
+    def find(self, owner: str, id: str) -> Summary | None:
+        """A conversation of an owner; None where they have none of that id."""
+        return next((one for one in self.of(owner) if one.id == id), None)
+
+    def turns(self, caller: Caller, id: str) -> list[Kept]:
+        """The turns of a conversation, in order; none where the caller has none of that id."""
+        rows = self._database.execute(
+            "SELECT t.pipeline, exchange, response, filter FROM turns t JOIN conversations ON id = conversation"
+            " WHERE id = ? AND owner = ? ORDER BY number",
+            [id, caller.owner],
+        )
+        return [_kept(caller.filter, *row) for row in rows]
+
+    def begin(self, owner: str, title: str, pipeline: str) -> str:
+        """A new conversation; its id cannot be guessed."""
+        id, now = secrets.token_urlsafe(12), _now()
+        with self._writing():
+            self._database.execute(
+                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", [id, owner, title[:_TITLE], pipeline, now, now]
+            )
+        return id
+
+    def add(self, id: str, pipeline: str, exchange: Exchange, response: Response, filter: Filter) -> bool:
+        """Keep a turn, and say whether it could be: not if another took its number, or the conversation was deleted.
+
+        :param filter: the passages that it could be answered from.
+        """
+        data = [to_json_bytes(part) for part in (exchange.to_json(), _slim(response).to_json(), to_fields(filter))]
+        with self._writing():
+            try:
+                self._database.execute(
+                    "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", [id, response.id.number, pipeline, *data]
+                )
+            except sqlite3.IntegrityError:
+                return False
+            self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [_now(), id])
+        return True
+
+    def delete(self, owner: str, id: str) -> bool:
+        """Remove a conversation with its turns, and say whether there was one."""
+        with self._writing():
+            return bool(
+                self._database.execute("DELETE FROM conversations WHERE id = ? AND owner = ?", [id, owner]).rowcount
+            )
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._lock:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                self._database.execute("COMMIT")
+
+
+def _kept(accepted: Filter, pipeline: str, exchange: bytes, response: bytes, filter: bytes) -> Kept:
+    said = Exchange.from_json(orjson.loads(exchange))
+    allowed = {name: tuple(values) for name, values in orjson.loads(filter).items()}
+    if not within(allowed, accepted):
+        return Kept(pipeline, Exchange(said.question, status="failed"), None)
+    return Kept(pipeline, said, Response.from_json(orjson.loads(response)))
+
+
+def _slim(response: Response) -> Response:
+    """A response with only those texts that its reply shows: of cited and of nearest passages."""
+    answer, ranking = response.answer, response.ranking or Ranking()
+    shown = answer.cited_ids().union(answer.nearest) if answer else frozenset()
+    hits = (
+        Hit(hit.id, hit.score, passage if hit.id in shown else Passage(hit.id, "", passage.title, passage.url))
+        if (passage := hit.passage) is not None and (hit.id in shown or place < RANKED)
+        else Hit(hit.id, hit.score)
+        for place, hit in enumerate(ranking.hits)
+    )
+    return replace(response, ranking=response.ranking and Ranking(tuple(hits)), reading=None)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

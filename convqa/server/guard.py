@@ -1,0 +1,148 @@
+"""What stands before every route: limits of bodies and time, JSON that cannot do harm, and errors in one form."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from convqa.errors import ConvqaError, InputError
+from convqa.server.service import Saturated, Unavailable
+from convqa.validation import explain
+
+log = logging.getLogger("convqa")
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+_AGAIN = "5"
+"""Seconds after which to ask a server again that is away."""
+
+
+class Guard:
+    """Refuses bodies that are too long, at once where their length is declared, and adds the headers of security."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app = app
+        self._most = most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        left = self._most
+
+        async def counted() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise self._too_long()
+            return message
+
+        async def secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
+            await send(message)
+
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared[:20]) > self._most:
+            await failure(self._too_long())(scope, receive, secured)
+        else:
+            await self._app(scope, counted, secured)
+
+    def _too_long(self) -> HTTPException:
+        return HTTPException(413, f"The body has more than {self._most} bytes.", {"Connection": "close"})
+
+
+class _Json(Request):
+    async def json(self) -> Any:
+        """The body, read by a parser that bounds its depth and takes no half characters.
+
+        :raises HTTPException: 400 for what is no JSON.
+        """
+        try:
+            return orjson.loads(await self.body())
+        except orjson.JSONDecodeError as error:
+            raise HTTPException(400, f"The body is no JSON: {error}.") from None
+
+
+class Guarded(APIRoute):
+    """A route that first asks who is there (``app.state.access``), and whose work must end in time."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            state = request.app.state
+            try:
+                request.state.caller = state.access.caller(request)
+                async with asyncio.timeout(state.config.limits.seconds):
+                    return await handle(_Json(request.scope, request.receive))
+            except TimeoutError:
+                return failure(HTTPException(504, f"This took longer than {state.config.limits.seconds:g} s."))
+            except Exception as error:
+                return failure(error)
+
+        return guarded
+
+
+def failure(error: Exception) -> JSONResponse:
+    """An error as JSON; what is no mistake of the caller's is said without its details, which stand in the log."""
+    status, message, headers = 500, "The server failed at this request. Its log says why.", {}
+    match error:
+        case HTTPException():
+            status, message, headers = error.status_code, str(error.detail), dict(error.headers or {})
+        case RequestValidationError():
+            status, message = 422, "; ".join(f"{_field(field)}: {what}" for field, what in explain(error))  # type: ignore[arg-type]
+        case InputError():
+            status, message = 400, str(error)
+        case Saturated():
+            status, message, headers = 503, f"{error}.".capitalize(), {"Retry-After": f"{error.seconds}"}
+        case Unavailable():
+            log.warning("%s", error)
+            status, message, headers = 503, "What is searched does not answer now. Ask again.", {"Retry-After": _AGAIN}
+        case ConvqaError():
+            log.error("%s", error)
+        case _:
+            log.error("unexpected: %s: %s", type(error).__name__, error, exc_info=error)
+    return JSONResponse({"error": {"message": message, "type": _type(status), "code": status}}, status, headers)
+
+
+def install(app: FastAPI) -> None:
+    """Let errors outside the routes, such as an unknown path, end as :func:`failure` says too."""
+
+    async def handled(_: Request, error: Exception) -> JSONResponse:
+        return failure(error)
+
+    for kind in (HTTPException, Exception):
+        app.add_exception_handler(kind, handled)
+
+
+def _field(path: str) -> str:
+    return path.removeprefix("body").removeprefix(".") or "the body"
+
+
+def _type(status: int) -> str:
+    """The kind of an error, in the words of OpenAI's API."""
+    known = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+    return known.get(status) or (
+        "invalid_request_error" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "server_error"
+    )

@@ -1,0 +1,179 @@
+"""A loaded pipeline that answers the questions of many users at once, gathered into batches."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+from convqa.domain import Failure, Passage, Response, Turn
+from convqa.domain.batches import Batch
+from convqa.driver.waves import answer
+from convqa.errors import RunError
+from convqa.pipeline.load import Pipeline
+from convqa.server.config import Batch as Gathering
+from convqa.stores import open_store
+from convqa.stores.address import redact
+
+T = TypeVar("T")
+
+_AT_ONCE = 4
+"""Batches at the same time of a pipeline that waits for a language model's server; any other has the processor busy."""
+
+
+class Saturated(Exception):
+    """More waits than a server may keep. ``seconds``: when to ask again."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"the server has more questions than it can answer. Ask again in {seconds} s")
+        self.seconds = seconds
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A turn on its way through a pipeline. ``stages`` hears of its rewrite and ranking, and of None at the end."""
+
+    turn: Turn
+    response: asyncio.Future[Response]
+    stages: asyncio.Queue[tuple[str, Any] | None] = field(default_factory=asyncio.Queue)
+
+    async def outputs(self) -> AsyncIterator[tuple[str, Any]]:
+        """What was made for the turn, as it is made: ("rewrites", Rewrite), ("rankings", Ranking) ..."""
+        while (made := await self.stages.get()) is not None:
+            yield made
+
+
+class Service:
+    """One pipeline. Turns that wait together are answered together; each as it would be alone.
+
+    :param told: is called after each batch with its responses, for metrics.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        pipeline: Pipeline,
+        gathering: Gathering,
+        waiting: int,
+        told: Callable[[str, list[Response]], None],
+    ) -> None:
+        self.name = name
+        self.pipeline = pipeline
+        self.language = pipeline.language
+        self.examples: list[str] = []
+        self._gathering = gathering
+        self._waiting = waiting
+        self._told = told
+        self._asked: asyncio.Queue[Asked] = asyncio.Queue()
+        self._busy = 0
+        self._pace = 0.05
+        self._workers = _AT_ONCE if pipeline.asks_a_server else 1
+        self._pool = ThreadPoolExecutor(self._workers, f"pipeline-{name}")
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What clients are shown of it. A collection is named by the last part of its URL alone."""
+        url = self.pipeline.collection
+        info = None if url is None else open_store(url).info()
+        return {
+            "id": self.name,
+            "collection": None if info is None else PurePath((info.source or redact(url or "")).rstrip("/")).name,
+            "passages": None if info is None else info.count,
+            "language": self.language,
+            "examples": self.examples,
+        }
+
+    def start(self) -> None:
+        """Begin to answer, in the running loop."""
+        self._tasks = [asyncio.create_task(self._work()) for _ in range(self._workers)]
+
+    async def stop(self) -> None:
+        """Answer what waits, then end."""
+        while self._busy:
+            await asyncio.sleep(0.01)
+        for task in self._tasks:
+            task.cancel()
+        self._pool.shutdown()
+
+    def ask(self, turn: Turn) -> Asked:
+        """Put a turn into the queue.
+
+        :raises Saturated: if too many wait already.
+        """
+        if self._busy >= self._waiting:
+            raise Saturated(max(1, math.ceil(self._busy * self._pace)))
+        asked = Asked(turn, asyncio.get_running_loop().create_future())
+        self._busy += 1
+        asked.response.add_done_callback(self._done)
+        self._asked.put_nowait(asked)
+        return asked
+
+    async def do(self, work: Callable[[], T]) -> T:
+        """Do other work with the pipeline, when it is free."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    def passage(self, id: str) -> Passage | None:
+        """A passage of the pipeline's collection; None where there is none."""
+        collection = self.pipeline.collection
+        return None if collection is None else open_store(collection).fetch([id])[0]
+
+    def _done(self, response: asyncio.Future[Response]) -> None:  # noqa: ARG002 - the callback's signature
+        self._busy -= 1
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await self._asked.get()]
+            if self._gathering.turns > 1 and self._gathering.milliseconds:
+                await asyncio.sleep(self._gathering.milliseconds / 1000)
+            while len(batch) < self._gathering.turns and not self._asked.empty():
+                batch.append(self._asked.get_nowait())
+            # Whoever went away needs no answer.
+            batch = [asked for asked in batch if not asked.response.done()]
+            if batch:
+                start = time.perf_counter()
+                await loop.run_in_executor(self._pool, self._answer, loop, batch)
+                self._pace = 0.8 * self._pace + 0.2 * (time.perf_counter() - start) / len(batch)
+
+    def _answer(self, loop: asyncio.AbstractEventLoop, batch: list[Asked]) -> None:
+        """Answer a batch, in a thread of the pool. What stops the run is tried alone."""
+
+        def tell(label: str, made: Batch) -> None:
+            for asked, item in zip(batch, made.items, strict=True):
+                if not isinstance(item, Failure):
+                    loop.call_soon_threadsafe(asked.stages.put_nowait, (label, item))
+
+        try:
+            made = answer(self.pipeline, [asked.turn for asked in batch], tell)
+        except (RunError, Exception) as error:
+            if len(batch) > 1 and not (isinstance(error, RunError) and error.transient):
+                for asked in batch:
+                    self._answer(loop, [asked])
+                return
+            for asked in batch:
+                loop.call_soon_threadsafe(_settle, asked, error)
+            return
+        for asked, response in zip(batch, made, strict=True):
+            loop.call_soon_threadsafe(_settle, asked, response)
+        loop.call_soon_threadsafe(self._told, self.name, made)
+
+
+def _settle(asked: Asked, result: Response | BaseException) -> None:
+    if not asked.response.done():
+        if isinstance(result, Response):
+            asked.response.set_result(result)
+        else:
+            ordinary = Unavailable(str(result)) if isinstance(result, RunError) and result.transient else result
+            ordinary = ordinary.ordinary() if isinstance(ordinary, RunError) else ordinary
+            asked.response.set_exception(ordinary)
+    asked.stages.put_nowait(None)
+
+
+class Unavailable(Exception):
+    """A store or a model's server does not answer now."""

@@ -1,0 +1,256 @@
+"""The API of one's own clients: turns, passages, kept conversations."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import zipfile
+from collections.abc import AsyncIterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Header, Request, Response
+from pydantic import AfterValidator, Field
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.exceptions import HTTPException
+
+from convqa.components.filtering import both
+from convqa.domain import Exchange, ExchangeStatus, MetaValue, Turn, TurnId
+from convqa.domain import Response as Answered
+from convqa.driver.history import exchange
+from convqa.server import replies
+from convqa.server.access import Caller, passes
+from convqa.server.config import as_filter
+from convqa.server.conversations import Conversations, Kept, Summary
+from convqa.server.guard import Guarded, failure
+from convqa.server.service import Asked, Service
+from convqa.tasks.qrecc import run as qrecc
+from convqa.validation import Record
+
+router = APIRouter(prefix="/api", route_class=Guarded)
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("wanted a text without the character NUL")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+
+
+class Said(Record, extra="forbid"):
+    """An earlier exchange that the client brings."""
+
+    question: Text
+    answer: Text = ""
+    rewrite: Text | None = None
+    status: ExchangeStatus = "answered"
+
+
+class Question(Record, extra="forbid"):
+    """A question. ``conversation`` is the id of a kept one, ``history`` what was said where nothing is kept; not both.
+
+    Without either a conversation begins, and is kept unless ``keep`` is false.
+    """
+
+    question: Annotated[Text, Field(min_length=1, pattern=r"\S")]
+    pipeline: str | None = None
+    conversation: str | None = None
+    history: list[Said] | None = None
+    filter: dict[str, list[MetaValue]] = {}
+    scenario: Text = ""
+    keep: bool = True
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks; the route has found out before its body was read."""
+    found: Caller = request.state.caller
+    return found
+
+
+Asker = Annotated[Caller, Depends(caller_of)]
+
+
+def service_of(request: Request, name: str | None) -> Service:
+    """A pipeline by its name; None = the first.
+
+    :raises HTTPException: 404 for one that is not served.
+    """
+    services: dict[str, Service] = request.app.state.services
+    if name is None:
+        return next(iter(services.values()))
+    if name not in services:
+        raise HTTPException(404, f"There is no pipeline {name!r:.80}; there are: {', '.join(services)}.")
+    return services[name]
+
+
+@router.get("/pipelines")
+async def pipelines(request: Request) -> dict[str, Any]:
+    """The pipelines that are served, with their collections, and questions to begin with."""
+    return {"pipelines": [service.description for service in request.app.state.services.values()]}
+
+
+@router.post("/turn")
+async def turn(
+    request: Request, body: Question, caller: Asker, accept: Annotated[str, Header()] = "application/json"
+) -> Response:
+    """Answer a question. Offsets are code points: of citations into the passage's text, of sentences into the answer's.
+
+    With ``Accept: text/event-stream`` the events ``rewrite``, ``passages`` and ``answer`` (or ``error``) come as they
+    are made.
+    """
+    state = request.app.state
+    service, limits = service_of(request, body.pipeline), state.config.limits
+    if len(body.question) > limits.question:
+        raise HTTPException(422, f"question: found {len(body.question)} characters; wanted at most {limits.question}.")
+    if body.conversation is not None and body.history is not None:
+        raise HTTPException(422, "conversation and history exclude each other: give the one that holds what was said.")
+    kept: Conversations | None = state.conversations if body.keep and body.history is None else None
+    history = [Exchange(**said.model_dump()) for said in body.history or ()]
+    number = len(history) + 1
+    if body.conversation is not None:
+        turns = await _turns(request, caller, body.conversation)
+        history, number = [one.exchange for one in turns if one.response is not None], len(turns) + 1
+    accepted = both(caller.filter, as_filter(body.filter))
+    said = tuple(history[len(history) - min(len(history), limits.history) :])
+    id = TurnId(body.conversation or "talk", number)
+    made = Turn(id, body.question, said, scenario=body.scenario, language=service.language, filter=accepted)
+    state.access.count(caller)
+    asked = service.ask(made)
+
+    async def settled() -> dict[str, Any]:
+        response = await asked.response
+        id = body.conversation
+        if kept is not None:
+            id = await asyncio.to_thread(_keep, kept, caller, service, made, response, id)
+        return replies.turn(response, body.question, service.name, id)
+
+    if "text/event-stream" in accept:
+        return EventSourceResponse(_events(asked, settled(), limits.seconds))
+    try:
+        return _json(await settled())
+    finally:
+        asked.response.cancel()
+
+
+def _keep(kept: Conversations, caller: Caller, service: Service, turn: Turn, response: Answered, id: str | None) -> str:
+    """Keep a turn in its conversation, or in a new one; that one's id.
+
+    :raises HTTPException: 409 where another turn was answered meanwhile; 404 where the conversation is gone.
+    """
+    if id is None:
+        id = kept.begin(caller.owner, turn.question, service.name)
+    named = replace(response, id=TurnId(id, turn.id.number))
+    if not kept.add(id, service.name, exchange(turn, response), named, turn.filter):
+        if kept.find(caller.owner, id) is None:
+            raise HTTPException(404, "This conversation was deleted.")
+        raise HTTPException(409, "This conversation went on meanwhile. Load it, and ask again.")
+    return id
+
+
+async def _events(asked: Asked, settled: Any, seconds: float) -> AsyncIterator[ServerSentEvent]:
+    """The events of a turn."""
+    try:
+        async with asyncio.timeout(seconds):
+            async for label, made in asked.outputs():
+                if label == "rewrites":
+                    yield _event("rewrite", replies.rewritten(asked.turn, made))
+                elif label == "rankings":
+                    yield _event("passages", {"ranking": replies.ranking(made)})
+            yield _event("answer", await settled)
+    except Exception as error:
+        if isinstance(error, TimeoutError):
+            error = HTTPException(504, f"This took longer than {seconds:g} s.")
+        yield ServerSentEvent(bytes(failure(error).body).decode(), event="error")
+    finally:
+        asked.response.cancel()
+        settled.close()
+
+
+def _event(name: str, data: Any) -> ServerSentEvent:
+    return ServerSentEvent(orjson.dumps(data).decode(), event=name)
+
+
+def _json(data: Any, status: int = 200) -> Response:
+    return Response(orjson.dumps(data), status, media_type="application/json")
+
+
+@router.get("/passages/{id:path}")
+async def passage(request: Request, id: str, caller: Asker, pipeline: str | None = None) -> Response:
+    """A passage of a pipeline's collection, if the caller may see it."""
+    service = service_of(request, pipeline)
+    found = await asyncio.to_thread(service.passage, id)
+    if found is None or not passes(found, caller.filter):
+        raise HTTPException(404, "There is no such passage.")
+    return _json({"id": found.id, "text": found.text, "title": found.title, "url": found.url, "meta": dict(found.meta)})
+
+
+@router.get("/conversations")
+async def conversations(request: Request, caller: Asker) -> dict[str, list[Summary]]:
+    """The caller's kept conversations, the latest first."""
+    kept = _kept(request)
+    return {"conversations": await asyncio.to_thread(kept.of, caller.owner)}
+
+
+@router.get("/conversations/{id}")
+async def conversation(request: Request, id: str, caller: Asker) -> Response:
+    """A kept conversation with its turns."""
+    turns = await _turns(request, caller, id)
+    summary = await asyncio.to_thread(_kept(request).find, caller.owner, id)
+    return _json({**asdict(summary), "turns": [_shown(id, *place) for place in enumerate(turns, 1)]} if summary else {})
+
+
+@router.delete("/conversations/{id}", status_code=204)
+async def forget(request: Request, id: str, caller: Asker) -> None:
+    """Delete a kept conversation."""
+    if not await asyncio.to_thread(_kept(request).delete, caller.owner, id):
+        raise _unknown()
+
+
+@router.get("/conversations/{id}/export")
+async def export(request: Request, id: str, caller: Asker) -> Response:
+    """A kept conversation as evaluation data: questions.json and run.json of SCAI-QReCC, in a ZIP file."""
+    turns = await _turns(request, caller, id)
+    data = await asyncio.to_thread(_zipped, turns)
+    headers = {"Content-Disposition": 'attachment; filename="conversation.zip"'}
+    return Response(data, media_type="application/zip", headers=headers)
+
+
+async def _turns(request: Request, caller: Caller, id: str) -> list[Kept]:
+    kept = _kept(request)
+    if await asyncio.to_thread(kept.find, caller.owner, id) is None:
+        raise _unknown()
+    return await asyncio.to_thread(kept.turns, caller, id)
+
+
+def _kept(request: Request) -> Conversations:
+    kept: Conversations | None = request.app.state.conversations
+    if kept is None:
+        raise HTTPException(404, "This server keeps no conversations.")
+    return kept
+
+
+def _unknown() -> HTTPException:
+    return HTTPException(404, "There is no such conversation.")
+
+
+def _shown(id: str, number: int, kept: Kept) -> dict[str, Any]:
+    response = kept.response or Answered(TurnId(id, number), error=replies.NO_LONGER)
+    return replies.turn(response, kept.exchange.question, kept.pipeline, id)
+
+
+def _zipped(turns: list[Kept]) -> bytes:
+    """The turns that may be seen, renumbered as conversation 1."""
+    seen = [(one.exchange.question, one.response) for one in turns if one.response is not None]
+    named = [(question, replace(made, id=TurnId(1, number))) for number, (question, made) in enumerate(seen, 1)]
+    questions = [{"Conversation_no": 1, "Turn_no": made.id.number, "Question": question} for question, made in named]
+    stages = frozenset({"rewrites", "rankings", "answers"})
+    data = io.BytesIO()
+    with TemporaryDirectory() as folder, zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("questions.json", orjson.dumps(questions, option=orjson.OPT_INDENT_2))
+        archive.write(qrecc.write((made for _, made in named), Path(folder), stages), "run.json")
+    return data.getvalue()

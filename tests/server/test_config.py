@@ -1,0 +1,71 @@
+"""Server files: every mistake named, nothing open by mistake."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.errors import InputError
+from convqa.server.config import ServerConfig, read_config
+
+
+def test_a_file(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("pipelines: {talk: {}, careful: {pipeline: talk, set: {builder.sentences: 1}}}\nport: 0\n")
+    config = read_config(str(file))
+    assert list(config.pipelines) == ["talk", "careful"] and config.port == 0 and config.batch.turns == 32
+
+
+def test_shipped_files_can_be_read(root):
+    names = [file.stem for file in (root / "configs" / "server").glob("*.yaml")]
+    assert names
+    for name in names:
+        read_config(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("prot: 1", "prot: is not known here"),
+        ("port: http", "port: found 'http'"),
+        ("pipelines: {talk: {colection: x}}", "pipelines.talk.colection: is not known here"),
+        ("limits: {seconds: 0}", "limits.seconds: found 0"),
+        ("keys: {mine: {env: A, token: abc}}", "holds no secrets"),
+    ],
+)
+def test_mistakes_in_a_file(tmp_path, text, said):
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_config(str(file))
+    assert said in str(caught.value) and str(file) in str(caught.value)
+
+
+def test_no_file():
+    with pytest.raises(InputError, match="--config nowhere: there is no such file"):
+        read_config("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"host": "0.0.0.0"}, "others could reach the server, and it has no keys"),
+        ({"keys": {"a": {}}}, "wanted is either env"),
+        ({"keys": {"a": {"env": "A", "file": "b"}}}, "wanted is either env"),
+        ({"keys": {"a": {"env": "NOT_SET_HERE"}}}, "the environment variable NOT_SET_HERE holds no key"),
+        ({"keys": {"a": {"file": "/nowhere/key"}}}, "the file /nowhere/key cannot be read"),
+        ({"users": {"header": "X-User", "keys": ["b"]}}, "there is no key 'b'"),
+    ],
+)
+def test_mistakes_in_what_is_asked(fields, said):
+    with pytest.raises(InputError, match=said):
+        ServerConfig.model_validate(fields).checked()
+
+
+def test_a_key_in_a_file(tmp_path):
+    file = tmp_path / "key"
+    file.write_text(f"{'s' * 16}\n")
+    config = ServerConfig.model_validate({"host": "0.0.0.0", "keys": {"a": {"file": str(file)}}}).checked()
+    assert config.secrets == {"a": "s" * 16}
+    file.write_text("short")
+    with pytest.raises(InputError, match="16 letters or more"):
+        ServerConfig.model_validate({"keys": {"a": {"file": str(file)}}}).checked()

@@ -1,0 +1,91 @@
+"""Limits of bodies and time, headers, and errors in one form."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+JSON = {"Content-Type": "application/json"}
+
+
+def test_a_length_over_the_limit_is_refused_before_the_body(make_client):
+    client = make_client(limits={"body_bytes": 1000})
+    read = []
+
+    def body():
+        read.append(1)
+        yield b"x" * 2000
+
+    reply = client.post("/api/turn", content=body(), headers={**JSON, "Content-Length": "2000"})
+    assert reply.status_code == 413 and reply.json()["error"]["message"] == "The body has more than 1000 bytes."
+    assert client.post("/api/turn", content=body(), headers=JSON).status_code == 413  # of a length that nobody declared
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"{", "no JSON"),
+        (b"[" * 5000, "no JSON"),
+        (b'{"question": "\\ud800"}', "no JSON"),
+        (b"\xff\xfe", "no JSON"),
+        (b"[]", "the body"),
+        (b"3", "the body"),
+        (b"", "the body"),
+        (b'{"question": "\\u0000"}', "NUL"),
+    ],
+)
+def test_bodies_that_are_none(client, body, said):
+    reply = client.post("/api/turn", content=body, headers=JSON)
+    assert 400 <= reply.status_code < 500 and said in reply.json()["error"]["message"]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=200) | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists).map(repr))
+def test_any_body_is_answered_with_a_mistake_of_the_callers(client, body):
+    for path in ("/api/turn", "/"):
+        reply = client.post(path, content=body, headers=JSON)
+        assert 400 <= reply.status_code < 500, (path, body)
+        assert reply.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/api/turn", "/api/conversations/none"])
+def test_errors_have_one_form(client, path):
+    error = client.get(path).json()["error"]
+    assert set(error) == {"message", "type", "code"} and error["code"] in {404, 405}
+
+
+def test_headers_of_security(client):
+    for path in ("/healthz", "/nowhere", "/api/pipelines"):
+        headers = client.get(path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "access-control-allow-origin" not in headers
+
+
+def test_other_sites_may_ask_only_where_they_are_named(make_client):
+    client = make_client(cors=["https://chat.example"])
+    for origin, allowed in (("https://chat.example", "https://chat.example"), ("https://evil.example", None)):
+        reply = client.get("/api/pipelines", headers={"Origin": origin})
+        assert reply.headers.get("access-control-allow-origin") == allowed
+
+
+def test_what_takes_too_long(make_client, talk, monkeypatch):
+    client = make_client(limits={"seconds": 0.2})
+    run = talk.run
+    monkeypatch.setattr(talk, "run", lambda *given: time.sleep(0.6) or run(*given))
+    reply = client.post("/api/turn", json={"question": "Who was Marie Curie?"})
+    assert reply.status_code == 504 and "longer than 0.2 s" in reply.json()["error"]["message"]
+    with client.stream(
+        "POST", "/api/turn", json={"question": "Who was Marie Curie?"}, headers={"Accept": "text/event-stream"}
+    ) as events:
+        assert "event: error" in events.read().decode()
+
+
+def test_a_fault_of_ours_keeps_its_details_to_the_log(client, monkeypatch, caplog):
+    monkeypatch.setattr("convqa.server.replies.turn", lambda *_: 1 / 0)
+    monkeypatch.setattr("convqa.server.guard.log.propagate", True)
+    reply = client.post("/api/turn", json={"question": "Who was Marie Curie?"})
+    assert reply.status_code == 500 and "ZeroDivisionError" not in reply.text and "ZeroDivisionError" in caplog.text

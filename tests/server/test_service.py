@@ -1,0 +1,142 @@
+"""Gathering: many turns in one run of the pipeline, each answered as if it were alone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from convqa.domain import Turn, TurnId
+from convqa.driver.waves import answer
+from convqa.errors import InputError, RunError, StoreUnavailable
+from convqa.server.config import Batch
+from convqa.server.service import Saturated, Service, Unavailable
+
+QUESTIONS = ["Who was Marie Curie?", "What is Faust?", "Who was Johann Wolfgang von Goethe?", "thanks"]
+
+
+def turn(question):
+    return Turn(TurnId("talk", 1), question)
+
+
+def served(talk, work, turns=32, waiting=256):
+    """What ``work(service)`` gives, beside the sizes of the batches."""
+    sizes = []
+
+    async def run():
+        service = Service("talk", talk, Batch(turns=turns), waiting, lambda _, made: sizes.append(len(made)))
+        service.start()
+        try:
+            return await work(service)
+        finally:
+            await service.stop()
+
+    return asyncio.run(run()), sizes
+
+
+def test_turns_that_wait_are_answered_together(talk):
+    async def work(service):
+        asked = [service.ask(turn(question)) for question in QUESTIONS * 3]
+        return [await one.response for one in asked]
+
+    made, sizes = served(talk, work)
+    assert sizes == [12]
+    for question, response in zip(QUESTIONS * 3, made, strict=True):
+        alone = answer(talk, [turn(question)])[0]
+        assert response.answer == alone.answer and response.ranking == alone.ranking
+
+
+def test_batches_have_a_size(talk):
+    async def work(service):
+        return [await one.response for one in [service.ask(turn("thanks")) for _ in range(5)]]
+
+    assert served(talk, work, turns=2)[1] == [2, 2, 1]
+    assert served(talk, work, turns=1)[1] == [1] * 5
+
+
+def test_a_question_that_stops_the_run_stops_no_other(talk, monkeypatch):
+    run = talk.run
+
+    def refusing(turns, told=None):
+        if any("mistake" in one.question for one in turns):
+            raise RunError("no such field", InputError("no such field"))
+        return run(turns, told)
+
+    monkeypatch.setattr(talk, "run", refusing)
+
+    async def work(service):
+        asked = [service.ask(turn(question)) for question in ("Who was Marie Curie?", "mistake", "thanks")]
+        return await asyncio.gather(*(one.response for one in asked), return_exceptions=True)
+
+    (good, bad, also), _ = served(talk, work)
+    assert good.answer.text and also.error is None
+    assert isinstance(bad, InputError)
+
+
+def test_a_store_that_is_away_is_no_mistake_of_the_callers(talk, monkeypatch, make_client):
+    def away(*_):
+        raise StoreUnavailable("elasticsearch://user@host is away")
+
+    monkeypatch.setattr(talk, "run", away)
+
+    async def work(service):
+        return await asyncio.gather(service.ask(turn("What?")).response, return_exceptions=True)
+
+    assert isinstance(served(talk, work)[0][0], Unavailable)
+    reply = make_client().post("/api/turn", json={"question": "What?"})
+    assert reply.status_code == 503 and reply.headers["retry-after"] and "host" not in reply.text
+
+
+def test_more_than_may_wait_is_refused_with_a_time(talk):
+    async def work(service):
+        asked = [service.ask(turn("thanks")) for _ in range(3)]
+        with pytest.raises(Saturated) as caught:
+            service.ask(turn("thanks"))
+        await asyncio.gather(*(one.response for one in asked))
+        await service.ask(turn("thanks")).response
+        return caught.value.seconds
+
+    assert served(talk, work, waiting=3)[0] >= 1
+
+
+def test_whoever_went_away_is_not_answered(talk):
+    async def work(service):
+        gone, there = service.ask(turn("What is Faust?")), service.ask(turn("thanks"))
+        gone.response.cancel()
+        return await there.response
+
+    assert served(talk, work)[1] == [1]
+
+
+def test_saturation_over_http(make_client, talk, monkeypatch):
+    run = talk.run
+    monkeypatch.setattr(talk, "run", lambda *given: time.sleep(0.05) or run(*given))
+    client = make_client(limits={"waiting": 4}, batch={"turns": 1})
+    with ThreadPoolExecutor(16) as pool:
+        replies = list(pool.map(lambda _: client.post("/api/turn", json={"question": "thanks"}), range(24)))
+    assert {reply.status_code for reply in replies} == {200, 503}
+    assert all(int(reply.headers["retry-after"]) >= 1 for reply in replies if reply.status_code == 503)
+    assert client.post("/api/turn", json={"question": "thanks"}).status_code == 200
+
+
+def test_metrics(client):
+    client.post("/api/turn", json={"question": "Who was Marie Curie?"})
+    client.get("/nowhere")
+    text = client.get("/metrics").text
+    assert 'convqa_requests_total{route="/api/turn",status="200"} 1.0' in text
+    assert 'convqa_requests_total{route="none",status="404"} 1.0' in text
+    assert 'convqa_stage_seconds_count{pipeline="talk",stage="retriever"} 1.0' in text
+    assert 'convqa_batch_turns_count{pipeline="talk"} 1.0' in text and "Curie" not in text
+
+
+def test_health(client, talk, monkeypatch):
+    assert client.get("/healthz").json() == client.get("/readyz").json() == {"status": "ok"}
+
+    def away(_):
+        raise StoreUnavailable("away")
+
+    monkeypatch.setattr(type(talk), "language", property(away))
+    assert client.get("/healthz").status_code == 200
+    assert client.get("/readyz").status_code == 503

@@ -1,0 +1,161 @@
+"""Turns over HTTP: the same answers as in Python, kept conversations, events, passages."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from convqa.qa import QA
+
+
+def ask(client, question, **fields):
+    reply = client.post("/api/turn", json={"question": question, **fields})
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def test_a_conversation_is_answered_as_in_python(client, talk):
+    talked = QA(talk).conversation()
+    id = None
+    for question in ("Who was Johann Wolfgang von Goethe?", "Where was he born?", "thanks", "Who was Marie Curie?"):
+        expected, found = talked.ask(question), ask(client, question, **({"conversation": id} if id else {}))
+        id = found["conversation"]
+        assert found["answer"]["text"] == expected.answer.text
+        assert found["rewrite"] == {"text": expected.rewrite.text, "added": [list(place) for place in expected.added]}
+        assert [hit["id"] for hit in found["ranking"]] == [hit.id for hit in expected.ranking.hits]
+        assert found["number"] == expected.id.number
+    assert found["error"] is None and set(found["timings"]) == set(expected.timings)
+
+
+def test_offsets_are_code_points(client):
+    found = ask(client, "What was added to Unicode 6.1?")
+    text = dict(client.get("/api/passages/emoji").json())["text"]
+    cited = found["citations"][0]
+    assert cited["quote"] == text[cited["start"] : cited["end"]] != ""
+    for sentence in found["answer"]["sentences"]:
+        assert found["answer"]["text"][sentence["start"] : sentence["end"]] == sentence["text"]
+        assert {1} <= set(sentence["citations"])
+
+
+def test_what_is_not_answered_names_the_nearest(client):
+    found = ask(client, "What did Marie Curie say about the tax on sugar in 1765?")
+    assert found["answer"]["kind"] == "none" and found["answer"]["reason"]
+    assert found["answer"]["nearest"][0]["title"] == "Curie" and found["answer"]["nearest"][0]["text"]
+
+
+def test_events_come_as_they_are_made(client):
+    body = {"question": "Who was Marie Curie?"}
+    with client.stream("POST", "/api/turn", json=body, headers={"Accept": "text/event-stream"}) as reply:
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        lines = [line for line in reply.iter_lines() if line and not line.startswith(":")]
+    names = [line.removeprefix("event: ") for line in lines[::2]]
+    data = [json.loads(line.removeprefix("data: ")) for line in lines[1::2]]
+    assert names == ["rewrite", "passages", "answer"]
+    assert data[0] == data[2]["rewrite"] and data[1] == {"ranking": data[2]["ranking"]}
+    assert client.get(f"/api/conversations/{data[2]['conversation']}").json()["turns"] == [data[2]]
+
+
+def test_a_history_that_the_client_brings(client):
+    said = [{"question": "Who was Johann Wolfgang von Goethe?", "answer": "A German poet."}]
+    found = ask(client, "Where was he born?", history=said)
+    assert "Frankfurt" in found["answer"]["text"] and found["conversation"] is None
+    assert client.get("/api/conversations").json() == {"conversations": []}
+    assert ask(client, "Who was Marie Curie?", keep=False)["conversation"] is None
+
+
+def test_conversations_are_listed_read_exported_and_deleted(client):
+    id = ask(client, "Who was Johann Wolfgang von Goethe?")["conversation"]
+    second = ask(client, "Where was he born?", conversation=id)
+    other = ask(client, "Who was Marie Curie?")["conversation"]
+    listed = client.get("/api/conversations").json()["conversations"]
+    assert [(one["id"], one["turns"]) for one in listed] == [(other, 1), (id, 2)]
+    read = client.get(f"/api/conversations/{id}").json()
+    assert read["title"] == "Who was Johann Wolfgang von Goethe?" and read["turns"][1] == second
+
+    reply = client.get(f"/api/conversations/{id}/export")
+    assert reply.headers["content-type"] == "application/zip"
+    files = zipfile.ZipFile(io.BytesIO(reply.content))
+    questions, run = (json.loads(files.read(name)) for name in ("questions.json", "run.json"))
+    assert [one["Question"] for one in questions] == ["Who was Johann Wolfgang von Goethe?", "Where was he born?"]
+    assert [one["Model_answer"] for one in run] == [turn["answer"]["text"] for turn in read["turns"]]
+
+    assert client.delete(f"/api/conversations/{id}").status_code == 204
+    assert client.delete(f"/api/conversations/{id}").status_code == 404
+    assert client.get(f"/api/conversations/{id}").status_code == 404
+    assert client.post("/api/turn", json={"question": "And?", "conversation": id}).status_code == 404
+
+
+def test_an_exported_conversation_is_an_input_and_a_run(client, tmp_path):
+    from convqa.tasks import find_task
+
+    id = ask(client, "Who was Johann Wolfgang von Goethe?")["conversation"]
+    ask(client, "Where was he born?", conversation=id)
+    zipfile.ZipFile(io.BytesIO(client.get(f"/api/conversations/{id}/export").content)).extractall(tmp_path)
+    task = find_task("qrecc", tmp_path)
+    assert task.check(tmp_path, tmp_path) == []
+    assert [len(conversation.turns) for conversation in task.read(tmp_path)] == [2]
+
+
+def test_passages(client):
+    assert client.get("/api/passages/faust").json() == {
+        "id": "faust",
+        "text": "Faust is a tragic play by Johann Wolfgang von Goethe. It was published in 1808.",
+        "title": "Faust",
+        "url": "",
+        "meta": {"set": "books"},
+    }
+    reply = client.get("/api/passages/none/of/these")
+    assert reply.status_code == 404 and reply.json()["error"]["message"] == "There is no such passage."
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ({}, 422, "question: is missing"),
+        ({"question": ""}, 422, "question: found ''"),
+        ({"question": " \n"}, 422, "question"),
+        ({"question": "a\0b"}, 422, "NUL"),
+        ({"question": 3}, 422, "question: found 3"),
+        ({"question": "x" * 4001}, 422, "wanted at most 4000"),
+        ({"question": "x", "filters": {}}, 422, "filters: is not known here"),
+        ({"question": "x", "filter": {"set": "books"}}, 422, "filter.set: found 'books'"),
+        ({"question": "x", "pipeline": "tlak"}, 404, "there are: talk"),
+        ({"question": "x", "conversation": "nobody's"}, 404, "no such conversation"),
+        ({"question": "x", "conversation": "a", "history": []}, 422, "exclude each other"),
+        ({"question": "x", "history": [{"question": "y", "status": "lost"}]}, 422, "history[0].status"),
+    ],
+)
+def test_mistakes_are_said(client, body, status, said):
+    reply = client.post("/api/turn", json=body)
+    assert reply.status_code == status
+    assert said in reply.json()["error"]["message"]
+
+
+def test_pipelines_are_described(make_client, talk):
+    client = make_client({"talk": talk}, served={"talk": {}})  # examples are drawn
+    (described,) = client.get("/api/pipelines").json()["pipelines"]
+    assert described["id"] == "talk" and described["collection"] == "library" and described["passages"] == 6
+    assert "Who was Marie Curie?" in described["examples"]
+
+
+def test_a_turn_that_another_overtook(client, monkeypatch):
+    id = ask(client, "Who was Marie Curie?")["conversation"]
+    kept = client.app.state.conversations
+    monkeypatch.setattr(type(kept), "turns", lambda *_: [])  # as if the first turn were not there yet
+    reply = client.post("/api/turn", json={"question": "When?", "conversation": id})
+    assert reply.status_code == 409 and "went on meanwhile" in reply.json()["error"]["message"]
+
+
+def test_a_turn_that_fails_is_said_without_its_details(make_client, talk, monkeypatch):
+    from convqa.components.readers.sentences import Sentences
+
+    def failing(*_):
+        raise ValueError("/a/path of the server's")
+
+    monkeypatch.setattr(Sentences, "read_batch", failing)
+    found = ask(make_client(), "Who was Marie Curie?")
+    assert found["error"] == {"stage": "reader", "message": "The reader failed at this question."}
+    assert found["answer"] is None and found["citations"] == []
