@@ -14,6 +14,7 @@ from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
 from convqa.errors import InputError, RunError
 from convqa.indexing import collection_of
+from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import Pipeline
 from convqa.pipeline.load import load as load_pipeline
 from convqa.text.analysis import analyzer
@@ -21,7 +22,10 @@ from convqa.validation import shorten, want
 
 
 def load(
-    pipeline: str | Path = "talk", collection: str | Path | None = None, overrides: Mapping[str, Any] | None = None
+    pipeline: str | Path = "talk",
+    collection: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    llm: str | Path | Llm | None = None,
 ) -> QA:
     """Load a pipeline and open its collection.
 
@@ -29,15 +33,18 @@ def load(
     :param collection: a folder made by ``convqa index``, or a file of passages (JSONL, plain or gzip), which is
         indexed once into the cache.
     :param overrides: ``node.param`` or ``node.type`` -> value, as ``--set`` has them.
+    :param llm: a language model that rewrites questions and writes answers, where a server of OpenAI's API has one: a
+        name of ``configs/llms`` or a file that names its model too, or ``read_llm(URL, MODEL)``.
     :raises ConvqaError: if the pipeline or the collection is not as it should be.
     """
     want("pipeline", pipeline, (str, Path), "a shipped name or the path of a YAML file")
     want("collection", collection, (str, Path, NoneType), "a folder, a URL or a file of passages")
     want("overrides", overrides, (Mapping, NoneType), "a mapping such as {'retriever.top_k': 20}")
+    want("llm", llm, (str, Path, Llm, NoneType), "a name, the path of a YAML file, or read_llm(...)")
     for key in overrides or {}:
         want("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
     with _ordinary_errors():
-        made = load_pipeline(pipeline, overrides)
+        made = load_pipeline(pipeline, overrides, read_llm(llm) if isinstance(llm, str | Path) else llm)
         return QA(ready(made, None if collection is None else collection_of(str(collection))))
 
 

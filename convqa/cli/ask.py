@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, Filters, PipelineName, Settings, accepted, parsed, print_json
+from convqa.cli.options import (
+    AllowDownload,
+    Collection,
+    Filters,
+    LlmModel,
+    LlmName,
+    LlmRole,
+    PipelineName,
+    Settings,
+    accepted,
+    llm_of,
+    parsed,
+    print_json,
+)
 from convqa.errors import WorkError
 
 AROUND = 80
@@ -30,6 +43,9 @@ def ask(
     pipeline: PipelineName = "talk",
     collection: Collection = None,
     settings: Settings = None,
+    llm: LlmName = None,
+    llm_model: LlmModel = None,
+    llm_role: LlmRole = None,
     filters: Filters = None,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     json: Annotated[bool, typer.Option("--json", help="Print the whole response as JSON.")] = False,
@@ -40,7 +56,11 @@ def ask(
     """
     from convqa.qa import load
 
-    response = load(pipeline, collection, parsed(settings)).conversation().ask(question, accepted(filters))
+    response = (
+        load(pipeline, collection, parsed(settings), llm_of(llm, llm_model, llm_role))
+        .conversation()
+        .ask(question, accepted(filters))
+    )
     if response.error is not None:
         raise WorkError(failed(response.error))
     if json:
@@ -80,6 +100,8 @@ def lines(response: Response, brief: bool = False) -> list[str]:
         for start, end in reversed(response.added):
             text = f"{text[:start]}[{text[start:end]}]{text[end:]}"
         shown = [f"Understood as: {escape(text)}", ""]
+    if response.caveat:
+        shown += [escape(response.caveat), ""]
     answer = response.answer
     if answer is None or answer.kind == "none":
         return [*shown, *_nearest(response, answer)]

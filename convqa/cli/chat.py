@@ -11,7 +11,17 @@ import typer
 
 from convqa.cli.app import command
 from convqa.cli.ask import failed, lines, show
-from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, parsed
+from convqa.cli.options import (
+    AllowDownload,
+    Collection,
+    LlmModel,
+    LlmName,
+    LlmRole,
+    PipelineName,
+    Settings,
+    llm_of,
+    parsed,
+)
 
 if TYPE_CHECKING:
     from convqa.domain import Response
@@ -25,6 +35,9 @@ def chat(
     pipeline: PipelineName = "talk",
     collection: Collection = None,
     settings: Settings = None,
+    llm: LlmName = None,
+    llm_model: LlmModel = None,
+    llm_role: LlmRole = None,
     scenario: Annotated[str, typer.Option("--scenario", help="What you say of yourself beforehand.")] = "",
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
 ) -> None:
@@ -35,7 +48,7 @@ def chat(
     """
     from convqa.qa import load
 
-    qa = load(pipeline, collection, parsed(settings))
+    qa = load(pipeline, collection, parsed(settings), llm_of(llm, llm_model, llm_role))
     talk = qa.conversation(scenario=scenario)
     for line in _said():
         said = line.lower()

@@ -6,11 +6,14 @@ import os
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from convqa.errors import InputError
+
+if TYPE_CHECKING:
+    from convqa.pipeline.llm import Llm
 
 PipelineName = Annotated[str, typer.Option("--pipeline", help="A shipped pipeline, or a YAML file's path.")]
 Collection = Annotated[
@@ -24,6 +27,25 @@ Collection = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NODE.PARAM=VALUE", help="Change one parameter of the pipeline; may be repeated."),
+]
+LlmName = Annotated[
+    str | None,
+    typer.Option(
+        "--llm",
+        metavar="URL_OR_NAME",
+        help="Let a language model rewrite questions and write answers: a server of OpenAI's API (its key in "
+        "CONVQA_LLM_KEY, if it wants one), a name or a file of configs/llms.",
+    ),
+]
+LlmModel = Annotated[str | None, typer.Option("--llm-model", metavar="NAME", help="The model, as its server calls it.")]
+LlmRole = Annotated[
+    str | None,
+    typer.Option(
+        "--llm-role",
+        metavar="ROLES",
+        help="What the model does: rewrite, answer, or both.",
+        show_default="rewrite,answer",
+    ),
 ]
 Filters = Annotated[
     list[str] | None,
@@ -131,6 +153,21 @@ def _pairs(given: list[str] | None, option: str, form: str) -> Iterator[tuple[st
         if not name.strip() or "=" not in pair:
             raise InputError(f"{option} {pair}: wanted is {form}=VALUE.")
         yield name.strip(), parse_yaml(value, f"{option} {name.strip()}: the value"), value.strip()
+
+
+def llm_of(name: str | None, model: str | None, roles: str | None, fallback: bool = True) -> Llm | None:
+    """The language model of ``--llm``, ``--llm-model`` and ``--llm-role``; None where none is asked for.
+
+    :raises InputError: for one that is not known, or what belongs to none.
+    """
+    from convqa.pipeline.llm import read_llm
+
+    if name is None:
+        if model is not None or roles is not None:
+            raise InputError("--llm is missing: the server of the language model, such as --llm ollama.")
+        return None
+    role = None if roles is None else [role.strip() for role in roles.split(",") if role.strip()]
+    return read_llm(name, model, role, fallback=fallback)
 
 
 def print_json(data: object) -> None:

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, Settings, needed, one_of, parsed
+from convqa.cli.options import (
+    AllowDownload,
+    Collection,
+    LlmModel,
+    LlmName,
+    LlmRole,
+    Settings,
+    llm_of,
+    needed,
+    one_of,
+    parsed,
+)
 from convqa.cli.progress import Progress, per_second
 
 if TYPE_CHECKING:
@@ -28,6 +39,9 @@ def run(
     ] = None,
     collection: Collection = None,
     settings: Settings = None,
+    llm: LlmName = None,
+    llm_model: LlmModel = None,
+    llm_role: LlmRole = None,
     history: Annotated[
         Literal["own", "gold", "none"],
         typer.Option(help="Earlier exchanges that a turn sees: this run's answers, those that are given, or none."),
@@ -61,7 +75,7 @@ def run(
     check_place(target, source, collection)
     found = find_task(task, source)
     name = pipeline or found.pipeline_for(source)
-    read = load(name, parsed(settings))
+    read = load(name, parsed(settings), llm_of(llm, llm_model, llm_role, fallback=False))
 
     url = None
     if read.needs_collection or collection is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, Settings, given, parsed
+from convqa.cli.options import AllowDownload, Collection, LlmModel, LlmName, LlmRole, Settings, given, llm_of, parsed
 from convqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ def serve(
     ] = None,
     collection: Collection = None,
     settings: Settings = None,
+    llm: LlmName = None,
+    llm_model: LlmModel = None,
+    llm_role: LlmRole = None,
     host: Annotated[str | None, typer.Option(help="The address to listen on; 127.0.0.1 if not named.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="8000 if not named; 0: any free port.")] = None,
     config: Annotated[
@@ -45,7 +48,7 @@ def serve(
     changes = given(collection=collection, host=host, port=port, without_keys=without_keys or None)
     if pipeline:
         changes["pipelines"] = _served(pipeline)
-    run(base.model_copy(update=changes).checked(), parsed(settings))
+    run(base.model_copy(update=changes).checked(), parsed(settings), llm_of(llm, llm_model, llm_role))
 
 
 def _served(names: list[str]) -> dict[str, object]:

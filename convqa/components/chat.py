@@ -9,12 +9,14 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
 from haystack.dataclasses import ChatMessage
 
+from convqa.components.base import STATIONS, Station
 from convqa.components.haystack import Wrapper
+from convqa.components.members import describe, make
 from convqa.errors import InputError, StoreUnavailable
 from convqa.models.memory import CacheFile
 from convqa.places import cache_folder
@@ -24,6 +26,14 @@ _REFUSED = frozenset([401, 403, 404])
 
 _AWAY = frozenset([429, 502, 503, 504])
 """Too much asked, or nobody behind the gateway: worth waiting for."""
+
+TIMEOUT, AWAY = "timeout", "away"
+"""Doubts: no reply in time, and nobody there."""
+
+_IN_WORDS = {
+    TIMEOUT: "the language model took too long",
+    AWAY: "the language model's server does not answer",
+}
 
 _PATIENCE = 8
 """Requests of one wave that may all run out of time before the server counts as away."""
@@ -42,20 +52,34 @@ class Reply(NamedTuple):
     doubt: str = ""
 
 
+def plain(doubt: str) -> str:
+    """A doubt, as somebody is told of it who talks to the system."""
+    return _IN_WORDS.get(doubt, f"the request to the language model came to nothing: {doubt}")
+
+
 class Asking(Wrapper):
     """A station's other half, where the component is a chat generator: it takes ``messages`` and gives ``replies``.
 
     A server that is away, or asks to wait (429, 502, 503, 504), is waited for as a store is; one that refuses every
-    request alike (401, 403, 404) is the user's mistake.
+    request alike (401, 403, 404) is the user's mistake. With ``otherwise``, another member of the station that does the
+    work where the model does not, both are a request that came to nothing.
     """
 
+    station: ClassVar[str]
+    inner: Sequence[Station]
     takes = ("messages",)
     gives = "replies"
     concurrency: int
     keep: bool
+    otherwise: Any
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._other: Any = None
+        if self.otherwise is not None:
+            self._other = make(self.otherwise, "otherwise", STATIONS[self.station])
+            self.inner = [self._other]
+            self.otherwise = describe(self._other)
         self._name = type(self.wrapped).__name__
         if hasattr(self.wrapped, "close"):
             # The client's connections end with the station, not when the garbage collector meets them.
@@ -69,14 +93,21 @@ class Asking(Wrapper):
         )
         self._replies = _Replies(model + self._server, file)
 
+    def warm_up(self) -> None:
+        super().warm_up()
+        for station in self.inner:
+            station.warm_up()
+
     def identity(self) -> Mapping[str, str]:
-        """A digest of the server's address, where the environment names it and not the pipeline."""
+        """What ``otherwise`` has, and a digest of the server's address where the environment names it and not the
+        pipeline."""
+        inner = {name: identity for station in self.inner for name, identity in station.identity().items()}
         if not self._server:
-            return {}
+            return inner
         parts = urlsplit(self._server)
         # Without a login or a query: a digest must not help to guess a key.
         address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-        return {"server": f"sha256:{hashlib.sha256(address.encode()).hexdigest()}"}
+        return inner | {"server": f"sha256:{hashlib.sha256(address.encode()).hexdigest()}"}
 
     def _asked(self, prompts: Mapping[str, Sequence[ChatMessage]]) -> dict[str, Reply]:
         """The replies to prompts, ``concurrency`` of them asked for at the same time.
@@ -89,7 +120,9 @@ class Asking(Wrapper):
             asked = {pool.submit(self._one, prompt, messages): prompt for prompt, messages in prompts.items()}
             for done in as_completed(asked):
                 replies[asked[done]] = done.result()
-                if len(replies) >= _PATIENCE and all(reply.doubt == "timeout" for reply in replies.values()):
+                if len(replies) >= _PATIENCE and all(reply.doubt == TIMEOUT for reply in replies.values()):
+                    if self._other:
+                        return {prompt: replies.get(prompt, Reply(doubt=TIMEOUT)) for prompt in prompts}
                     raise StoreUnavailable(f"{self._name}: {len(replies)} requests ran out of time, and none did not.")
         finally:
             pool.shutdown(cancel_futures=True)
@@ -107,7 +140,9 @@ class Asking(Wrapper):
             except StoreUnavailable as error:
                 # Clients call a reply that takes too long a failed connection; a server that works may be slow at one.
                 if "Timeout" in type(error.__cause__).__name__:
-                    return Reply(doubt="timeout")
+                    return Reply(doubt=TIMEOUT)
+                if self._other:
+                    return Reply(doubt=AWAY)
                 raise
             except Exception as error:
                 return Reply(doubt=self._doubt(error))
@@ -128,6 +163,9 @@ class Asking(Wrapper):
         :raises StoreUnavailable: if it is worth waiting.
         """
         status = getattr(error, "status_code", None)
+        if self._other and status in _REFUSED | _AWAY:
+            cure = "; check its key, the model's name and the address" if status in _REFUSED else ""
+            return f"the server answers {status}{cure}"
         if status in _REFUSED:
             raise InputError(
                 f"{self._name}: the server answers {status} to every request. Check its key in the environment, the "

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from convqa.domain.answer import Answer, Reading
+from convqa.domain.answer import Answer, Reading, why_unaided
 from convqa.domain.conversation import Listed, Passage, TurnId
 from convqa.domain.ranking import Hit, Ranking, Rewrite
 
@@ -39,6 +39,22 @@ class Response:
     timings: Mapping[str, float] = field(default_factory=dict, hash=False)
     error: Failure | None = None
     added: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def caveat(self) -> str:
+        """What to tell the user where a language model did not do its part and something else did; "" otherwise.
+
+        >>> from convqa.domain.answer import unaided
+        >>> rewrite = Rewrite("Who?", (), (unaided("the language model took too long"),))
+        >>> Response(TurnId(1, 1), rewrite).caveat
+        'The language model took too long. The question was completed without it.'
+        """
+        reason, done = why_unaided(self.rewrite.notes if self.rewrite else ()), "The question was completed without it."
+        if self.answer is not None and (why := why_unaided(self.answer.notes)):
+            reason, done = why, "The passages were searched without it."
+            if self.answer.kind == "answer":
+                done = "Answered without it, in the passages' own words."
+        return f"{reason[0].upper()}{reason[1:]}. {done}" if reason else ""
 
     def trimmed(self) -> Response:
         """The same response, with ``Hit.passage`` only on hits that the answer cites: what a journal keeps.

@@ -12,6 +12,7 @@ from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
 from convqa.pipeline.document import Document, Node, find, read
 from convqa.pipeline.drop import drop
+from convqa.pipeline.llm import Llm, with_llm
 from convqa.pipeline.nodes import type_of
 from convqa.validation import names_secret, refuse_secrets, shorten
 
@@ -19,8 +20,8 @@ _DESCRIPTION = frozenset({"type", "init_parameters"})
 """The fields that describe a component that a parameter holds."""
 
 
-def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> Document:
-    """The resolved document of a pipeline: in order extends, override, drop, settings; types as full paths.
+def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None, llm: Llm | None = None) -> Document:
+    """The resolved document of a pipeline: in order extends, override, drop, llm, settings; types as full paths.
 
     :param pipeline: a shipped name or a path.
     :param settings: ``node.param`` or ``node.type`` -> value, as ``override:`` and ``--set`` have them.
@@ -29,6 +30,7 @@ def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> 
     file = find(str(pipeline))
     document = _extended(file, ())
     with _named(file):
+        document = document if llm is None else with_llm(document, llm)
         for key, value in (settings or {}).items():
             refuse_secrets(value, f"--set {key}", names_secret(key.rpartition(".")[2]))
         return _resolve_types(_set(document, settings or {}, "--set"))

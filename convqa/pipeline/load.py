@@ -21,6 +21,7 @@ from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
 from convqa.pipeline.compose import compose
 from convqa.pipeline.document import Document, Node
+from convqa.pipeline.llm import Llm
 from convqa.stores import open_store
 
 OUTPUTS: Mapping[str, type] = {"rewrites": Rewrites, "rankings": Rankings, "readings": Readings, "answers": Answers}
@@ -149,13 +150,13 @@ def _by_label(made: Made, labels: Mapping[str, str]) -> Made:
     return lambda node, batch: made(labels[node], batch) if node in labels else None
 
 
-def load(pipeline: str | Path, settings: Mapping[str, Any] | None = None) -> Pipeline:
+def load(pipeline: str | Path, settings: Mapping[str, Any] | None = None, llm: Llm | None = None) -> Pipeline:
     """Load a pipeline by shipped name or path.
 
-    :param settings: ``node.param`` or ``node.type`` -> value.
+    :param settings: ``node.param`` or ``node.type`` -> value. :param llm: what rewrites its questions, or answers them.
     :raises InputError: naming file, node and parameter.
     """
-    return wire(compose(pipeline, settings), str(pipeline))
+    return wire(compose(pipeline, settings, llm), str(pipeline))
 
 
 def wire(document: Document, name: str) -> Pipeline:

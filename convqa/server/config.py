@@ -30,12 +30,14 @@ class _Section(Record, extra="forbid"):
 class Served(_Section):
     """A pipeline with its collection. ``pipeline`` is a shipped name or a file; empty = the name that it is served as.
 
-    ``examples`` are questions to begin with; None = some are drawn from the collection.
+    ``llm`` is a language model for it, as ``--llm`` takes it. ``examples`` are questions to begin with; None = some are
+    drawn from the collection.
     """
 
     pipeline: str = ""
     collection: str | None = None
     set: dict[str, Any] = {}
+    llm: str | None = None
     examples: list[str] | None = None
 
 

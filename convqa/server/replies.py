@@ -32,6 +32,7 @@ def turn(response: Response, question: str, pipeline: str, conversation: str | N
         "ranking": ranking(response.ranking),
         "answer": None if response.answer is None else _answer(response.answer, _passages(response)),
         "citations": citations(response),
+        "caveat": response.caveat,
         "timings": dict(response.timings),
         "error": failure and {"stage": failure.stage, "message": said},
     }

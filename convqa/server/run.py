@@ -12,6 +12,7 @@ import uvicorn
 
 from convqa.errors import InputError
 from convqa.indexing import collection_of
+from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import Pipeline, load
 from convqa.qa import ready
 from convqa.server.app import create_app
@@ -31,14 +32,14 @@ class _Server(uvicorn.Server):
             print(f"Answering on http://{f'[{host}]' if ':' in host else host}:{port}/ (Ctrl-C ends it)", flush=True)
 
 
-def run(config: ServerConfig, settings: Mapping[str, Any]) -> None:
+def run(config: ServerConfig, settings: Mapping[str, Any], llm: Llm | None = None) -> None:
     """Serve until a signal ends it.
 
-    :param settings: of every pipeline, before its own.
+    :param settings: of every pipeline, before its own. :param llm: of every pipeline that names none.
     :raises InputError: for an address that is taken, or a pipeline or collection that does not exist.
     """
     with _bound(config.host, config.port) as listener:
-        pipelines = {name: _loaded(name, served, config, settings) for name, served in config.pipelines.items()}
+        pipelines = {name: _loaded(name, served, config, settings, llm) for name, served in config.pipelines.items()}
         app = create_app(config, pipelines)
         uvicorn_log = logging.getLogger("uvicorn")
         uvicorn_log.handlers, uvicorn_log.propagate = logging.getLogger("convqa").handlers, False
@@ -75,8 +76,8 @@ def _mistakes(host: str, port: int) -> Iterator[None]:
         ) from error
 
 
-def _loaded(name: str, served: Served, config: ServerConfig, settings: Mapping[str, Any]) -> Pipeline:
-    made = load(served.pipeline or name, {**settings, **served.set})
+def _loaded(name: str, served: Served, config: ServerConfig, settings: Mapping[str, Any], llm: Llm | None) -> Pipeline:
+    made = load(served.pipeline or name, {**settings, **served.set}, read_llm(served.llm) if served.llm else llm)
     collection = served.collection or config.collection
     if collection is None and made.needs_collection:
         raise InputError(f"pipeline {name}: searches a collection; name one with --collection.")

@@ -15,15 +15,17 @@ from convqa.components.base import Builder, MaybeReadings
 from convqa.components.builders._grounding import Scorer, Unsupported, check, worded
 from convqa.components.builders._prompt import Prompt, Shown, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
-from convqa.components.chat import Asking, Reply
+from convqa.components.chat import Asking, Reply, plain
 from convqa.components.citations import nothing
 from convqa.components.members import member
-from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn
+from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn, unaided
 from convqa.errors import InputError
 from convqa.models import Support, load_support
 from convqa.models.kinds.support import LEXICAL
 from convqa.text.dialogue import open_question
 from convqa.text.support import IDENTITY as QUOTES
+
+_DECLINED = "no answer found"
 
 
 @member
@@ -47,6 +49,9 @@ class Generative(Asking, Builder):
     :param unsupported: "drop" = such a sentence is left out; "mark" = it is said, and is the one without a citation.
     :param concurrency: requests at the same time; 1 for a component that does not bear threads.
     :param keep: keep replies on disk, in the cache folder, for later runs too.
+    :param otherwise: another builder, whose answer is given, with a note that says why, where the model gives none or
+        one of which nothing is left: its name, or ``{type: ..., init_parameters: {...}}``. A server that is away is
+        then waited for no longer. Where the model says that the passages do not answer, there is no answer.
     """
 
     component: Any
@@ -58,6 +63,7 @@ class Generative(Asking, Builder):
     unsupported: Unsupported = "drop"
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     keep: bool = False
+    otherwise: Any = None
 
     @cached_property
     def _support(self) -> Support:
@@ -69,7 +75,7 @@ class Generative(Asking, Builder):
 
     def identity(self) -> Mapping[str, str]:
         """The models that check the support and find the quotes, not to be measured with as well, and the server."""
-        return {"support": self._support.identity, "quotes": QUOTES, **Asking.identity(self)}
+        return {**Asking.identity(self), "support": self._support.identity, "quotes": QUOTES}
 
     def build_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
@@ -78,12 +84,20 @@ class Generative(Asking, Builder):
         languages = {turn.language for turn, one in zip(turns, prompts, strict=True) if isinstance(one, Prompt)}
         scorers = {language: self._scorer(language) for language in sorted(languages)}
         replies = self._asked({_key(one): _messages(one) for one in prompts if isinstance(one, Prompt)})
-        return [
+        made = [
             self._answer(replies[_key(prompt)], prompt.passages, turn, ranking, scorers[turn.language])
             if isinstance(prompt, Prompt)
             else nothing(ranking, prompt)
             for turn, ranking, prompt in zip(turns, rankings, prompts, strict=True)
         ]
+        if self._other:
+            reasons = {place: reason for place, one in enumerate(made) if (reason := _why_otherwise(one))}
+            columns = ([column[place] for place in reasons] for column in (turns, rewrites, rankings, readings))
+            others = self._other.build_batch(*columns) if reasons else []
+            for (place, reason), other in zip(reasons.items(), others, strict=True):
+                said = isinstance(other, Answer)
+                made[place] = replace(other, notes=(*other.notes, unaided(reason))) if said else other
+        return made
 
     def _prompt(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Prompt | str:
         """The prompt for a turn, or the reason why the model is not asked."""
@@ -112,7 +126,7 @@ class Generative(Asking, Builder):
         self, reply: Reply, passages: Sequence[Shown], turn: Turn, ranking: Ranking, scorer: Scorer
     ) -> Answer | Failure:
         if reply.doubt:
-            return Failure(self.station, "NoReply", f"the request to the language model came to nothing: {reply.doubt}")
+            return Failure(self.station, "NoReply", plain(reply.doubt))
         text, finish = json.loads(reply.text)
         notes = ["cut short"] if finish == "length" else []
         parsed = parse(unfinished(text) if notes else text, len(passages), turn.language)
@@ -120,7 +134,7 @@ class Generative(Asking, Builder):
         if finish == "content_filter":
             reason, note = "the language model's filter stopped the reply", "filtered"
         elif parsed.declined:
-            reason, note = "the language model found no answer in the passages", "no answer found"
+            reason, note = "the language model found no answer in the passages", _DECLINED
         elif not parsed.said:
             reason, note = "the language model's reply is empty", "empty"
         else:
@@ -133,6 +147,14 @@ class Generative(Asking, Builder):
 
     def _written(self, reply: ChatMessage) -> str:
         return json.dumps([reply.text or "", str(reply.meta.get("finish_reason") or "")])
+
+
+def _why_otherwise(made: Answer | Failure) -> str:
+    """The reason to take the other builder's answer; "" where the model answered, said that there is none, or was not
+    asked."""
+    if isinstance(made, Failure):
+        return made.message
+    return made.reason if made.kind == "none" and made.notes and f"generative: {_DECLINED}" not in made.notes else ""
 
 
 def _key(prompt: Prompt) -> str:

@@ -13,7 +13,7 @@ from convqa.components.citations import nothing
 from convqa.components.deciders._decision import Threshold, cosine, load_decision, signals
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder
 from convqa.components.members import member
-from convqa.domain import UNSURE, Answer, Ranking, Reading, Rewrite, Turn
+from convqa.domain import UNSURE, Answer, Ranking, Reading, Rewrite, Turn, why_unaided
 from convqa.errors import InputError
 from convqa.models import TextEncoder
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
@@ -33,12 +33,15 @@ class Logistic(Decider):
     :param encoder: whose vectors give the signal ``cosine``: that of the reader, so that nothing is encoded twice. None
         = the signal counts as its mean. Where there is one and a turn has no cosine, as in a language that it does not
         know, the answer is returned as it is. :param options: its ``device``, ``precision`` and ``engine``.
+    :param generated: whether answers that a language model wrote are decided on too. If not, they are returned as they
+        are, and only what was said in the place of one is decided on.
     """
 
     decision: str | None = None
     threshold: Threshold | None = None
     encoder: Annotated[str, Field(min_length=1)] | None = None
     options: ModelOptions | None = None
+    generated: bool = True
 
     def __post_init__(self) -> None:
         if self.decision is None and self.threshold:
@@ -59,6 +62,8 @@ class Logistic(Decider):
         return {**Decider.identity(self), "decision": self._decision.identity, **support}
 
     def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
+        if not self.generated and not why_unaided(answer.notes):
+            return answer
         near = None if self._queries is None else cosine(self._queries, turn, rewrite, ranking, reading)
         if self._decision is None or (self._queries is not None and near is None and ranking.hits):
             return answer if answer.score is None else replace(answer, score=None)

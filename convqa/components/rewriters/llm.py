@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
 from convqa.components.base import Rewriter
-from convqa.components.chat import Asking, Reply
+from convqa.components.chat import Asking, Reply, plain
 from convqa.components.history import said_before
 from convqa.components.members import member
 from convqa.components.rewriters._prompts import chat
 from convqa.components.rewriters._rewrites import Search, from_json, settled
-from convqa.domain import Rewrite, Turn
+from convqa.domain import Rewrite, Turn, unaided
 from convqa.files import mend
 from convqa.text.dialogue import open_question
 
@@ -37,6 +38,8 @@ class Llm(Asking, Rewriter):
     :param rewrites: show earlier questions as they were rewritten, where they were.
     :param concurrency: requests at the same time; 1 for a component that does not bear threads.
     :param keep: keep replies on disk, in the cache folder, for later runs too.
+    :param otherwise: another rewriter, whose rewrite is taken where the model's is not: its name, or ``{type: ...,
+        init_parameters: {...}}``. A server that is away is then waited for no longer.
     """
 
     component: Any
@@ -45,6 +48,7 @@ class Llm(Asking, Rewriter):
     rewrites: bool = False
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     keep: bool = False
+    otherwise: Any = None
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         saids = [said_before(turn, self.rewrites) for turn in turns]
@@ -55,12 +59,20 @@ class Llm(Asking, Rewriter):
         ]
         # Half characters cannot be sent.
         replies = self._asked({prompt: [ChatMessage.from_user(mend(prompt)[0])] for prompt in prompts if prompt})
-        return [
+        made = [
             settled(*_question(replies[prompt]), question, said, turn.language, self.search, self.weight, "llm")
             if prompt
             else Rewrite.unchanged(question)
             for turn, said, question, prompt in zip(turns, saids, questions, prompts, strict=True)
         ]
+        if self._other:
+            left = [place for place, rewrite in enumerate(made) if prompts[place] and rewrite.notes]
+            others = self._other.rewrite_batch([turns[place] for place in left])
+            for place, other in zip(left, others, strict=True):
+                doubt = replies[prompts[place]].doubt
+                notes = (*other.notes, *made[place].notes, *([unaided(plain(doubt))] if doubt else []))
+                made[place] = replace(other, notes=notes)
+        return made
 
 
 def _question(reply: Reply) -> Reply:

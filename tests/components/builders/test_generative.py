@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import socket
+from dataclasses import replace
 
 import pytest
 from haystack import Pipeline, component, default_to_dict
@@ -15,6 +16,7 @@ from haystack.utils import Secret
 
 from convqa.components.builders.generative import Generative
 from convqa.components.builders.merge import Merge
+from convqa.components.builders.sentences import Sentences
 from convqa.domain import (
     Answer,
     Citation,
@@ -32,6 +34,8 @@ from convqa.domain import (
     Turn,
     TurnId,
     Turns,
+    unaided,
+    why_unaided,
 )
 from convqa.driver.summary import Summary
 from convqa.errors import InputError, RunError, StoreUnavailable
@@ -248,13 +252,71 @@ def test_a_request_that_comes_to_nothing_is_a_failure_of_its_turn_and_is_sent_on
     assert (first.kind, last.kind) == ("answer", "answer")
     assert isinstance(failed, Failure) and (failed.stage, failed.error) == ("builder", "NoReply")
     assert re.fullmatch(
-        r"the request to the language model came to nothing: (server error [45]00|failed \(\w+\)|timeout)",
+        r"the request to the language model came to nothing: (server error [45]00|failed \(\w+\))"
+        r"|the language model took too long",
         failed.message,
     )
     assert len(server.requests) == 3
     # The user may ask again.
     server.reply = always(GOOD)
     assert built(builder(server.url), *asked(2))[1].kind == "answer"
+
+
+OTHER = {"type": "sentences", "init_parameters": {"sentences": 1}}
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (500, "the request to the language model came to nothing: server error 500"),
+        (503, "the request to the language model came to nothing: the server answers 503"),
+        (404, "the request to the language model came to nothing: the server answers 404; check its key, the model's "
+         "name and the address"),
+        (b"<html>no JSON</html>", "the request to the language model came to nothing: failed (JSONDecodeError)"),
+        (1.5, "the language model took too long"),
+        ("", "the language model's reply is empty"),
+        ("He sold watches [1].", "no passage supports what the language model said"),
+        (completion({"content": "x"}, "content_filter"), "the language model's filter stopped the reply"),
+    ],
+)  # fmt: skip
+def test_where_the_model_does_not_do_its_part_another_builder_does(openai_server, reply, reason):
+    server = openai_server(lambda prompt, number: reply if "number 1" in prompt else GOOD)
+    first, other, last = built(builder(server.url, timeout=1.0, otherwise=OTHER), *asked(3))
+    (alone,) = built(Sentences(sentences=1), turn("Who wrote number 1?"))
+    assert (why_unaided(first.notes), why_unaided(last.notes)) == ("", "")
+    assert other == replace(alone, notes=(unaided(reason),)) and other.kind == "answer"
+
+
+def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_builder_is():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+        answers = built(builder(url, otherwise="sentences"), *asked(20))
+    assert {(answer.kind, answer.notes) for answer in answers} == {
+        ("answer", (unaided("the language model's server does not answer"),))
+    }
+
+
+def test_of_a_server_that_hangs_only_some_requests_are_waited_for(openai_server):
+    server = openai_server(always(1.0))
+    answers = built(builder(server.url, timeout=0.1, otherwise="sentences"), *asked(40))
+    assert {why_unaided(answer.notes) for answer in answers} == {"the language model took too long"}
+    assert len(server.requests) <= 16
+
+
+def test_where_the_model_finds_no_answer_no_other_builder_is_asked(openai_server):
+    server = openai_server(always("NO_ANSWER"))
+    (declined,) = built(builder(server.url, otherwise="sentences"), turn())
+    (nowhere,) = built(builder(server.url, otherwise="sentences"), turn(), ranking=Ranking())
+    assert declined.reason == "the language model found no answer in the passages"
+    assert nowhere.reason == "no passage was found" and not why_unaided(declined.notes + nowhere.notes)
+
+
+def test_the_other_builder_is_part_of_the_identity_and_is_named_when_it_is_wrong():
+    made = Generative(Scripted(GOOD), otherwise={"type": "merge"})
+    assert made.otherwise["init_parameters"]["citations"] == 3 and "quotes" in made.identity()
+    with pytest.raises(InputError, match=r"otherwise\.type: 'sentenses' is not known. Did you mean 'sentences'"):
+        Generative(Scripted(GOOD), otherwise="sentenses")
 
 
 def test_a_failure_passes_through_a_builder_around_it(openai_server):

@@ -16,8 +16,9 @@ from haystack.dataclasses import ChatMessage
 from haystack.utils import Secret
 
 from convqa.components.members import describe
+from convqa.components.rewriters.concatenate import Concatenate
 from convqa.components.rewriters.llm import Llm
-from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId, Turns
+from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId, Turns, unaided
 from convqa.errors import InputError, RunError, StoreUnavailable
 
 KEY = "sk-s3cret-of-the-test"
@@ -277,3 +278,30 @@ def test_it_survives_haystacks_yaml():
     again = Pipeline.loads(graph.dumps(), allowed_modules=["convqa.components"]).get_component("rewriter")
     assert describe(again) == describe(graph.get_component("rewriter"))
     assert (again.search, again.concurrency, again.wrapped.model) == ("text", 2, "m")
+
+
+@pytest.mark.parametrize(
+    ("reply", "notes"),
+    [
+        (1.5, ("llm: timeout", unaided("the language model took too long"))),
+        (503, ("llm: the server answers 503",
+               unaided("the request to the language model came to nothing: the server answers 503"))),
+        ("Ada.", ("llm: unreadable",)),
+        ('{"question": "Bananas?"}', ("llm: strays",)),
+    ],
+)  # fmt: skip
+def test_where_the_model_does_not_do_its_part_another_rewriter_does(openai_server, reply, notes):
+    server = openai_server(lambda prompt, number: reply if "number 1" in prompt else REWRITTEN)
+    first, other, last = llm(server.url, timeout=1.0, otherwise="concatenate").rewrite_batch(asked(3))
+    assert first.text == last.text == "When was Ada Lovelace born?"
+    (alone,) = Concatenate().rewrite_batch(asked(3)[1:2])
+    assert other.text == alone.text != asked(3)[1].question and other.notes == (*alone.notes, *notes)
+
+
+def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_rewriter_is():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+        first, later = llm(url, otherwise="concatenate").rewrite_batch([turn(history=()), turn()])
+    # A first question is not rewritten, so that nobody was asked.
+    assert (first.notes, later.notes[-1]) == ((), unaided("the language model's server does not answer"))

@@ -1,0 +1,131 @@
+"""``--llm`` on the commands: a real server of OpenAI's API on this machine, that answers, fails, and comes back."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+import yaml
+
+import convqa
+from convqa.domain import Conversation, Turn, TurnId
+from convqa.errors import InputError
+from convqa.pipeline.llm import read_llm
+from convqa.text.sentences import sentences
+
+QUESTION = "What is a physician's assistant?"
+
+
+@pytest.fixture
+def away():
+    """The URL of a server that is not there."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}"
+
+
+def model(prompt, number):
+    """Completes the question where it is asked to, and else says one thing that passages say and one that none does."""
+    if "JSON object" in prompt:
+        return json.dumps({"question": "What does a physician's assistant cost?"})
+    quoted = next(line for line in prompt.split("\n") if line.startswith("[1] "))
+    text = json.loads(quoted.removeprefix("[1] "))
+    longest = max((text[start:end] for start, end in sentences(text, "en")), key=len)
+    return f"{longest} [1] Napoleon sold 77 watches in Weimar [2]."
+
+
+def test_a_conversation_with_a_model_and_small_talk_that_it_is_not_asked_about(call, indexed, openai_server):
+    server = openai_server(model)
+    said = f"{QUESTION}\nthanks!\nWhat does it cost?\n"
+    code, out, err = call("chat", "--collection", indexed, "--llm", server.url, "--llm-model", "m", stdin=said)
+    assert (code, err) == (0, "")
+    first, thanks, second, *_ = [part for part in out.split("\n\n") if not part.startswith("[")]
+    assert "[1]" in first and "Napoleon" not in out and thanks == "Nothing to look up. Ask whenever you like."
+    assert second == "Understood as: What does [a physician's assistant] cost?"
+    assert len(server.requests) == 3 and {request["model"] for request in server.requests} == {"m"}
+    assert "language model" not in out
+
+
+def test_roles_say_what_the_model_is_asked_for(call, indexed, openai_server):
+    for role, wanted in (("rewrite", [True]), ("answer", [False, False])):
+        server = openai_server(model)
+        options = ("--collection", indexed, "--llm", server.url, "--llm-model", "m", "--llm-role", role)
+        assert call("chat", *options, stdin=f"{QUESTION}\nWhat does it cost?\n")[0] == 0
+        assert ["JSON object" in request["messages"][-1]["content"] for request in server.requests] == wanted
+
+
+def test_without_its_server_the_answer_is_that_of_the_passages_and_a_note_says_so(call, indexed, away):
+    plain = call("ask", QUESTION, "--collection", indexed)[1]
+    code, out, err = call("ask", QUESTION, "--collection", indexed, "--llm", away, "--llm-model", "m")
+    note = "The language model's server does not answer. Answered without it, in the passages' own words."
+    assert (code, err, out) == (0, "", f"{note}\n\n{plain}")
+    nothing = call("ask", "zzqx wvvk tall", "--collection", indexed, "--llm", away, "--llm-model", "m")[1]
+    assert ("No answer: " in nothing and "searched without it.\n\n" in nothing) or "no passage was found" in nothing
+
+
+def test_a_server_that_refuses_is_named_with_what_to_check(call, indexed, openai_server):
+    server = openai_server(lambda prompt, number: 404)
+    code, out, _ = call("ask", QUESTION, "--collection", indexed, "--llm", server.url, "--llm-model", "typo")
+    assert code == 0 and "the server answers 404; check its key, the model's name and the address. Answered" in out
+
+
+def test_an_unhelped_question_is_completed_without_the_model_and_a_note_says_so(call, indexed, openai_server):
+    server = openai_server(lambda prompt, number: 500)
+    options = ("--collection", indexed, "--llm", server.url, "--llm-model", "m", "--llm-role", "rewrite")
+    out = call("chat", *options, stdin=f"{QUESTION}\nWhat does it cost?\n")[1]
+    assert "server error 500. The question was completed without it.\n" in out
+    assert "Understood as: What does [a physician's assistant] cost?" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--llm-model", "m"], "--llm is missing"),
+        (["--llm-role", "answer"], "--llm is missing"),
+        (["--llm", "ollama"], "no model is named; wanted: --llm-model NAME"),
+        (["--llm", "ollama", "--llm-model", "m", "--llm-role", "anser"], "found 'anser'"),
+        (["--llm", "olama", "--llm-model", "m"], "Did you mean 'ollama'?"),
+        (["--llm", "openai", "--llm-model", "m"], "OPENAI_API_KEY"),
+    ],
+)
+def test_mistakes_are_the_users_and_say_what_to_do(call, indexed, monkeypatch, options, message):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    code, _, err = call("ask", QUESTION, "--collection", indexed, *options)
+    assert code == 2 and message in err
+
+
+def test_a_run_waits_stops_with_its_journal_and_goes_on(call, small, indexed, tmp_path, openai_server):
+    """Up to the third request; then the server is away, and comes back."""
+    questions = json.loads((small / "questions.json").read_text())[:3]
+    (small / "questions.json").write_text(json.dumps(questions))
+    server = openai_server(lambda prompt, number: model(prompt, number) if number <= 3 else 503)
+    run = ["run", small, tmp_path / "out", "--collection", indexed, "--pipeline", "expansion-bm25", "--wait", "0"]
+    run += [f"--set={node}.component.init_parameters.max_retries=0" for node in ("builder", "rewriter")]
+    run += ["--llm", server.url, "--llm-model"]
+    code, _, err = call(*run, "m")
+    assert code == 1 and "the server answers 503" in err
+    server.reply = model
+    code, out, _ = call(*run, "m")
+    assert code == 0 and "(2 from before)" in out
+    resolved = (tmp_path / "out" / "pipeline.resolved.yaml").read_text()
+    builder = yaml.safe_load(resolved)["components"]["builder"]["init_parameters"]
+    assert builder["component"]["init_parameters"]["model"] == "m" and server.url in resolved
+    assert builder["otherwise"] is None and "language model" not in (tmp_path / "out" / "responses.jsonl").read_text()
+    # Another model is another run.
+    code, _, err = call(*run, "other")
+    assert code == 2 and "pipeline" in err
+
+
+def test_the_same_answer_in_python_and_in_the_terminal(call, indexed, openai_server):
+    server = openai_server(model)
+    qa = convqa.load(collection=indexed, llm=read_llm(server.url, "m"))
+    (driven,) = qa.drive([Conversation("c", (Turn(TurnId("c", 1), QUESTION),))])
+    asked = qa.conversation().ask(QUESTION)
+    assert asked.answer == driven.answer and asked.answer.score is None and asked.caveat == ""
+    shown = call("ask", QUESTION, "--collection", indexed, "--llm", server.url, "--llm-model", "m")[1]
+    assert shown.startswith(asked.answer.sentences[0].text)
+    with pytest.raises(InputError, match="llm: found 3; wanted a name"):
+        convqa.load(collection=indexed, llm=3)
+    with pytest.raises(InputError, match="no model is named"):
+        convqa.load(collection=indexed, llm="ollama")

@@ -1,0 +1,37 @@
+"""A pipeline with a language model behind the server: its answers, and what a client is told when it is away."""
+
+from __future__ import annotations
+
+import socket
+
+from convqa.server.config import Served, ServerConfig
+from convqa.server.run import _loaded
+
+QUESTION = "Who wrote Faust?"
+
+
+def served(collection, llm):
+    """The pipeline talk as ``convqa serve`` loads it, with the model of a file."""
+    return _loaded("talk", Served(llm=llm), ServerConfig(collection=collection), {}, None)
+
+
+def test_a_model_of_the_file_answers_and_one_that_is_away_is_stood_in_for(
+    make_client, collection, openai_server, tmp_path, talk
+):
+    server = openai_server(lambda prompt, number: "The play Faust is by Johann Wolfgang von Goethe [1].")
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        names = {"model": server.url, "away": f"http://127.0.0.1:{held.getsockname()[1]}"}
+        pipelines = {"talk": talk}
+        for name, url in names.items():
+            file = tmp_path / f"{name}.yaml"
+            file.write_text(f"{{url: '{url}', model: m}}")
+            pipelines[name] = served(collection, str(file))
+        client = make_client(pipelines)
+        replies = {name: client.post("/api/turn", json={"question": QUESTION, "pipeline": name}).json()
+                   for name in pipelines}  # fmt: skip
+    assert replies["model"]["answer"]["text"] == "The play Faust is by Johann Wolfgang von Goethe."
+    assert replies["away"]["answer"]["text"] == replies["talk"]["answer"]["text"]
+    assert replies["away"]["answer"]["score"] == replies["talk"]["answer"]["score"]
+    said = "The language model's server does not answer. Answered without it, in the passages' own words."
+    assert {name: reply["caveat"] for name, reply in replies.items()} == {"talk": "", "model": "", "away": said}
