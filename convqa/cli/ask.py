@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from shutil import get_terminal_size
@@ -32,6 +33,9 @@ AROUND = 80
 
 NEAREST = 66
 """Characters that a nearest passage is named by: the line has 80 with what stands before."""
+
+_INDENT = re.compile(r"^\s*(?:\d{1,2}\. |- )?")
+"""What lines that go on begin below: an item of a list stands out."""
 
 if TYPE_CHECKING:
     from convqa.domain import Answer, Citation, Failure, Response
@@ -73,7 +77,7 @@ def show(lines: Iterable[str]) -> None:
     """Print lines, broken between words at the width of a terminal; whole where a program reads them."""
     width = get_terminal_size().columns if sys.stdout.isatty() else 0
     for line in lines:
-        indent = " " * (len(line) - len(line.lstrip()))
+        indent = " " * (len(line) - len(_INDENT.sub("", line)))
         typer.echo(fill(line, width, subsequent_indent=indent, break_on_hyphens=False) if width else line)
 
 
@@ -131,12 +135,12 @@ def _nearest(response: Response, answer: Answer | None) -> Iterator[str]:
 def _said(response: Response, answer: Answer, brief: bool) -> list[str]:
     """The sentences with their numbers, and the places as in the export."""
     from convqa.exports import CitedAnswer
-    from convqa.exports.text import escape, heading, marked, numbered
+    from convqa.exports.text import escape, heading, laid_out, marked, numbered
 
     hits = response.ranking.hits if response.ranking else ()
     passages = {hit.id: hit.passage for hit in hits if hit.passage is not None}
     cited, numbers = CitedAnswer.of(response), numbered(answer)
-    shown = [" ".join(marked(sentence, numbers) for sentence in cited.said()), ""]
+    shown = [*laid_out(marked(sentence, numbers) for sentence in cited.said()), ""]
     if brief:
         for id in dict.fromkeys(citation.passage_id for citation in numbers):
             own = {citation: number for citation, number in numbers.items() if citation.passage_id == id}

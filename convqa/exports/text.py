@@ -19,7 +19,7 @@ a line that could be taken for another begins with ``\&``. So the text can be re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from convqa.domain import Answer, Citation, Sentence
 from convqa.exports.base import Format, Submission
@@ -28,6 +28,7 @@ from convqa.exports.cited import CitedAnswer, Source
 _UNSAFE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters that end a line or act on a terminal, that UTF-8 cannot write, and the mark of escapes; a tab may stay."""
 _SHORT = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
+_ITEM = re.compile(r"(?:\d{1,2}\.|-)\s")
 _MARK = re.compile(r"\[(?=[0-9]+\])")
 FIELD = re.compile(r"(Question|No answer|Nearest|Asks back|Label|Score):(?: (.*))?")
 _NO_SENTENCE = re.compile(rf"\Z|\s|\[|Conversation |{FIELD.pattern}")
@@ -86,6 +87,30 @@ def marked(sentence: Sentence, numbers: dict[Citation, int]) -> str:
     text = _MARK.sub(r"\\[", escape(sentence.text))
     marks = "".join(f"[{numbers[citation]}]" for citation in sentence.citations)
     return f"{text} {marks}" if marks else text
+
+
+def begins_item(text: str) -> bool:
+    """Whether a sentence begins an item of a list, and is to stand on a line of its own.
+
+    >>> [begins_item(text) for text in ("1. Open the lid.", "- Salt", "1808 was the year.", "-5 degrees")]
+    [True, True, False, False]
+    """
+    return _ITEM.match(text) is not None
+
+
+def laid_out(sentences: Iterable[str]) -> list[str]:
+    """Sentences, as they are shown, in lines: one for each item of a list, and one for what stands before.
+
+    >>> laid_out(["It takes two steps.", "[1]", "1. Open it.", "Mind the spring.", "2. Press."])
+    ['It takes two steps. [1]', '1. Open it. Mind the spring.', '2. Press.']
+    """
+    lines: list[str] = []
+    for sentence in sentences:
+        if lines and not begins_item(sentence):
+            lines[-1] += f" {sentence}"
+        else:
+            lines.append(sentence)
+    return lines
 
 
 def heading(number: int, citation: Citation, cited: CitedAnswer) -> Iterator[str]:

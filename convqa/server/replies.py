@@ -7,7 +7,7 @@ from textwrap import shorten
 from typing import Any
 
 from convqa.domain import Answer, Failure, Passage, Ranking, Response, Rewrite, Turn, quotes
-from convqa.exports.text import numbered
+from convqa.exports.text import begins_item, numbered
 from convqa.text.dialogue import added, open_question
 
 RANKED = 20
@@ -93,7 +93,13 @@ def sentences(answer: Answer) -> list[tuple[int, int, tuple[int, ...]]]:
 
 def _answer(answer: Answer, passages: Mapping[str, Passage]) -> dict[str, Any]:
     parts = [
-        {"text": sentence.text, "start": start, "end": end, "citations": list(numbers)}
+        {
+            "text": sentence.text,
+            "start": start,
+            "end": end,
+            "item": begins_item(sentence.text),
+            "citations": list(numbers),
+        }
         for sentence, (start, end, numbers) in zip(answer.sentences, sentences(answer), strict=True)
     ]
     plain = {name: getattr(answer, name) for name in ("kind", "text", "label", "reason", "score")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import orjson
 
@@ -148,3 +149,21 @@ def test_json_is_the_whole_response(call, indexed):
     code, out, _ = call("ask", "What is a physician's assistant?", "--collection", indexed, "--json")
     response = Response.from_json(orjson.loads(out))
     assert code == 0 and response.answer.score is not None and response.ranking.hits[0].passage.text
+
+
+def test_steps_stand_on_lines_of_their_own(capsys, monkeypatch):
+    text = "Open the lid. Rinse the case well. Press start."
+    passage = Passage("p", text)
+    places = [(0, 13), (14, 34), (35, 47)]
+    marks = ["1. ", "2. ", ""]
+    said = [Sentence(mark + text[start:end], (Citation("p", start, end),))
+            for mark, (start, end) in zip(marks, places, strict=True)]  # fmt: skip
+    ranking = Ranking((Hit("p", 2.0, passage),))
+    found = lines(Response(TurnId(1, 1), ranking=ranking, answer=Answer.of(said, "en")))
+    assert found[:3] == ["1. Open the lid. [1]", "2. Rinse the case well. [2] Press start. [3]", ""]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("convqa.cli.ask.get_terminal_size", lambda: SimpleNamespace(columns=24))
+    show(found[:2])
+    assert capsys.readouterr().out.splitlines() == [
+        "1. Open the lid. [1]", "2. Rinse the case well.", "   [2] Press start. [3]"
+    ]  # fmt: skip

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from convqa.components.builders._addresses import foreign
-from convqa.components.builders._prompt import INSTRUCTION, Shown
-from convqa.components.builders._reply import Claim
+from convqa.components.builders._prompt import INSTRUCTION, Most, Shown
+from convqa.components.builders._reply import GOES_ON, Claim
 from convqa.domain import Citation, Sentence
 from convqa.errors import InputError
 from convqa.text.sentences import sentences
@@ -43,9 +43,11 @@ class _Quote(NamedTuple):
 
 
 def check(
-    said: Sequence[Claim], passages: Sequence[Shown], scorer: Scorer, language: str, unsupported: Unsupported, most: int
+    said: Sequence[Claim], shown: Sequence[Shown], scorer: Scorer, language: str, unsupported: Unsupported, most: Most
 ) -> Checked:
-    """Hold the sentences of a reply to the passages that the model was shown; the first ``most`` that may stay stay.
+    """Hold the sentences of a reply to the passages that the model was shown; the first that may stay stay.
+
+    Items of lists keep their marks, as the reply has them: a number that lacks is that of an item that was left out.
 
     A sentence is tried against the passages that it names: each that supports it is cited, or, where none does alone,
     those that do together. One that names none, or is borne out by none that it names, is tried against the others,
@@ -54,19 +56,23 @@ def check(
     """
     kept: list[Sentence] = []
     notes: list[str] = []
-    known = [text for shown in passages for text in (shown.text, shown.passage.title, shown.passage.url)]
+    known = [text for part in shown for text in (part.text, part.passage.title, part.passage.url)]
+    mark, spoken = "", 0
     for one in said:
-        if len(kept) == most:
-            break
+        if one.item != GOES_ON:
+            mark = one.item
+        if len(kept) == max(most) or (spoken == most.sentences and not one.item):
+            continue
         if foreign(one.text, known):
             notes.append("foreign address")
         elif not _runs(one.text).isdisjoint(_INSTRUCTED):
             notes.append("instruction repeated")
         else:
-            citations, note = _citations(one, passages, scorer, language)
+            citations, note = _citations(one, shown, scorer, language)
             notes += [note] if note else []
             if citations or unsupported == "mark":
-                kept.append(Sentence(one.text, citations))
+                kept.append(Sentence(f"{mark} {one.text}".strip(), citations))
+                mark, spoken = "", spoken + (not one.item)
     return Checked(tuple(kept), tuple(notes))
 
 

@@ -23,7 +23,9 @@ NO_ANSWER = "NO_ANSWER"
 
 INSTRUCTION = f"""\
 You answer the last question of a conversation from numbered passages, and from nothing else.
-Write at most {{sentences}} complete sentences, in the language of the question. No introduction, no list, no headings.
+Write at most {{sentences}} complete sentences, fewer where fewer answer it, in the language of the question.
+Where it asks for steps, or for several things, write a list instead: one a line, numbered 1. 2. 3., at most {{items}}.
+No introduction, no headings.
 End each sentence with the number of the passage that says so, in square brackets: [1], or [1][3] where both say it.
 Keep to the words of the passages. Say nothing that no passage says, even if you know it.
 If the passages do not answer the question, reply with the single word {NO_ANSWER}.
@@ -45,6 +47,13 @@ _SELECTORS = frozenset([*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0)])
 _FENCE_DIGITS = 24
 
 
+class Most(NamedTuple):
+    """How long an answer may be: sentences of prose, and items of lists."""
+
+    sentences: int
+    items: int
+
+
 class Shown(NamedTuple):
     """The part of a passage that the model is shown: characters ``[start, end)`` of its text."""
 
@@ -58,18 +67,20 @@ class Shown(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """The two messages of a request, what the model is to do and what it is given, and the passages in it."""
+    """The two messages of a request, what the model is to do and what it is given, the passages in it, and how much is
+    asked for."""
 
     system: str
     user: str
     passages: Sequence[Shown]
+    most: Most
 
 
-def prompt(turn: Turn, rewrite: Rewrite, passages: Sequence[Shown], history: int, most: int) -> Prompt:
+def prompt(turn: Turn, rewrite: Rewrite, passages: Sequence[Shown], history: int, most: Most) -> Prompt:
     """The messages for a turn. The passages are numbered from 1, in their order.
 
     :param history: exchanges before the question that are shown, the latest ones.
-    :param most: sentences that are asked for.
+    :param most: what is asked for.
     """
     question = open_question(turn)
     data = [f"[{number}] {_with_title(shown)}" for number, shown in enumerate(passages, 1)]
@@ -85,7 +96,7 @@ def prompt(turn: Turn, rewrite: Rewrite, passages: Sequence[Shown], history: int
     if said:
         blocks += ["", f"conversation {word}", *said, f"end of conversation {word}"]
     blocks += ["", *asked, f"Answer it from the passages, with their numbers, or reply {NO_ANSWER}."]
-    return Prompt(INSTRUCTION.format(sentences=most, fence=word), "\n".join(blocks), passages)
+    return Prompt(INSTRUCTION.format(fence=word, **most._asdict()), "\n".join(blocks), passages, most)
 
 
 def shown(ranking: Ranking, reading: Reading | None, number: int, longest: int, language: str) -> list[Shown]:

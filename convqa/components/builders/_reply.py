@@ -26,6 +26,7 @@ _SOURCES = re.compile(
     re.I,
 )
 _STRUCTURE = re.compile(r"(?:[ \t]*(?:[-*+\u2022>]|#{1,6}|\d{1,2}[.)])[ \t]+)+")
+_ITEM = re.compile(r"(\d{1,2})[.)]|[-*+\u2022]")
 _EMPHASIS = re.compile(
     r"(\*\*|__)(?=\S)([^\n]{1,300}?)(?<=\S)\1|(?<![\w*])\*(?=[^\s*])([^*\n]{1,300}?)(?<=\S)\*(?![\w*])"
 )
@@ -48,11 +49,18 @@ _ENDING = frozenset(".!?:;\u3002\uff01\uff1f]")
 _CLOSING = frozenset(".,;:!?\u3002\uff0c\uff01\uff1f")
 
 
+GOES_ON = "+"
+
+
 class Claim(NamedTuple):
-    """A sentence of a reply without its markers, and the numbers of passages that it names, in order, each once."""
+    """A sentence of a reply without its markers, and the numbers of passages that it names, in order, each once.
+
+    ``item``: the mark of the list's item that it begins, "2." or "-"; ``GOES_ON`` where it goes on in one; else "".
+    """
 
     text: str
     numbers: tuple[int, ...]
+    item: str = ""
 
 
 class Parsed(NamedTuple):
@@ -71,24 +79,27 @@ def parse(reply: str, passages: int, language: str) -> Parsed:
     sentence after it. Numbers of no passage are left out and counted. ``[0]``, ``[2008]`` and what stands between
     backticks are no markers.
 
-    >>> parse("Goethe wrote it. [1][7] He lived in Weimar [2, 3].", 3, "en").said
-    (Claim(text='Goethe wrote it.', numbers=(1,)), Claim(text='He lived in Weimar.', numbers=(2, 3)))
+    >>> parse("Goethe wrote it. [1][7] He lived in Weimar [2, 3].", 3, "en").said[1]
+    Claim(text='He lived in Weimar.', numbers=(2, 3), item='')
     """
     text = _plain(reply)
     if _NO_ANSWER.search(_bare(text)):
         return Parsed(declined=True)
     found: list[Claim] = []
     strange = 0
-    for line in _lines(text):
+    for item, line in _lines(text):
         said, outside = _marked(line, passages, language)
         strange += outside
         for one in said:
             if _WORD.search(one.text):
-                found.append(one)
+                found.append(one._replace(item=item))
+                item = item and GOES_ON
             elif found:
                 # Markers or signs alone belong to what was said before them.
                 numbers = dict.fromkeys([*found[-1].numbers, *one.numbers])
                 found[-1] = found[-1]._replace(numbers=tuple(numbers))
+    if sum(bool(one.item) and one.item != GOES_ON for one in found) == 1:
+        found = [one._replace(item="") for one in found]  # one item is no list
     return Parsed(tuple(found[:_MOST]), strange=strange)
 
 
@@ -115,9 +126,10 @@ def _link(found: re.Match[str]) -> str:
     return marker if _MARKER.fullmatch(marker) else found[1]
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Lines without marks of structure; one that goes on in lower case after an open sentence is part of it."""
-    open_line = ""
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """Lines, each behind the mark of the list's item that it is, without marks of structure; one that goes on in lower
+    case after an open sentence is part of it."""
+    open_item = open_line = ""
     for line in text.splitlines():
         structure = _STRUCTURE.match(line)
         bare = _EMPHASIS.sub(lambda place: place[2] or place[3], line[structure.end() if structure else 0 :]).strip()
@@ -128,10 +140,12 @@ def _lines(text: str) -> Iterator[str]:
             open_line += " " + bare
             continue
         if open_line:
-            yield open_line
+            yield open_item, open_line
+        items = list(_ITEM.finditer(structure[0])) if structure else []
+        open_item = f"{items[-1][1]}." if items and items[-1][1] else "-" if items else ""
         open_line = bare
     if open_line:
-        yield open_line
+        yield open_item, open_line
 
 
 def _bare(text: str) -> str:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from convqa.components.base import Builder, MaybeReadings
 from convqa.components.builders._grounding import Scorer, Unsupported, check, worded
-from convqa.components.builders._prompt import Prompt, Shown, prompt, shown
+from convqa.components.builders._prompt import Most, Prompt, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
 from convqa.components.chat import Asking, Reply, plain
 from convqa.components.citations import nothing
@@ -23,6 +23,7 @@ from convqa.errors import InputError
 from convqa.models import Support, load_support
 from convqa.models.kinds.support import LEXICAL
 from convqa.text.dialogue import open_question
+from convqa.text.facts import asks_for_fact
 from convqa.text.support import IDENTITY as QUOTES
 
 _DECLINED = "no answer found"
@@ -44,7 +45,8 @@ class Generative(Asking, Builder):
     :param passages: how many of the best passages with a text the model is shown.
     :param longest: characters of each passage that it is shown: whole sentences, around what the reader found.
     :param history: exchanges before the question that it is shown.
-    :param sentences: how many sentences an answer has at most.
+    :param sentences: how many sentences an answer has at most. None = as the question asks: three for a fact, else
+        five, and of steps or several things a list of up to twelve.
     :param support: who says whether a passage supports a sentence: "lexical", "support", or a model's name.
     :param unsupported: "drop" = such a sentence is left out; "mark" = it is said, and is the one without a citation.
     :param concurrency: requests at the same time; 1 for a component that does not bear threads.
@@ -58,7 +60,7 @@ class Generative(Asking, Builder):
     passages: Annotated[int, Field(ge=1, le=50)] = 5
     longest: Annotated[int, Field(ge=100, le=20_000)] = 1200
     history: Annotated[int, Field(ge=0, le=50)] = 3
-    sentences: Annotated[int, Field(ge=1, le=20)] = 3
+    sentences: Annotated[int, Field(ge=1, le=20)] | None = None
     support: str = "lexical"
     unsupported: Unsupported = "drop"
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
@@ -85,7 +87,7 @@ class Generative(Asking, Builder):
         scorers = {language: self._scorer(language) for language in sorted(languages)}
         replies = self._asked({_key(one): _messages(one) for one in prompts if isinstance(one, Prompt)})
         made = [
-            self._answer(replies[_key(prompt)], prompt.passages, turn, ranking, scorers[turn.language])
+            self._answer(replies[_key(prompt)], prompt, turn, ranking, scorers[turn.language])
             if isinstance(prompt, Prompt)
             else nothing(ranking, prompt)
             for turn, ranking, prompt in zip(turns, rankings, prompts, strict=True)
@@ -106,7 +108,12 @@ class Generative(Asking, Builder):
         passages = shown(ranking, reading, self.passages, self.longest, turn.language)
         if not passages:
             return "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
-        return prompt(turn, rewrite, passages, self.history, self.sentences)
+        return prompt(turn, rewrite, passages, self.history, self._most(turn, rewrite))
+
+    def _most(self, turn: Turn, rewrite: Rewrite) -> Most:
+        if self.sentences is not None:
+            return Most(self.sentences, self.sentences)
+        return Most(3 if asks_for_fact(rewrite.text, turn.language) else 5, 12)
 
     def _scorer(self, language: str) -> Scorer:
         """:raises InputError: where a language cannot be checked, before anything is asked that would be paid for."""
@@ -122,14 +129,12 @@ class Generative(Asking, Builder):
             ) from error
         return score
 
-    def _answer(
-        self, reply: Reply, passages: Sequence[Shown], turn: Turn, ranking: Ranking, scorer: Scorer
-    ) -> Answer | Failure:
+    def _answer(self, reply: Reply, prompt: Prompt, turn: Turn, ranking: Ranking, scorer: Scorer) -> Answer | Failure:
         if reply.doubt:
             return Failure(self.station, "NoReply", plain(reply.doubt))
         text, finish = json.loads(reply.text)
         notes = ["cut short"] if finish == "length" else []
-        parsed = parse(unfinished(text) if notes else text, len(passages), turn.language)
+        parsed = parse(unfinished(text) if notes else text, len(prompt.passages), turn.language)
         notes += ["number of no passage"] * parsed.strange
         if finish == "content_filter":
             reason, note = "the language model's filter stopped the reply", "filtered"
@@ -138,7 +143,7 @@ class Generative(Asking, Builder):
         elif not parsed.said:
             reason, note = "the language model's reply is empty", "empty"
         else:
-            checked = check(parsed.said, passages, scorer, turn.language, self.unsupported, self.sentences)
+            checked = check(parsed.said, prompt.passages, scorer, turn.language, self.unsupported, prompt.most)
             notes += checked.notes
             if any(sentence.citations for sentence in checked.sentences):
                 return _noted(Answer.of(checked.sentences, turn.language), notes)

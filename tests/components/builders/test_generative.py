@@ -262,6 +262,24 @@ def test_a_request_that_comes_to_nothing_is_a_failure_of_its_turn_and_is_sent_on
     assert built(builder(server.url), *asked(2))[1].kind == "answer"
 
 
+STEPS = ["Open the lid.", "Rinse the case.", "Put the filter in.", "Close the lid.", "Wait an hour.", "Press start."]
+
+
+def test_as_much_is_asked_for_and_kept_as_the_question_asks_for(openai_server):
+    ranking = Ranking((Hit("p", 1.0, Passage("p", " ".join(STEPS))),))
+    listed = [f"{number}. {text}" for number, text in enumerate(STEPS, 1)]
+    server = openai_server(always("\n".join(f"{text} [1]" for text in listed)))
+    (steps,) = built(builder(server.url), turn("How do I change the filter?"), ranking=ranking)
+    assert [sentence.text for sentence in steps.sentences] == listed and steps.text == " ".join(listed)
+    assert all(sentence.citations for sentence in steps.sentences)
+    server.reply = always(" ".join(STEPS))
+    for question, kept, options in (("How is it?", 5, {}), ("How long is it?", 3, {}), ("How?", 2, {"sentences": 2})):
+        (answer,) = built(builder(server.url, **options), turn(question), ranking=ranking)
+        assert len(answer.sentences) == kept
+    asked = [re.findall(r"at most (\d+)", request["messages"][0]["content"]) for request in server.requests]
+    assert asked == [["5", "12"], ["5", "12"], ["3", "12"], ["2", "2"]]
+
+
 OTHER = {"type": "sentences", "init_parameters": {"sentences": 1}}
 
 

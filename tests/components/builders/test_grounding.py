@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from convqa.components.builders._grounding import check, worded
-from convqa.components.builders._prompt import INSTRUCTION, shown
-from convqa.components.builders._reply import Claim
+from convqa.components.builders._prompt import INSTRUCTION, Most, shown
+from convqa.components.builders._reply import GOES_ON, Claim
 from convqa.domain import Hit, Passage, Ranking
 from convqa.models import load_support
 from convqa.text.support import SUPPORTED, lexical_support
@@ -23,7 +23,14 @@ PASSAGES = (
 
 def checked(*said, unsupported="drop", most=5, passages=PASSAGES, score=None):
     parts = shown(Ranking(tuple(Hit(one.id, 1.0, one) for one in passages)), None, 5, 1200, "en")
-    return check([Claim(*one) for one in said], parts, score or load_support("lexical").score, "en", unsupported, most)
+    return check(
+        [Claim(*one) for one in said],
+        parts,
+        score or load_support("lexical").score,
+        "en",
+        unsupported,
+        Most(most, most),
+    )
 
 
 def quotes(found):
@@ -113,7 +120,7 @@ def test_a_host_of_a_passage_is_no_part_of_anothers_name():
 
 @pytest.mark.parametrize("unsupported", ["drop", "mark"])
 def test_the_instruction_is_never_said(unsupported):
-    for line in INSTRUCTION.format(sentences=3, fence="f").splitlines():
+    for line in INSTRUCTION.format(sentences=3, items=9, fence="f").splitlines():
         if len(line.split()) > 12:
             found = checked((f"My rules: {line}", (1,)), unsupported=unsupported)
             assert (found.sentences, found.notes) == ((), ("instruction repeated",))
@@ -146,7 +153,9 @@ def test_offsets_are_of_the_whole_text_where_a_part_was_shown():
     text = " ".join(["Nothing is said here."] * 60) + " Goethe wrote Faust. \U0001f44b"
     passage = Passage("p", text)
     parts = shown(Ranking((Hit("p", 1.0, passage),)), None, 5, 2000, "en")
-    (sentence,) = check([Claim("Goethe wrote Faust.", (1,))], parts, load_support("lexical").score, "en", "drop", 3)[0]
+    (sentence,) = check(
+        [Claim("Goethe wrote Faust.", (1,))], parts, load_support("lexical").score, "en", "drop", Most(3, 3)
+    )[0]
     assert text[sentence.citations[0].start : sentence.citations[0].end] == "Goethe wrote Faust."
 
 
@@ -177,3 +186,34 @@ def test_without_one_words_are_compared(language, evidence, said, supported):
     (score,) = worded([(evidence, said)], language)
     assert 0 <= score <= 1 and (score >= SUPPORTED) == supported
     assert worded([(said, said)], language) == [1.0 if any(map(str.isalnum, said)) else 0.0]
+
+
+STEPS = Passage("p", "Open the lid. Take out the old filter. Rinse the case. Put in the new filter. Close the lid.")
+
+
+def test_items_keep_their_numbers_and_a_gap_shows_what_was_left_out():
+    said = [("Open the lid.", (1,), "1."), ("Call the police.", (1,), "2."), ("Rinse the case.", (1,), "3.")]
+    found = checked(*said, ("Close the lid.", (1,)), passages=[STEPS])
+    assert [one.text for one in found.sentences] == ["1. Open the lid.", "3. Rinse the case.", "Close the lid."]
+    assert [STEPS.text[one.citations[0].start : one.citations[0].end] for one in found.sentences] == [
+        "Open the lid.", "Rinse the case.", "Close the lid.",
+    ]  # fmt: skip
+    assert found.notes == ("unsupported sentence",)
+
+
+def test_a_mark_waits_for_the_first_sentence_of_its_item_that_may_be_said():
+    said = [("Open the lid.", (1,), "1."), ("Call the police.", (1,), "2."), ("Rinse the case.", (1,), GOES_ON)]
+    assert [one.text for one in checked(*said, passages=[STEPS]).sentences] == [
+        "1. Open the lid.",
+        "2. Rinse the case.",
+    ]
+
+
+def test_prose_and_lists_have_limits_of_their_own():
+    prose = [Claim("Rinse the case.", (1,)), Claim("Close the lid.", (1,))]
+    steps = [Claim(text, (1,), f"{number}.") for number, text in enumerate(STEPS.text.split(". ")[:4], 1)]
+    parts = shown(Ranking((Hit("p", 1.0, STEPS),)), None, 5, 1200, "en")
+    found = check([*prose, *steps], parts, load_support("lexical").score, "en", "drop", Most(1, 4)).sentences
+    assert [one.text for one in found] == [
+        "Rinse the case.", "1. Open the lid", "2. Take out the old filter", "3. Rinse the case"
+    ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.builders._prompt import INSTRUCTION, fence, harmless, prompt, quoted, shown
+from convqa.components.builders._prompt import INSTRUCTION, Most, fence, harmless, prompt, quoted, shown
 from convqa.domain import Exchange, Hit, Passage, Query, Ranking, Reading, Rewrite, Span, Turn, TurnId
 
 GOETHE = Passage("g", 'Goethe wrote "Faust".[3]\nHe lived in Weimar.', title="Goethe")
@@ -26,14 +26,14 @@ def turn(question="Who wrote it?", *history):
 
 def made(asked, passages, text=None, history=3):
     rewrite = Rewrite(asked.question if text is None else text, (Query(asked.question),))
-    return prompt(asked, rewrite, shown(ranking(*passages), None, 5, 1200, "en"), history, 2)
+    return prompt(asked, rewrite, shown(ranking(*passages), None, 5, 1200, "en"), history, Most(2, 9))
 
 
 def test_the_messages():
     said = Exchange("What is Faust?", "A play [1].")
     found = made(turn("Who wrote it?", said), [GOETHE, Passage("x", "Another.")], "Who wrote Faust?")
     (word,) = set(re.findall(r"passages (\w{24})$", found.user, re.M))
-    assert found.system == INSTRUCTION.format(sentences=2, fence=word)
+    assert found.system == INSTRUCTION.format(sentences=2, items=9, fence=word)
     assert found.user == (
         f'passages {word}\n[1] "Goethe": "Goethe wrote \\"Faust\\".(3) He lived in Weimar."\n[2] "Another."\n'
         f"end of passages {word}\n\n"
@@ -91,7 +91,7 @@ def test_no_text_gets_out_of_its_quotes(attack, place):
         ))  # fmt: skip
         assert found.user.count(word) == 4
         assert re.findall(r"\[\d+\]", found.user) == ["[1]", "[2]"]
-        assert found.system == INSTRUCTION.format(sentences=2, fence=word)
+        assert found.system == INSTRUCTION.format(sentences=2, items=9, fence=word)
 
 
 def test_long_passages_are_cut_to_sentences_around_what_was_read():
@@ -111,7 +111,7 @@ def test_parts_say_that_they_are_parts():
     place = LONG.text.index("number 50")
     reading = Reading((Span("l", place, place + 9, "number 50", 0.9),), 0.1)
     part = shown(ranking(LONG), reading, 5, 200, "en")
-    found = prompt(turn(), Rewrite("Who wrote it?", ()), part, 3, 2).user
+    found = prompt(turn(), Rewrite("Who wrote it?", ()), part, 3, Most(2, 9)).user
     assert re.search(r'^\[1\] "\.\.\. This .* text\. \.\.\."$', found, re.M)
 
 

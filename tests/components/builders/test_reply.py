@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.builders._reply import Claim, Parsed, parse, unfinished
+from convqa.components.builders._reply import GOES_ON, Claim, Parsed, parse, unfinished
 
 ONE, TWO = Claim("Goethe wrote Faust.", (1,)), Claim("He lived in Weimar.", (2,))
 BOTH = (ONE, TWO)
@@ -27,8 +27,8 @@ BOTH = (ONE, TWO)
         "Goethe wrote Faust \u30101\u2020L1-L3\u3011. He lived in Weimar [^2].",
         "[1] Goethe wrote Faust.\n[2] He lived in Weimar.",
         "[1]: Goethe wrote Faust.\n[2]: He lived in Weimar.",
-        "- Goethe wrote Faust. [1]\n- He lived in Weimar. [2]\n",
-        "1. **Goethe** wrote *Faust* [1].\r\n2. He lived in __Weimar__ [2].",
+        "- Goethe wrote Faust. [1]\nHe lived in Weimar. [2]\n",
+        "1. **Goethe** wrote *Faust* [1]. He lived in __Weimar__ [2].",
         "# Goethe wrote Faust. [1]\n\n> He lived in Weimar. [2]",
         "Goethe\nwrote Faust [1].\nHe lived in Weimar.\n[2]",
         "```markdown\nGoethe wrote Faust [1]. He lived in Weimar [2].\n```",
@@ -45,6 +45,29 @@ BOTH = (ONE, TWO)
 )
 def test_forms_of_one_answer(reply):
     assert parse(reply, 3, "en") == Parsed(BOTH)
+
+
+@pytest.mark.parametrize(
+    ("reply", "items"),
+    [
+        ("- Goethe wrote Faust. [1]\n- He lived in Weimar. [2]\n", ["-", "-"]),
+        ("1. **Goethe** wrote *Faust* [1].\r\n2. He lived in __Weimar__ [2].", ["1.", "2."]),
+        ("  1) Goethe wrote Faust [1].\n  4) He lived in Weimar [2].", ["1.", "4."]),
+        ("> * Goethe wrote Faust [1].\n> * He lived in Weimar [2].", ["-", "-"]),
+    ],
+)
+def test_lists_keep_their_marks(reply, items):
+    assert parse(reply, 3, "en").said == tuple(one._replace(item=item) for one, item in zip(BOTH, items, strict=True))
+
+
+def test_an_item_goes_on_to_its_end_and_a_line_behind_it_is_none():
+    said = parse(
+        "Two steps:\n1. Open it [1]. Mind the spring\nand the lid [2].\n2. Press. [1]\nThat is all. [1]", 3, "en"
+    )
+    assert [(one.text, one.item) for one in said.said] == [
+        ("Two steps:", ""), ("Open it.", "1."), ("Mind the spring and the lid.", GOES_ON), ("Press.", "2."),
+        ("That is all.", ""),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
