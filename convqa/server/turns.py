@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +23,7 @@ from convqa.domain import Response as Answered
 from convqa.driver.history import exchange
 from convqa.server import replies
 from convqa.server.access import Caller, passes
-from convqa.server.config import as_filter
+from convqa.server.config import FilterFields, as_filter
 from convqa.server.conversations import Conversations, Kept, Summary
 from convqa.server.guard import Guarded, failure
 from convqa.server.service import Asked, Service
@@ -104,9 +104,7 @@ async def turn(
     are made.
     """
     state = request.app.state
-    service, limits = service_of(request, body.pipeline), state.config.limits
-    if len(body.question) > limits.question:
-        raise HTTPException(422, f"question: found {len(body.question)} characters; wanted at most {limits.question}.")
+    service = service_of(request, body.pipeline)
     if body.conversation is not None and body.history is not None:
         raise HTTPException(422, "conversation and history exclude each other: give the one that holds what was said.")
     kept: Conversations | None = state.conversations if body.keep and body.history is None else None
@@ -115,11 +113,7 @@ async def turn(
     if body.conversation is not None:
         turns = await _turns(request, caller, body.conversation)
         history, number = [one.exchange for one in turns if one.response is not None], len(turns) + 1
-    accepted = both(caller.filter, as_filter(body.filter))
-    said = tuple(history[len(history) - min(len(history), limits.history) :])
-    id = TurnId(body.conversation or "talk", number)
-    made = Turn(id, body.question, said, scenario=body.scenario, language=service.language, filter=accepted)
-    state.access.count(caller)
+    made = prepared(request, service, caller, body.question, history, body.filter, body.scenario, number)
     asked = service.ask(made)
 
     async def settled() -> dict[str, Any]:
@@ -130,11 +124,39 @@ async def turn(
         return replies.turn(response, body.question, service.name, id)
 
     if "text/event-stream" in accept:
-        return EventSourceResponse(_events(asked, settled(), limits.seconds))
+        return EventSourceResponse(_events(asked, settled(), state.config.limits.seconds))
     try:
         return _json(await settled())
     finally:
         asked.response.cancel()
+
+
+def prepared(
+    request: Request,
+    service: Service,
+    caller: Caller,
+    question: str,
+    history: Sequence[Exchange],
+    filter: FilterFields,
+    scenario: str = "",
+    number: int | None = None,
+) -> Turn:
+    """The turn for a question, within the server's limits, and what the caller may see. It is counted.
+
+    :raises HTTPException: 422 for a question that is too long; 429 for one too many.
+    """
+    limits = request.app.state.config.limits
+    if len(question) > limits.question:
+        raise HTTPException(422, f"question: found {len(question)} characters; wanted at most {limits.question}.")
+    request.app.state.access.count(caller)
+    return Turn(
+        TurnId("talk", number or len(history) + 1),
+        question,
+        tuple(history[max(0, len(history) - limits.history) :]),
+        scenario=scenario,
+        language=service.language,
+        filter=both(caller.filter, as_filter(filter)),
+    )
 
 
 def _keep(kept: Conversations, caller: Caller, service: Service, turn: Turn, response: Answered, id: str | None) -> str:

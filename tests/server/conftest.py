@@ -37,19 +37,51 @@ def talk(collection):
 
 
 @pytest.fixture
-def make_client(talk, tmp_path):
-    """``make_client(**fields of the configuration)``: a client of a server with the pipeline talk."""
+def make_app(talk, tmp_path):
+    """``make_app(**fields of the configuration)``: a server's application with the pipeline talk."""
     from convqa.server.app import create_app
     from convqa.server.config import ServerConfig
-
-    opened = []
 
     def make(pipelines=None, served=None, **fields):
         served = served or {name: {"examples": []} for name in pipelines or {"talk": talk}}
         fields = {"conversations": str(tmp_path / "conversations.sqlite"), "pipelines": served, **fields}
-        config = ServerConfig.model_validate(fields).checked()
-        client = TestClient(create_app(config, pipelines or {"talk": talk}), raise_server_exceptions=False)
-        opened.append(client.__enter__())
+        return create_app(ServerConfig.model_validate(fields).checked(), pipelines or {"talk": talk})
+
+    return make
+
+
+@pytest.fixture
+def live(make_app):
+    """``live(**fields)``: the address of such a server, on a real port."""
+    import threading
+    import time
+
+    import uvicorn
+
+    started = []
+
+    def start(*arguments, **fields):
+        server = uvicorn.Server(uvicorn.Config(make_app(*arguments, **fields), port=0, log_config=None))
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        started.append((server, thread))
+        while not server.started:
+            time.sleep(0.01)
+        return f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+
+    yield start
+    for server, thread in started:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def make_client(make_app):
+    """``make_client(**fields)``: a client of such a server."""
+    opened = []
+
+    def make(*arguments, **fields):
+        opened.append(TestClient(make_app(*arguments, **fields), raise_server_exceptions=False).__enter__())
         return opened[-1]
 
     yield make

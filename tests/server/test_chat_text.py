@@ -1,0 +1,89 @@
+"""Text of messages and back: what a client sends again is what was answered."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convqa.domain import (
+    TOLD,
+    UNSURE,
+    Answer,
+    Citation,
+    Hit,
+    Passage,
+    Query,
+    Ranking,
+    Response,
+    Rewrite,
+    Sentence,
+    TurnId,
+)
+from convqa.server.chat_text import exchange, marks, pieces
+
+RANKING = Ranking(
+    (
+        Hit("p1", 2.0, Passage("p1", "x" * 50, "A [title]", "https://a.example/b")),
+        Hit("p2", 1.0, Passage("p2", "y" * 50)),
+    )
+)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
+    lambda text: text.split() == [text] or " ".join(text.split()) == text
+)
+CITED = st.lists(st.sampled_from([Citation("p1", 0, 4), Citation("p1", 5, 9), Citation("p2")]), unique=True, max_size=3)
+
+
+def response(answer):
+    return Response(TurnId("t", 1), Rewrite("q", (Query("q"),)), RANKING, answer=answer)
+
+
+def content(answer, language="en"):
+    return "".join(pieces(response(answer), language))
+
+
+def test_golden():
+    sentences = (
+        Sentence("Faust is a play.", (Citation("p1", 0, 4), Citation("p2"))),
+        Sentence("See [1]."),
+        Sentence("1. Buy.", (Citation("p1", 0, 4),)),
+    )
+    text = content(Answer.of(sentences, "en"))
+    assert text == (
+        "Faust is a play. [1][2] See \\[1].\n1. Buy. [1]\n\nSources:\n\n"
+        f'- [1] [A (title)](https://a.example/b): "xxxx"\n- [2] p2: "{"y" * 50}"'
+    )
+    assert [text[start:end] for start, end, _ in marks(text)] == ["[1]", "[2]", "[1]"]
+    assert exchange("q", text).answer == "Faust is a play. See [1]. 1. Buy."
+
+
+@given(
+    st.lists(st.tuples(TEXTS, CITED), min_size=1, max_size=4),
+    st.sampled_from(["en", "ja"]),
+    st.sampled_from([(), (UNSURE,), (TOLD,)]),
+)
+def test_what_is_sent_again_is_what_was_answered(said, language, notes):
+    from dataclasses import replace
+
+    answer = replace(Answer.of([Sentence(text, tuple(cited)) for text, cited in said], language), notes=notes)
+    back = exchange("q", content(answer, language))
+    assert back.status == "answered"
+    assert back.answer == answer.text.strip()
+
+
+def test_questions_back_and_no_answers():
+    asked = Answer("question", "Do you live in Spain?", (Sentence("Do you live in Spain?"),))
+    assert exchange("q", content(asked)).status == "asked" and exchange("q", content(asked)).answer == asked.text
+    none = Answer("none", "", reason="nothing was found")
+    assert content(none) == "No answer: nothing was found."
+    assert exchange("q", content(none)).status == exchange("q", "").status == "unanswered"
+
+
+def test_addresses_that_are_none_are_no_links():
+    passage = Passage("p", "text", "T", "javascript:alert(1)")
+    made = Response(
+        TurnId("t", 1),
+        Rewrite("q", (Query("q"),)),
+        Ranking((Hit("p", 1.0, passage),)),
+        answer=Answer.of([Sentence("S.", (Citation("p"),))], "en"),
+    )
+    assert "javascript" not in "".join(pieces(made, "en"))
