@@ -13,15 +13,16 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from convqa.qa import QA, Talk, load
+    from convqa.domain import Passage
+    from convqa.qa import QA, Talk, index, load
 
-__all__ = ["QA", "Talk", "__version__", "load"]
+__all__ = ["QA", "Passage", "Talk", "__version__", "index", "load"]
 
 
 def __getattr__(name: str) -> Any:
     """Load the Python door on first use, so that ``import convqa`` stays light."""
-    if name in {"QA", "Talk", "load"}:
-        from convqa import qa
+    if name in __all__:
+        from convqa import domain, qa
 
-        return getattr(qa, name)
+        return getattr(domain if name == "Passage" else qa, name)
     raise AttributeError(f"module 'convqa' has no attribute {name!r}")

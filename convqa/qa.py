@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import dataclasses
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
 from convqa.components.filtering import filter_of
-from convqa.domain import Conversation, Exchange, MetaValue, Response, Turn, TurnId
+from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, MetaValue, Passage, Response, Turn, TurnId
 from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
 from convqa.errors import InputError, RunError
-from convqa.indexing import collection_of
+from convqa.indexing import Indexed, add_vectors, collection_of, collection_of_passages, find_documents, index_documents
+from convqa.indexing import index as index_passages
+from convqa.models import load_encoder
 from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import Pipeline
 from convqa.pipeline.load import load as load_pipeline
@@ -23,29 +26,72 @@ from convqa.validation import shorten, want
 
 def load(
     pipeline: str | Path = "talk",
-    collection: str | Path | None = None,
+    collection: str | Path | Iterable[Passage] | None = None,
     overrides: Mapping[str, Any] | None = None,
     llm: str | Path | Llm | None = None,
+    *,
+    language: str = DEFAULT_LANGUAGE,
 ) -> QA:
     """Load a pipeline and open its collection.
 
     :param pipeline: a shipped name or the path of a YAML file.
-    :param collection: a folder made by ``convqa index``, or a file of passages (JSONL, plain or gzip), which is
-        indexed once into the cache.
-    :param overrides: ``node.param`` or ``node.type`` -> value, as ``--set`` has them.
+    :param collection: a folder made by ``convqa index``; or passages, which are indexed once into the cache: a file of
+        them (JSONL, plain or gzip), or a list of :class:`convqa.Passage`.
+    :param overrides: ``node.param`` or ``node.type`` -> value, as ``--set`` has them. A type may be a class of yours,
+        a notebook's too.
     :param llm: a language model that rewrites questions and writes answers, where a server of OpenAI's API has one: a
         name of ``configs/llms`` or a file that names its model too, or ``read_llm(URL, MODEL)``.
+    :param language: of passages that are indexed here; a collection has its own.
     :raises ConvqaError: if the pipeline or the collection is not as it should be.
     """
     want("pipeline", pipeline, (str, Path), "a shipped name or the path of a YAML file")
-    want("collection", collection, (str, Path, NoneType), "a folder, a URL or a file of passages")
+    wanted = "a folder, a URL, a file of passages or a list of them"
+    want("collection", collection, (str, Path, Iterable, NoneType), wanted)
+    want("language", language, str, "a language such as 'en'")
     want("overrides", overrides, (Mapping, NoneType), "a mapping such as {'retriever.top_k': 20}")
     want("llm", llm, (str, Path, Llm, NoneType), "a name, the path of a YAML file, or read_llm(...)")
     for key in overrides or {}:
         want("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
     with _ordinary_errors():
         made = load_pipeline(pipeline, overrides, read_llm(llm) if isinstance(llm, str | Path) else llm)
-        return QA(ready(made, None if collection is None else collection_of(str(collection))))
+        if isinstance(collection, str | Path):
+            return QA(ready(made, collection_of(str(collection), language)))
+        passages = None if collection is None else list(collection)
+        for passage in passages or ():
+            want("collection", passage, Passage, wanted)
+        return QA(ready(made, None if passages is None else collection_of_passages(passages, language)))
+
+
+def index(
+    sources: str | Path | Sequence[str | Path],
+    collection: str | Path,
+    *,
+    add: bool = False,
+    replace: bool = False,
+    language: str | None = None,
+    vectors: str | None = None,
+    base_url: str = "",
+) -> Indexed:
+    """Index documents (again: what has changed of them), or files of passages, as ``convqa index`` does.
+
+    Documents that cannot be read are in ``unread`` of what is returned, and logged as warnings.
+
+    :param sources: documents and folders of them, or JSONL files of passages. :param collection: a folder or a URL.
+    :param add: leave in the collection what is not among the sources. :param replace: make it anew.
+    :param language: of the texts; None = that of the collection, or English.
+    :param vectors: an encoder, such as ``encoder``: give every passage a vector too.
+    :param base_url: where the folder of documents is served, for the ``url`` of their passages.
+    :raises ConvqaError: if nothing can be read, or the collection cannot be written.
+    """
+    paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
+    url = str(collection)
+    with _ordinary_errors():
+        encoder = None if vectors is None else load_encoder(vectors)
+        if files := find_documents(paths):
+            made = index_documents(files, url, add=add, replace=replace, language=language, base_url=base_url)
+        else:
+            made = Indexed(index_passages(paths, url, add=add, replace=replace, language=language))
+        return made if encoder is None else dataclasses.replace(made, info=add_vectors(url, encoder))
 
 
 def ready(pipeline: Pipeline, collection: str | None) -> Pipeline:

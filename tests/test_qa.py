@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 import convqa
@@ -207,3 +211,88 @@ def test_a_wrong_argument_is_named_with_what_came_and_what_is_wanted(qa, called,
 def test_what_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'lod'"):
         convqa.lod  # noqa: B018
+
+
+def test_passages_in_memory_are_a_collection(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    passages = [convqa.Passage("faust", "Goethe wrote Faust in 1808."), convqa.Passage("rome", "Rome is a city.")]
+    for given in (passages, iter(passages)):
+        response = convqa.load("copy-bm25", given).conversation().ask("Who wrote Faust?")
+        assert response.answer.sentences[0].citations[0].passage_id == "faust"
+    assert len(list((tmp_path / "convqa" / "collections").glob("*.lock"))) == 1
+    with pytest.raises(InputError, match="collection: found no passages"):
+        convqa.load("copy-bm25", [])
+    with pytest.raises(InputError, match="collection: found 3; wanted a folder, a URL, a file of passages or a list"):
+        convqa.load("copy-bm25", [*passages, 3])
+    with pytest.raises(InputError, match="two passages have the id 'faust'"):
+        convqa.load("copy-bm25", [*passages, Passage("faust", "Another text.")])
+    german = convqa.load("copy-bm25", [Passage("haus", "Die Häuser stehen am Ufer.")], language="de")
+    assert german.conversation().ask("Wo steht das Haus?").ranking.hits[0].id == "haus"
+
+
+def test_documents_are_indexed_from_python(tmp_path, caplog):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "faust.txt").write_text("Goethe wrote Faust in 1808.")
+    (folder / "empty.txt").write_text("")
+    made = convqa.index(folder, tmp_path / "c", vectors="encoder", base_url="http://x/")
+    assert (made.new, made.unread, made.info.count, made.info.vectors) == (1, {"empty.txt": "it is empty"}, 1, 1)
+    assert caplog.records[0].getMessage() == "not indexed: empty.txt: it is empty"
+    asked = convqa.load(collection=tmp_path / "c").conversation().ask("Who wrote Faust?", {"file": "faust.txt"})
+    assert (
+        asked.answer.text == "Goethe wrote Faust in 1808." and asked.ranking.hits[0].passage.url == "http://x/faust.txt"
+    )
+    lines = tmp_path / "p.jsonl"
+    lines.write_text('{"id": "a", "text": "A text."}\n')
+    assert convqa.index([str(lines)], str(tmp_path / "p")).info.count == 1
+    with pytest.raises(InputError, match="nowhere: no such file or folder"):
+        convqa.index("nowhere", str(tmp_path / "p"), add=True)
+
+
+OF_A_SCRIPT = """
+import convqa
+from convqa.components.base import Rewriter
+from convqa.components.members import member
+from convqa.domain import Rewrite
+
+@member
+class Shout(Rewriter):
+    mark: str = "!"
+
+    def rewrite(self, turn):
+        return Rewrite.unchanged(turn.question.upper() + self.mark)
+
+def ask(**overrides):
+    qa = convqa.load("copy-bm25", [convqa.Passage("a", "A text.")], {"rewriter.type": Shout, **overrides})
+    assert "type: __main__.Shout" in qa.pipeline.document.to_yaml()
+    return qa.conversation().ask("a text").rewrite.text
+
+assert ask() == "A TEXT!"
+assert ask(**{"rewriter.mark": "?"}) == "A TEXT?"
+
+@member
+class Shout(Rewriter):
+    def rewrite(self, turn):
+        return Rewrite.unchanged("defined again")
+
+assert ask() == "defined again"
+print("done")
+"""
+
+
+def test_a_class_of_a_script_is_a_component(tmp_path):
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", OF_A_SCRIPT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout.strip()) == (0, "done"), done.stderr
+
+
+def test_a_class_that_is_no_component_is_refused():
+    for cls in (int, type("Plain", (), {})):
+        with pytest.raises(InputError, match=r"is no component: put @member \(convqa\.components\.members\) above"):
+            convqa.load("copy-bm25", [Passage("a", "A text.")], {"rewriter.type": cls})
+
+
+def test_a_file_still_names_only_modules_that_are_allowed():
+    with pytest.raises(InputError, match="the module '__main__' is not allowed"):
+        convqa.load("copy-bm25", [Passage("a", "A text.")], {"rewriter.type": "__main__.Unknown"})

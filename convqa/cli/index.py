@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,8 +13,10 @@ from convqa.cli.progress import Progress
 from convqa.errors import InputError
 
 if TYPE_CHECKING:
+    from convqa.indexing import Indexed
     from convqa.models import TextEncoder
     from convqa.stores.base import Info, VectorOptions
+    from convqa.tasks.base import Task
 
 
 Target = Annotated[
@@ -29,7 +31,8 @@ Sources = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="SOURCES",
-        help="JSONL files, plain or gzip, or folders. None: only --vectors, to a collection that is there.",
+        help="Documents (.txt, .md, .html, .docx, .pdf) and folders of them at any depth; or passages: JSONL files, "
+        "plain or gzip, and folders of these. None: only --vectors, to a collection that is there.",
     ),
 ]
 Language = Annotated[
@@ -44,6 +47,14 @@ Brought = Annotated[
         "--task",
         metavar="TASK",
         help="SOURCES are inputs of this task (jwhr, poleval): index the passages that they bring, in its language.",
+    ),
+]
+BaseUrl = Annotated[
+    str,
+    typer.Option(
+        "--base-url",
+        metavar="URL",
+        help="Where the folder of documents is served: citations then link to the document, and a PDF's page.",
     ),
 ]
 Shards = Annotated[int | None, typer.Option(min=1, help="Parts of a new index on a server.")]
@@ -71,6 +82,7 @@ def index(
     replace: Annotated[bool, typer.Option("--replace", help="Make a collection that exists anew.")] = False,
     language: Language = None,
     task: Brought = None,
+    base_url: BaseUrl = "",
     k1: K1 = None,
     b: B = None,
     shards: Shards = None,
@@ -82,15 +94,17 @@ def index(
     take_over: TakeOver = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
-) -> None:
-    """Index passages: a JSON object a line with id, text (or contents) and, if there, title, url and meta.
+) -> int | None:
+    """Index documents, or passages: a JSON object a line with id, text (or contents) and, if there, title, url, meta.
+
+    Documents are cut into passages. The same command again reads those that are new or have changed, and removes those
+    that are gone, unless with --add. What cannot be read is named, the others are indexed, and the exit code is 1.
 
     A load into Elasticsearch that was interrupted or killed goes on when the same command is given again, from the last
     20,000 passages that were noted as done; in a folder it begins anew. Nothing is visible before all is there.
     Vectors come after the passages, and those that were done stay: without SOURCES, --vectors goes on with the others.
     """
     from convqa.indexing import add_vectors
-    from convqa.indexing import index as build
     from convqa.indexing.vectors import refuse_vectors
     from convqa.stores import take_over as free
     from convqa.tasks import find_task
@@ -106,16 +120,34 @@ def index(
         refuse_vectors(collection, model)
     if take_over:
         free(collection)
-    info = None
-    if sources:
-        with Progress("indexing", "passages", quiet) as shown:
-            how = {"add": add, "replace": replace, "language": language, "task": brings}
-            info = build(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
+    how = {"add": add, "replace": replace, "language": language, "settings": settings}
+    made = _index(sources, collection, brings, base_url, quiet, how) if sources else None
+    info = None if made is None else made.info
     if model is not None:
         with Progress("encoding", "passages", quiet) as shown:
             info = add_vectors(collection, model, options, shown)
+    if made is not None and not quiet and (files := made.new + made.changed + made.same + len(made.unread)):
+        read = f"{made.new} new, {made.changed} changed, {made.same} as before, {made.gone} gone"
+        typer.echo(f"{files} documents: {read}, {len(made.unread)} not read")
     if info is not None and not quiet:
         _print(info, collection)
+    return 1 if made is not None and made.unread else 0
+
+
+def _index(
+    sources: list[Path], collection: str, task: Task | None, base_url: str, quiet: bool, how: dict[str, Any]
+) -> Indexed:
+    """Index documents or passages, whichever the sources are."""
+    from convqa.indexing import Indexed, find_documents, index_documents
+    from convqa.indexing import index as build
+
+    files = find_documents(sources) if task is None else []
+    if base_url and not files:
+        raise InputError("--base-url is of documents; passages name their url themselves.")
+    with Progress("indexing", "documents" if files else "passages", quiet) as shown:
+        if files:
+            return index_documents(files, collection, progress=shown, base_url=base_url, **how)
+        return Indexed(build(sources, collection, progress=shown, task=task, **how))
 
 
 def _encoder(name: str | None, options: dict[str, object]) -> tuple[TextEncoder | None, VectorOptions | None]:

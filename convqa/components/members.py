@@ -31,6 +31,9 @@ ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 _TRUSTED = (components.__name__, "haystack", "haystack_integrations")
 
+_given: dict[str, type] = {}
+"""Classes that a Python user handed over, by their dotted paths: no import reaches a notebook's."""
+
 Member = TypeVar("Member", bound=Station)
 Class = TypeVar("Class", bound=type)
 
@@ -144,6 +147,19 @@ def describe(made: Any) -> dict[str, Any]:
         raise InputError(f"{_path(type(made))} cannot be written as YAML: {type(error).__name__}: {error}.") from error
 
 
+def give(cls: type) -> str:
+    """The dotted path of a class that the user trusts by handing it over: a pipeline of this process may name it.
+
+    One that was defined again, such as a notebook's cell run twice, takes the earlier one's place.
+
+    :raises InputError: for a class that is no component.
+    """
+    if not _is_component(cls):
+        raise InputError(f"{_path(cls)} is no component: put @member (convqa.components.members) above the class.")
+    _given[_path(cls)] = cls
+    return _path(cls)
+
+
 def parameters_of(cls: type) -> list[str] | None:
     """Names of the constructor's parameters; None where it takes any."""
     if cls.__init__ is object.__init__:  # type: ignore[misc]
@@ -159,6 +175,8 @@ def import_type(name: str, place: str) -> type:
 
     :raises InputError: for a module that is not allowed or does not exist, and for what is no component.
     """
+    if _is_component(_given.get(name)):
+        return _given[name]
     module = _import(name, place)
     attribute = name.rpartition(".")[2]
     cls: Any = getattr(module, attribute, None)

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from convqa.indexing.build import index
-from convqa.indexing.find import collection_for, collection_of
+from convqa.indexing.documents import find_documents
+from convqa.indexing.find import collection_for, collection_of, collection_of_passages
 from convqa.indexing.passages import read_passages
+from convqa.indexing.update import Indexed, index_documents
 from convqa.indexing.vectors import add_vectors
 
-__all__ = ["add_vectors", "collection_for", "collection_of", "index", "read_passages"]
+__all__ = [
+    "Indexed",
+    "add_vectors",
+    "collection_for",
+    "collection_of",
+    "collection_of_passages",
+    "find_documents",
+    "index",
+    "index_documents",
+    "read_passages",
+]

@@ -97,6 +97,13 @@ def _refuse_settings(settings: Mapping[str, object] | None, url: str) -> None:
 
 
 def _add(passages: Iterable[Passage], url: str, language: str | None) -> None:
+    store = writable(url, language)
+    store.add(passages)
+    store.commit()
+
+
+def writable(url: str, language: str | None) -> WritableStore:
+    """The collection at a URL, to be added to. :raises InputError: if it cannot be, or is in another language."""
     store = open_store(url)
     info = store.info()
     if not isinstance(store, WritableStore) or "write" not in info.capabilities:
@@ -106,8 +113,7 @@ def _add(passages: Iterable[Passage], url: str, language: str | None) -> None:
             f"collection {redact(url)} is in language {info.language!r}, not {language!r}: add with --language "
             f"{info.language}, or make a collection of its own."
         )
-    store.add(passages)
-    store.commit()
+    return store
 
 
 def reporting(passages: Iterator[Passage], progress: Progress | None) -> Iterator[Passage]:

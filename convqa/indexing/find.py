@@ -85,6 +85,14 @@ def collection_of(url: str, language: str = "en", progress: Progress | None = No
     return url
 
 
+def collection_of_passages(passages: Iterable[Passage], language: str = "en") -> str:
+    """The URL of a collection of passages in memory, which is indexed once into the cache, as a file of passages is."""
+    given = list(passages)
+    if not given:
+        raise InputError("collection: found no passages; wanted one or more.")
+    return _cached(None, _digest_of(given), lambda: given, language, None)
+
+
 def _anserini(folder: Path, language: str) -> str:
     url = f"anserini:{folder}"
     made = open_store(url).info().language
@@ -108,7 +116,7 @@ def _collection_in(folder: Path) -> Path | None:
 
 
 def _cached(
-    source: Path,
+    source: Path | None,
     digest: str,
     passages: Callable[[], Iterable[Passage]],
     language: str,
@@ -122,7 +130,8 @@ def _cached(
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{place}.lock"):
             if not _usable(place):
-                settings = {"source": mend(str(source.resolve()))[0]}  # its name may be no UTF-8
+                # Its name may be no UTF-8.
+                settings = {} if source is None else {"source": mend(str(source.resolve()))[0]}
                 build(reporting(iter(passages()), progress), str(place), language, settings=settings)
     except OSError as error:
         raise WorkError(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from convqa.components.members import describe
+from convqa.components.members import describe, give
 from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
 from convqa.pipeline.document import Document, Node, find, read
@@ -31,9 +31,10 @@ def compose(pipeline: str | Path, settings: Mapping[str, Any] | None = None, llm
     document = _extended(file, ())
     with _named(file):
         document = document if llm is None else with_llm(document, llm)
-        for key, value in (settings or {}).items():
+        named = {key: give(value) if isinstance(value, type) else value for key, value in (settings or {}).items()}
+        for key, value in named.items():
             refuse_secrets(value, f"--set {key}", names_secret(key.rpartition(".")[2]))
-        return _resolve_types(_set(document, settings or {}, "--set"))
+        return _resolve_types(_set(document, named, "--set"))
 
 
 def _extended(file: Path, above: tuple[Path, ...]) -> Document:

@@ -1,0 +1,102 @@
+"""A document's text, cut into passages at its paragraphs and sentences.
+
+Haystack's RecursiveDocumentSplitter counts tokens with tiktoken and finds sentences with NLTK, both of which fetch
+their data from the network when they are first used, knows no headings, and cuts a sentence that is too long anywhere.
+Here sentences are those that answers quote (:mod:`convqa.text.sentences`) and tokens those of the encoder that ships.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from convqa.models.source import find_model
+from convqa.models.tokens import Tokenizer, load_tokenizer
+from convqa.text.sentences import sentences
+
+TOKENS = 220
+"""Of a passage, about: with its title it fits the 256 that the encoder sees."""
+
+_LONGEST_HEADING = 100
+_PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+_LETTER = re.compile(r"[^\W\d_]")
+_NO_HEADING = re.compile(r"^\s*[|•*+\u2013-]|[.!?…:;,\u3002\uff01\uff1f]\W*$|\n")
+
+
+class _Sentence(NamedTuple):
+    start: int
+    end: int
+    tokens: int
+    is_heading: bool
+
+
+def cut(text: str, language: str) -> list[tuple[int, int]]:
+    """The passages of a text as offsets: in order, apart, trimmed, none without a letter.
+
+    A passage ends at a paragraph where that leaves it half full, else at a sentence. A heading begins a passage, or
+    stands within one, and never ends one that has more. A small rest of the text stays with the passage before it.
+    """
+    passages: list[list[_Sentence]] = [[]]
+    for paragraph in _paragraphs(text, language):
+        last = passages[-1]
+        size = sum(sentence.tokens for sentence in last)
+        more = sum(sentence.tokens for sentence in paragraph)
+        if size > TOKENS / 2 and (size + more > TOKENS or paragraph[0].is_heading):
+            passages.append(_headings_of(last))
+        for sentence in paragraph:
+            if sum(sentence.tokens for sentence in passages[-1]) + sentence.tokens > TOKENS:
+                passages.append(_headings_of(passages[-1]))
+            passages[-1].append(sentence)
+    if len(passages) > 1:
+        before, rest = (sum(sentence.tokens for sentence in passage) for passage in passages[-2:])
+        if rest < TOKENS / 4 and before + rest <= TOKENS * 1.1:
+            passages[-2:] = [passages[-2] + passages[-1]]
+    spans = [(passage[0].start, passage[-1].end) for passage in passages if passage]
+    return [(start, end) for start, end in spans if _LETTER.search(text, start, end)]
+
+
+def is_heading(paragraph: str) -> bool:
+    """Whether a paragraph looks like a heading: one short line with a letter, and no mark at its end.
+
+    >>> is_heading("2.1 Maintenance"), is_heading("It is so."), is_heading("- an item")
+    (True, False, False)
+    """
+    short = len(paragraph) <= _LONGEST_HEADING and not _NO_HEADING.search(paragraph)
+    return short and _LETTER.search(paragraph) is not None
+
+
+def paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """The paragraphs of a text, between blank lines, as offsets."""
+    start = 0
+    for gap in _PARAGRAPH.finditer(text):
+        yield start, gap.start()
+        start = gap.end()
+    yield start, len(text)
+
+
+def _headings_of(passage: list[_Sentence]) -> list[_Sentence]:
+    """Take off a passage the headings that it ends with: they begin the next one."""
+    kept = len(passage)
+    while kept and passage[kept - 1].is_heading:
+        kept -= 1
+    taken = passage[kept:] if kept else []
+    del passage[len(passage) - len(taken) :]
+    return taken
+
+
+def _paragraphs(text: str, language: str) -> Iterator[Sequence[_Sentence]]:
+    for start, end in paragraphs(text):
+        places = [(start + first, start + last) for first, last in sentences(text[start:end], language)]
+        found = _tokenizer().texts([text[first:last] for first, last in places])
+        # Two tokens mark the ends of a sequence; a word that is too long is one, whatever its length.
+        counts = [max(len(one) - 2, (last - first) // 10) for one, (first, last) in zip(found, places, strict=True)]
+        heading = is_heading(text[start:end])
+        if places:
+            yield [_Sentence(*place, count, heading) for place, count in zip(places, counts, strict=True)]
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    return load_tokenizer(find_model("encoder").path, 256)

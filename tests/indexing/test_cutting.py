@@ -1,0 +1,74 @@
+"""Texts cut into passages at paragraphs and sentences."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convqa.indexing.cutting import TOKENS, cut, is_heading
+
+SENTENCE = "The river flows slowly through the old town and its many gardens."
+PARAGRAPH = " ".join([SENTENCE] * 6)
+
+
+def passages(text, language="en"):
+    return [text[start:end] for start, end in cut(text, language)]
+
+
+def test_a_short_text_is_one_passage_and_nothing_none():
+    assert passages(" A text.\n\nAnother.\n") == ["A text.\n\nAnother."]
+    assert passages("") == passages(" \n\n ") == passages("1 2 3 --- 4") == []
+
+
+def test_passages_end_at_paragraphs_and_are_not_small():
+    found = passages("\n\n".join([PARAGRAPH] * 10))
+    assert len(found) == 5 and set(found) == {f"{PARAGRAPH}\n\n{PARAGRAPH}"}
+
+
+def test_a_long_paragraph_is_cut_at_sentences_and_every_passage_holds_about_as_many_tokens_as_wanted():
+    found = passages(" ".join([SENTENCE] * 100))
+    assert all(one.startswith("The river") and one.endswith("gardens.") for one in found)
+    assert [len(one.split()) for one in found[:-1]] == [len(found[0].split())] * (len(found) - 1)
+    assert TOKENS * 0.8 < len(found[0].split()) + found[0].count(".") <= TOKENS
+
+
+def test_a_heading_begins_the_passage_of_what_it_heads():
+    found = passages(f"{PARAGRAPH}\n\n{PARAGRAPH}\n\n2.1 Maintenance\n\n{PARAGRAPH}\n\nThe last heading")
+    assert found[1].startswith("2.1 Maintenance\n\nThe river")
+    long = f"{PARAGRAPH} {SENTENCE} {SENTENCE} {SENTENCE}"
+    two = passages(f"{long}\n\nPart two\n\nChapter one\n\n{PARAGRAPH}")
+    assert two == [long, f"Part two\n\nChapter one\n\n{PARAGRAPH}"]
+
+
+def test_a_small_rest_stays_with_the_passage_before_it():
+    assert len(passages(f"{PARAGRAPH}\n\n{PARAGRAPH}\n\n{SENTENCE} {SENTENCE}\n\n{SENTENCE}")) == 1
+
+
+def test_japanese_is_cut_at_its_sentences():
+    found = passages("東京は日本の首都で、多くの人が住んでいます。" * 40, "ja")
+    assert len(found) > 2 and all(one.endswith("。") and one.startswith("東京") for one in found)
+
+
+def test_words_without_end_make_no_passage_without_end():
+    assert max(map(len, passages("x" * 100_000))) <= TOKENS * 10
+
+
+@pytest.mark.parametrize("text", ["- an item", "| a | b |", "It ends.", "Two\nlines", "x " * 60, "12", "And so on:"])
+def test_what_is_no_heading(text):
+    assert not is_heading(text)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.text(st.sampled_from("aB .\n#|-1é東。"), max_size=800))
+def test_passages_are_in_order_apart_and_trimmed_and_no_word_is_lost(text):
+    spans = cut(text, "en")
+    assert all(start < end for start, end in spans)
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
+    assert all(text[start:end] == text[start:end].strip() for start, end in spans)
+    left, outside = 0, ""
+    for start, end in spans:
+        outside, left = outside + text[left:start], end
+    assert not any(letter.isalpha() for letter in outside + text[left:])

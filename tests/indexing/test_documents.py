@@ -1,0 +1,201 @@
+"""Real documents of every kind as passages."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from itertools import pairwise
+
+import pytest
+
+from convqa.errors import InputError
+from convqa.indexing.documents import File, Unreadable, check_packages, find_documents, read_document
+
+
+@pytest.fixture
+def read(tmp_path):
+    def of(name, data, language="en", base_url=""):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return read_document(File(path, name), data, language, base_url)
+
+    return of
+
+
+def whole(passages):
+    return "\n".join(passage.text for passage in passages)
+
+
+def test_documents_are_found_at_any_depth_and_named_by_their_paths(folder):
+    files = find_documents([folder])
+    assert [file.name for file in files] == [
+        "manual.PDF", "notes.txt", "sub/coffee.html", "sub/deep/handbook.md", "sub/rules.docx",
+    ]  # fmt: skip
+    assert files[-1].path == folder / "sub" / "rules.docx"
+    assert [file.name for file in find_documents([folder / "notes.txt", folder / "sub" / "deep"])] == [
+        "handbook.md", "notes.txt",
+    ]  # fmt: skip
+
+
+def test_folders_and_files_of_passages_hold_no_documents(folder, tmp_path):
+    (folder / "sub" / "p.jsonl").write_text("{}")
+    assert find_documents([folder / "sub"]) == [] == find_documents([folder / "sub" / "p.jsonl"])
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        (["notes.txt", "nowhere.pdf"], "nowhere.pdf: no such file or folder"),
+        (["notes.txt", "p.jsonl"], r"p\.jsonl: no document, but .*notes\.txt is one.*each with a command of its own"),
+        (["notes.txt", "other/notes.txt"], r"would both be notes\.txt: give the folder of both"),
+        (["empty"], r"empty: no passages and no documents.*\*\.pdf.*\*\.jsonl"),
+    ],
+)
+def test_what_cannot_be_told_apart_or_found_is_refused(folder, sources, message):
+    (folder / "other").mkdir()
+    (folder / "empty").mkdir()
+    (folder / "other" / "notes.txt").write_text("Other notes.")
+    (folder / "p.jsonl").write_text("{}")
+    with pytest.raises(InputError, match=message):
+        find_documents([folder / source for source in sources])
+
+
+def test_a_pdf_keeps_its_title_and_pages_and_loses_what_they_repeat(read, make):
+    words = make.safety.split()
+    texts = [" ".join(["About", *words[number:], *words[:number]]) + "." for number in range(1, 19)]
+    data = make.pdf([["# 1 Safety", *texts[:9]], ["# 2 Repair", *texts[9:]]], "The Manual", "ACME 2024")
+    passages = read("a/manual.pdf", data)
+    assert [passage.id for passage in passages] == [f"a/manual.pdf_p{n}" for n in range(1, len(passages) + 1)]
+    assert {passage.title for passage in passages} == {"The Manual"}
+    assert [passage.meta["page"] for passage in passages] == [1, 1, 2]
+    assert "\n\n2 Repair\n\nAbout minutes after it has been disconnected." in whole(passages)
+    assert "Page" not in whole(passages) and whole(passages).count("ACME") == 1
+    assert passages[0].meta | {"digest": "", "end": 0} == {
+        "file": "a/manual.pdf", "start": 0, "end": 0, "page": 1, "digest": "", "passages": 3,
+    }  # fmt: skip
+    assert "digest" not in passages[1].meta and passages[1].url == ""
+
+
+def test_offsets_are_into_one_text_of_which_passages_are_parts(read, make):
+    passages = read("x.md", ("# Title\n\n" + f"{make.safety}\n\n" * 30).encode())
+    assert len(passages) > 3
+    for passage in passages:
+        assert len(passage.text) == passage.meta["end"] - passage.meta["start"]
+    assert all(first.meta["end"] < second.meta["start"] for first, second in pairwise(passages))
+
+
+def test_two_columns_are_read_one_after_the_other_with_whole_words(read, make):
+    part = "Sentence {} speaks of re-\nsearch in Vienna and Budapest.\n\n"
+    text = "".join(part.format(number) for number in range(30))
+    found = " ".join(whole(read("two.pdf", make.columns(text))).split())
+    places = [found.index(f"Sentence {number} speaks") for number in range(30)]
+    assert places == sorted(places) and found.count("research in Vienna and Budapest.") == 30
+
+
+def test_word_files_keep_headings_and_tables(read, make):
+    (passage,) = read("rules.docx", make.docx())
+    assert passage.title == "Rules of the house"
+    assert passage.text.startswith("Rules of the house\n\nGuests are welcome")
+    assert "| Room   | Price    |\n| Single | 80 euros |\n\nBreakfast is included." in passage.text
+    assert read("rules.docx", make.docx("House rules"))[0].title == "House rules"
+
+
+def test_pages_of_the_web_lose_what_is_around_their_text(read, make):
+    (passage,) = read("coffee.html", make.html.encode())
+    assert passage.title == "How to brew coffee"
+    assert "Take twenty grams of coffee and grind them finely." in " ".join(passage.text.split())
+    assert "- Grind the beans finely." in passage.text and "| Espresso | 18 |" in passage.text
+    for junk in ("cookie", "Imprint", "Home", "var x", "#", "**", "`", "---"):
+        assert junk not in passage.text
+
+
+def test_markdown_is_plain_text_in_any_language(read, make):
+    (passage,) = read("handbook.md", make.markdown.encode())
+    assert passage.title == "The handbook"
+    assert passage.text.startswith(
+        "First steps\n\nThe device needs 12 V, see the manual.\n\nInstallation\n\npip install"
+    )
+    assert "# the hash is no heading" in passage.text
+    assert "| Lamp | 4711 |" in passage.text and "|--" not in passage.text
+    assert passage.text.endswith("Żółć i gęś: Grüße aus München. 東京は日本の首都です。")
+
+
+def test_text_is_read_with_any_byte_order_mark(read):
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        (passage,) = read("n.txt", "Überschrift\r\n\r\nDer erste Satz.\r\n".encode(encoding), "de")
+        assert (passage.title, passage.text) == ("Überschrift", "Überschrift\n\nDer erste Satz.")
+
+
+def test_the_file_name_is_the_title_where_there_is_no_other(read, make):
+    assert read("2024/report.txt", b"It all begins with a sentence.")[0].title == "report"
+    assert read("r.pdf", make.pdf([["It begins with a sentence."]], "Microsoft Word - r.doc"))[0].title == "r"
+    assert read("r.pdf", make.pdf([["It begins with a sentence."]], "untitled"))[0].title == "r"
+
+
+def test_soft_hyphens_ligatures_and_control_characters_are_no_part_of_words(read):
+    (passage,) = read("n.txt", "The of\ufb01ce is o\u00adpen\x07.".encode())
+    assert passage.text == "The office is open."
+
+
+def test_the_url_leads_to_the_document_and_its_page(read, make):
+    data = make.pdf([["The first page."], ["# Two", make.safety * 3]])
+    assert read("a b/ü.pdf", data, base_url="https://x.org/docs/")[-1].url == (
+        "https://x.org/docs/a%20b/%C3%BC.pdf#page=" + str(read("a.pdf", data)[-1].meta["page"])
+    )
+    assert read("n.txt", b"Some text.", base_url="https://x.org")[0].url == "https://x.org/n.txt"
+
+
+def bomb():
+    stream = io.BytesIO()
+    archive = zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED)
+    with archive, archive.open("word/document.xml", "w", force_zip64=True) as part:
+        for _ in range(300):
+            part.write(b" " * 2**20)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.txt", b"", "it is empty"),
+        ("a.pdf", b" \n", "it is empty"),
+        ("a.txt", "Grüße".encode("latin-1"), "its text is not in UTF-8; save it so"),
+        ("a.md", b"\xff\xfe\x00\xd8", "its text is not in UTF-8"),
+        ("a.txt", b"a\x00b", "it holds binary data"),
+        ("a.txt", b"1 2 3", "it has no text"),
+        ("a.html", b"<html><body></body></html>", "it has no text"),
+        ("a.html", b"\x00\x01\x02", "it has no text|binary|damaged"),
+        ("a.docx", b"PK\x03\x04 damaged", "it is damaged, or not what its name says"),
+        ("a.docx", b"no zip", r"it is damaged, or not what its name says \(File is not a zip file\)"),
+        ("a.pdf", b"%PDF-1.4 damaged", "it is damaged, or not what its name says"),
+        ("a\nb.txt", b"Some text.", r"its name has the character U\+000A; rename it"),
+        ("a\udcfc.txt", b"Some text.", r"its name has the character U\+DCFC"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_says_why(tmp_path, caplog, name, data, message):
+    with pytest.raises(Unreadable, match=message):
+        read_document(File(tmp_path / name, name), data, "en")
+    assert caplog.records == []
+
+
+def test_encrypted_scanned_and_oversized_files_say_what_to_do(read, make, caplog):
+    with pytest.raises(Unreadable, match="it is encrypted; save it without its password"):
+        read("a.pdf", make.pdf([["Secret."]], password="x"))
+    with pytest.raises(Unreadable, match="it has no text: a scan has to go through OCR first"):
+        read("a.pdf", make.pdf([[], []], numbers=False))
+    with pytest.raises(Unreadable, match="it unpacks to more than 268,435,456 bytes"):
+        read("a.docx", bomb())
+    assert caplog.records == []
+
+
+def test_a_missing_package_is_named_with_the_command_that_installs_it(folder, monkeypatch):
+    from haystack.components.converters import pypdf
+
+    class Missing:
+        def check(self):
+            raise ImportError("no pypdf")
+
+    monkeypatch.setattr(pypdf, "pypdf_import", Missing())
+    with pytest.raises(InputError, match=r"PyPDFToDocument needs .* pip install 'convqa\[documents\]'"):
+        check_packages(find_documents([folder]))
+    check_packages(find_documents([folder / "notes.txt"]))
