@@ -34,11 +34,11 @@ _ESCAPED = {"\\": "\\", "[": "[", "n": "\n", "r": "\r"}
 
 def pieces(response: Response, language: str) -> Iterator[str]:
     """The text of a message, sentence by sentence, then the list of its sources, and what to know of it."""
-    answer = response.answer
+    answer, caveat = response.answer, f"\n\n{response.caveat}" if response.caveat else ""
     if answer is None or answer.kind == "none":
         asked = response.rewrite is None or bool(response.rewrite.queries)
         reason = answer.reason if answer else "this pipeline makes no answers"
-        yield f"{_NO_ANSWER}{escape(reason)}." if asked else "Nothing to look up. Ask whenever you like."
+        yield f"{_NO_ANSWER}{escape(reason)}.{caveat}" if asked else "Nothing to look up. Ask whenever you like."
         return
     yield _ASKED if answer.kind == "question" else "".join(_NOTES.get(note, "") for note in answer.notes)
     numbers, first = numbered(answer), True
@@ -50,8 +50,8 @@ def pieces(response: Response, language: str) -> Iterator[str]:
         yield escape(answer.text)
     if sources := [_source(citation) for citation in replies.citations(response)]:
         yield _SOURCES + "\n".join(sources)
-    if response.caveat:
-        yield f"\n\n{response.caveat}"
+    if caveat:
+        yield caveat
 
 
 def _source(citation: dict[str, Any]) -> str:

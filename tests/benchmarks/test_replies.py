@@ -1,4 +1,4 @@
-"""The replies that checkers are measured on: each sentence has its verdict, and what a checker does is counted right."""
+"""The replies that checkers are measured on: each sentence has its verdict, and a checker is counted right."""
 
 from __future__ import annotations
 

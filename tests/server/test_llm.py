@@ -35,3 +35,14 @@ def test_a_model_of_the_file_answers_and_one_that_is_away_is_stood_in_for(
     assert replies["away"]["answer"]["score"] == replies["talk"]["answer"]["score"]
     said = "The language model's server does not answer. Answered without it, in the passages' own words."
     assert {name: reply["caveat"] for name, reply in replies.items()} == {"talk": "", "model": "", "away": said}
+
+
+def test_a_chat_client_reads_the_note_even_where_nothing_is_answered(make_client, collection, openai_server, tmp_path):
+    file = tmp_path / "failing.yaml"
+    file.write_text(f"{{url: '{openai_server(lambda prompt, number: 500).url}', model: m}}")
+    client = make_client({"talk": served(collection, str(file))})
+    asked = {QUESTION: "Faust is a tragic play", "Why does the tower of Pisa lean over the director?": "No answer: "}
+    for question, begins in asked.items():
+        body = {"model": "talk", "messages": [{"role": "user", "content": question}]}
+        text = client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]
+        assert text.startswith(begins) and "server error 500. " in text.split("\n\n")[-1]
