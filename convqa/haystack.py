@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from haystack import Document, GeneratedAnswer, SuperComponent, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
@@ -18,18 +18,19 @@ from pydantic import Field
 
 from convqa.components.base import Builder, Decider, Reader, Rewriter, Station
 from convqa.components.encoding import expanded
+from convqa.components.filtering import filter_of
 from convqa.components.haystack import ranked, to_document, to_passage
 from convqa.components.members import import_type, with_parameters
-from convqa.domain import DEFAULT_LANGUAGE, Exchange, Failure, Hit, MetaValue, Ranking, Rewrite, Turn, TurnId
+from convqa.domain import DEFAULT_LANGUAGE, Exchange, Failure, Hit, Ranking, Rewrite, Turn, TurnId
 from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
 from convqa.driver.history import exchange, response_of
 from convqa.errors import InputError, RunError, WorkError
-from convqa.exports.numbered import numbered_answer
 from convqa.indexing import collection_of
 from convqa.pipeline import nodes
 from convqa.pipeline.compose import compose
 from convqa.pipeline.load import OUTPUTS
 from convqa.pipeline.load import load as load_pipeline
+from convqa.server import replies
 from convqa.text.analysis import analyzer
 from convqa.validation import shorten, want
 
@@ -39,25 +40,57 @@ _OURS = "convqa"
 """Where a reply's ``meta`` keeps what later turns want to know of it."""
 
 
-@component
 @with_parameters
-class QuestionRewriter:
-    """Completes the last question of a chat with what the conversation has said, so that a retriever can search it.
+class _Part:
+    """What some stations of a pipeline do, one behind the other, for one conversation at a time.
 
-    :param pipeline: whose rewriter does it. :param overrides: of that pipeline, such as ``{"rewriter.sure": 0.3}``.
-    :param language: of the conversation.
+    :param pipeline: a shipped name or the path of a YAML file. :param overrides: of that pipeline, as ``--set`` has
+        them. :param language: of the conversation and the documents.
+    :raises InputError: for a pipeline that is not as it should be.
     """
+
+    kinds: ClassVar[tuple[type[Station], ...]]
+    makes: ClassVar[str]
+    """The last of what they make."""
 
     pipeline: str = "default"
     overrides: dict[str, Any] = Field(default_factory=dict)
     language: str = DEFAULT_LANGUAGE
 
     def __post_init__(self) -> None:
-        self._stations = _Stations(self, "rewrites", Rewriter)
+        analyzer(self.language)
+        document = compose(self.pipeline, self.overrides)
+        if self.makes not in document.outputs:
+            raise InputError(f"pipeline {self.pipeline}: it makes no {self.makes}; wanted one that does.")
+        known = {name: import_type(node.type, f"components.{name}") for name, node in document.components.items()}
+        chosen = [name for name in document.in_order() if issubclass(known[name], self.kinds)]
+        self._stations = [nodes.make(name, document.components[name]) for name in chosen]
 
     def warm_up(self) -> None:
         """Load the models."""
-        self._stations.warm_up()
+        with _ordinary_errors():
+            for station in self._stations:
+                station.warm_up()
+
+    def _made(self, **made: Batch) -> Made:
+        """What the stations make, by label, beside what is given."""
+        self.warm_up()
+        with _ordinary_errors():
+            for station in self._stations:
+                made |= station.run(**{name: made[name] for name in nodes.inputs(station) if name in made})
+        return _only(made)
+
+
+@component
+@with_parameters
+class QuestionRewriter(_Part):
+    """Completes the last question of a chat with what the conversation has said, so that a retriever can search it.
+
+    It is what the rewriter of a ``pipeline`` does, with ``overrides`` such as ``{"rewriter.sure": 0.3}``.
+    """
+
+    kinds = (Rewriter,)
+    makes = "rewrites"
 
     @component.output_types(query=str, queries=list[str])
     def run(self, messages: list[ChatMessage]) -> Made:
@@ -67,30 +100,21 @@ class QuestionRewriter:
             question with the words of the conversation that it needs; none where nothing was asked.
         """
         history, last = conversation_of(messages)
-        rewrite = self._stations.run({"turns": Turns((_turn(_question(last), history, self.language),))})["rewrites"]
+        rewrite = self._made(turns=Turns((_turn(_question(last), history, self.language),)))["rewrites"]
         return {"query": rewrite.text, "queries": [expanded(query) for query in rewrite.queries]}
 
 
 @component
 @with_parameters
-class CitedAnswerBuilder:
+class CitedAnswerBuilder(_Part):
     """Answers a question with sentences of the documents that a retriever found, each cited by its characters.
 
-    :param pipeline: whose reader, builder and decider do it: ``default`` always answers, ``talk`` says when the
-        documents do not seem to. :param overrides: of that pipeline, such as ``{"builder.sentences": 2}``.
-    :param language: of the documents.
+    It is what reader, builder and decider of a ``pipeline`` do, with ``overrides`` such as ``{"builder.words": 30}``:
+    ``default`` always answers, ``talk`` says when the documents do not seem to.
     """
 
-    pipeline: str = "default"
-    overrides: dict[str, Any] = Field(default_factory=dict)
-    language: str = DEFAULT_LANGUAGE
-
-    def __post_init__(self) -> None:
-        self._stations = _Stations(self, "answers", Reader, Builder, Decider)
-
-    def warm_up(self) -> None:
-        """Load the models."""
-        self._stations.warm_up()
+    kinds = (Reader, Builder, Decider)
+    makes = "answers"
 
     @component.output_types(answers=list[GeneratedAnswer], replies=list[ChatMessage])
     def run(self, query: str, documents: list[Document], messages: list[ChatMessage] | None = None) -> Made:
@@ -104,11 +128,10 @@ class CitedAnswerBuilder:
             ``meta`` has a reason. ``replies``: the answer as the assistant's message, to be put behind the messages.
         """
         history, last = conversation_of(messages or [])
-        turn = _turn(last or query, history, self.language)
+        turn, rewrite = _turn(last or query, history, self.language), Rewrite.unchanged(query)
         hits = [Hit(document.id, document.score or 0.0, to_passage(document)) for document in documents]
         ranking = ranked(hits, all(document.score is not None for document in documents))
-        given = {"turns": Turns((turn,)), "rewrites": Rewrites((Rewrite.unchanged(query),))}
-        made = self._stations.run({**given, "rankings": Rankings((ranking,))})
+        made = self._made(turns=Turns((turn,)), rewrites=Rewrites((rewrite,)), rankings=Rankings((ranking,)))
         return _told(turn, {label: made[label] for label in OUTPUTS if label in made}, documents)
 
 
@@ -188,7 +211,7 @@ class _Question:
         self,
         messages: list[ChatMessage] | None = None,
         query: str | None = None,
-        filter: dict[str, list[MetaValue]] | None = None,
+        filter: dict[str, Any] | None = None,
     ) -> Made:
         history, last = conversation_of(messages or [])
         if query is None:
@@ -196,10 +219,7 @@ class _Question:
         elif last not in {None, query}:
             history = [*history, Exchange(str(last), status="unanswered")]
         want("query", query, str, "a string")
-        for name, values in (filter or {}).items():
-            want(f"filter.{name}", values, list, "a list of the values that a passage may have")
-        accepted = {name: tuple(values) for name, values in (filter or {}).items()}
-        return {"turns": Turns((_turn(query, history, self.language, filter=accepted),))}
+        return {"turns": Turns((_turn(query, history, self.language, filter=filter_of(filter)),))}
 
 
 @component
@@ -224,35 +244,6 @@ class _Result:
         (turn,) = turns
         told = _told(turn, made, documents)
         return {**told, "documents": documents, "query": told["answers"][0].query}
-
-
-class _Stations:
-    """Those of a pipeline's stations that are of some kinds, one behind the other, for one turn at a time.
-
-    :param wanted: what the last of them makes. :raises InputError: for a pipeline that does not make it.
-    """
-
-    def __init__(self, holder: QuestionRewriter | CitedAnswerBuilder, wanted: str, *kinds: type[Station]) -> None:
-        analyzer(holder.language)
-        document = compose(holder.pipeline, holder.overrides)
-        if wanted not in document.outputs:
-            raise InputError(f"pipeline {holder.pipeline}: it makes no {wanted}; wanted one that does.")
-        known = {name: import_type(node.type, f"components.{name}") for name, node in document.components.items()}
-        chosen = [name for name in document.in_order() if issubclass(known[name], kinds)]
-        self._stations = [nodes.make(name, document.components[name]) for name in chosen]
-
-    def warm_up(self) -> None:
-        with _ordinary_errors():
-            for station in self._stations:
-                station.warm_up()
-
-    def run(self, made: Made) -> Made:
-        """What the stations make, by label, beside what is given."""
-        self.warm_up()
-        with _ordinary_errors():
-            for station in self._stations:
-                made |= station.run(**{name: made[name] for name in nodes.inputs(station) if name in made})
-        return _only(made)
 
 
 def conversation_of(messages: Sequence[ChatMessage]) -> tuple[list[Exchange], str | None]:
@@ -292,16 +283,17 @@ def _turn(question: str, history: Sequence[Exchange], language: str, **more: Any
 def _told(turn: Turn, made: Made, documents: Sequence[Document]) -> Made:
     """A turn's answer, and the same as the assistant's message."""
     response = response_of(turn, {**dict.fromkeys(OUTPUTS), **made}, {})
-    answer, citations = numbered_answer(response)
-    answer["citations"] = [
-        {"document" if name == "passage" else name: value for name, value in citation.items()} for citation in citations
-    ]
+    told, said = replies.turn(response, turn.question, ""), exchange(turn, response)
+    meta, citations = told["answer"], told["citations"]
     known = {document.id: (place, document) for place, document in reversed(list(enumerate(documents, 1)))}
     cited = [known[id] for id in dict.fromkeys(citation["passage"] for citation in citations)]
     marked = [replace(one, meta={**one.meta, "source_index": place, "referenced": True}) for place, one in cited]
-    said, text = exchange(turn, response), answer.pop("text")
+    meta["citations"] = [
+        {"document" if name == "passage" else name: value for name, value in citation.items()} for citation in citations
+    ]
+    text = meta.pop("text")
     reply = ChatMessage.from_assistant(text, meta={_OURS: {"rewrite": said.rewrite, "status": said.status}})
-    return {"answers": [GeneratedAnswer(text, said.rewrite or turn.question, marked, answer)], "replies": [reply]}
+    return {"answers": [GeneratedAnswer(text, said.rewrite or turn.question, marked, meta)], "replies": [reply]}
 
 
 def _only(made: Mapping[str, Batch]) -> Made:

@@ -26,7 +26,8 @@ LAYERS = [
     {"pipeline"},
     {"driver", "indexing", "evaluation", "training"},
     {"qa"},
-    {"haystack", "server"},
+    {"server"},
+    {"haystack"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -214,7 +214,8 @@ def _vectors(info: Info) -> str:
     if info.encoder is None:
         return "none"
     encoder = info.encoder
-    return f"{info.vectors} of {encoder.name} ({encoder.dimension} dimensions, checksum {encoder.checksum})"
+    checksum = encoder.checksum or "unknown"
+    return f"{info.vectors} of {encoder.name} ({encoder.dimension} dimensions, checksum {checksum})"
 
 
 def _json(info: Info) -> dict[str, Any]:

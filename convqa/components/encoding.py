@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Annotated, Any, Literal, cast
@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from convqa.components.rankings import attach
 from convqa.domain import Query, Ranking, Rewrite
+from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.types import Device, Engine, Precision
 from convqa.stores import open_store
@@ -52,6 +53,10 @@ DEFAULT_TEXTS: tuple[Text, ...] = ("question", "expanded", "rewrite")
 """The mean that serves every rewriter well (docs/benchmarks.md); where two texts are one, it counts once."""
 
 
+_SAMPLE = 8
+_NEAR = 0.95
+"""Cosine of the vectors that two copies of one encoder make of a text, of which one may be of less precision."""
+
 _FEW = 200
 """Passages that are encoded without a word."""
 _TYPICAL = "Goethe wrote the first part of Faust in Weimar, where it was printed in 1808. " * 10
@@ -63,17 +68,20 @@ class QueryEncoder:
     Texts that are equal count once: a turn without history has the plain question's vector. The model is loaded once
     per process, at first need.
 
-    :param name: of an encoder: a shipped one, a folder or a Hugging Face name. :param texts: which are encoded.
+    :param name: of an encoder: a shipped one, a folder or a Hugging Face name; or what loads it with the options.
+    :param texts: which are encoded.
     """
 
-    def __init__(self, name: str, texts: Sequence[Text], options: ModelOptions | None = None) -> None:
+    def __init__(
+        self, name: str | Callable[[Options], TextEncoder], texts: Sequence[Text], options: ModelOptions | None = None
+    ) -> None:
         self.name = name
         self.texts = tuple(texts)
         self.options = Options(**(options or {}))
 
     @cached_property
     def model(self) -> TextEncoder:
-        return load_encoder(self.name, self.options)
+        return load_encoder(self.name, self.options) if isinstance(self.name, str) else self.name(self.options)
 
     @property
     def encoder(self) -> Encoder:
@@ -128,11 +136,13 @@ def passage_vectors(model: TextEncoder, store: Store | None, rankings: Sequence[
     """Passage id -> its vector, for every hit: the collection's where it has one of this encoder, else made now.
 
     A passage whose text is not known has none.
+
+    :raises InputError: for a collection whose vectors are not of the encoder that its file names.
     """
     ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits))
     found: dict[str, Matrix] = {}
-    if store is not None and store.info().encoder == named(model):
-        # A store with vectors is one that convqa writes.
+    if store is not None and has_vectors_of(model, store):
+        # A store with vectors can give them.
         kept = zip(ids, cast(WritableStore, store).vectors(ids), strict=True)
         found = {id: vector for id, vector in kept if vector is not None}
     rest = [Ranking(tuple(hit for hit in ranking.hits if hit.id not in found)) for ranking in rankings]
@@ -140,6 +150,41 @@ def passage_vectors(model: TextEncoder, store: Store | None, rankings: Sequence[
         rest = attach(rest, len(ids), store.fetch)
     texts = {hit.id: hit.passage.whole_text for ranking in rest for hit in ranking.hits if hit.passage is not None}
     return found | dict(zip(texts, model.remembered(list(texts.values()), "passage", keep=True), strict=True))
+
+
+def encoder_of(store: Store, options: Options) -> TextEncoder:
+    """The encoder that a collection's file names; without one, the encoder that ships."""
+    told = store.info().encoder
+    return load_encoder("encoder" if told is None or told.checksum else told.name, options)
+
+
+def has_vectors_of(model: TextEncoder, store: Store) -> bool:
+    """Whether a collection's vectors are of an encoder. Of those that others made a sample is encoded again, once.
+
+    :raises InputError: if that gives other vectors.
+    """
+    info = store.info()
+    if info.encoder is None or info.encoder.checksum:
+        return info.encoder == named(model)
+    others = cast(Any, store)
+    if model.identity not in others.compared:
+        _compare(model, others)
+        others.compared.add(model.identity)
+    return True
+
+
+def _compare(model: TextEncoder, store: Any) -> None:
+    """:raises InputError: if a sample of a collection's vectors is not what an encoder makes of its passages."""
+    passages, vectors = zip(*store.sample(_SAMPLE), strict=True)
+    ways = {"text": [one.text for one in passages], "title and text": [one.whole_text for one in passages]}
+    made = {way: (model.encode(texts) * np.stack(vectors)).sum(axis=1) for way, texts in ways.items()}
+    way = max(made, key=lambda name: float(np.median(made[name])))
+    if (near := float(np.median(made[way]))) < _NEAR:
+        raise InputError(
+            f"collection {store.target}: its vectors are not of the encoder {model.name!r}. {len(passages)} passages, "
+            f"encoded again ({way}), have a median cosine of {near:.2f} with the vectors in the index; wanted: "
+            f"{_NEAR} or more. Name the encoder that made them, and the field that they are in."
+        )
 
 
 def cosines(ranking: Ranking, vectors: Mapping[str, Matrix], asked: Matrix) -> dict[str, float]:
@@ -150,7 +195,7 @@ def cosines(ranking: Ranking, vectors: Mapping[str, Matrix], asked: Matrix) -> d
 def forecast(model: TextEncoder, most: int, url: str) -> str:
     """The warning before up to so many passages of a collection are encoded; "" where it takes less than a minute."""
     info = open_store(url).info()
-    missing = info.count - (info.vectors if info.encoder == named(model) else 0)
+    missing = info.count - (info.vectors if has_vectors_of(model, open_store(url)) else 0)
     if min(most, missing) < _FEW:
         return ""
     start = time.perf_counter()
@@ -163,7 +208,7 @@ def forecast(model: TextEncoder, most: int, url: str) -> str:
         f"{min(most, missing):,} are encoded for this run: {_spoken(seconds * min(most, missing))} at "
         f"{1 / seconds:.0f} a second, less where they were encoded before."
     )
-    if "vectors" not in info.capabilities or info.encoder not in {None, named(model)}:
+    if not {"vectors", "write"} <= info.capabilities or info.encoder not in {None, named(model)}:
         return said
     all_of_them = f"convqa index --collection {redact(url)} --vectors {model.name}"
     return f"{said} All once, in {_spoken(seconds * missing)}: {all_of_them}"

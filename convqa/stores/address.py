@@ -21,7 +21,7 @@ SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 _SUFFIXES = (".yaml", ".yml")
 _USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+://).*@", re.DOTALL)
 _VALUE = re.compile(r"([?&;][^=&;]*=)[^&;]*")
-_WANTED = "Wanted: url, and if needed fields, language and settings."
+_WANTED = "Wanted: url, and if needed fields, vector, encoder, language and settings."
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,15 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A collection's URL. ``fields`` and ``language`` are told for an index that others filled; ``settings`` are the
-    engine's, for making it."""
+    """A collection's URL. ``settings`` are the engine's, for making it. The others are told for an index that others
+    filled: its ``fields`` and ``language``, the field that is a ``vector``, and the ``encoder`` that made those."""
 
     url: str
     fields: Fields | None = None
     language: str | None = None
     settings: Mapping[str, object] = field(default_factory=dict, hash=False)
+    vector: str = ""
+    encoder: str = ""
 
 
 class _Fields(Record, extra="forbid"):
@@ -64,6 +66,8 @@ class _Collection(Record, extra="forbid"):
     fields: _Fields | None = None
     language: str | None = None
     settings: dict[str, int | float | str | bool] = {}
+    vector: str = ""
+    encoder: str = ""
 
 
 def address(name: str) -> Address:
@@ -99,9 +103,15 @@ def _read(path: Path) -> Address:
             analyzer(record.language)
     except InputError as error:
         raise InputError(f"{where}: language: {error}") from error
+    if bool(record.vector) != bool(record.encoder):
+        raise InputError(
+            f"{where}: wanted both, vector (the field of an index's vectors) and encoder (what made them)."
+        )
+    encoder = str(path.parent / record.encoder) if record.encoder.startswith("./") else record.encoder
     found = record.fields
     fields = None if found is None else Fields(found.text, found.id, found.title, found.url, tuple(found.meta))
-    return Address(_from(path.parent, record.url), fields, record.language, record.settings)
+    url = _from(path.parent, record.url)
+    return Address(url, fields, record.language, record.settings, record.vector, encoder)
 
 
 def _from(folder: Path, url: str) -> str:

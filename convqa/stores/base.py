@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -62,7 +62,7 @@ class Encoder:
 
     ``checksum`` names its weights, ``dimension`` the length of its vectors. Vectors are compared by inner product, so
     an encoder for cosine similarity makes them of length 1. The same weights under another name (a folder moved) are
-    the same encoder.
+    the same encoder. A checksum of "" is that of vectors which others made: what made them is told, not known.
     """
 
     name: str = field(compare=False)
@@ -122,14 +122,16 @@ def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
     if "vectors" not in info.capabilities:
         raise InputError(
             f"{store} has no vectors, and convqa, which only reads it, cannot add any. Use the retriever hybrid, "
-            "which makes those that it needs for each turn, or bm25; or index the passages with convqa index --vectors."
+            "which makes those that it needs for each turn, or bm25; or index the passages with convqa index "
+            "--vectors. Vectors of others in Elasticsearch are named in a collection's file (vector, encoder)."
         )
     if info.encoder is None:
         raise InputError(
             f"{store} has no vectors; add them with convqa index --collection URL --vectors {encoder.name}, or use the "
             "retriever hybrid, which makes those that it needs for each turn, or bm25."
         )
-    if info.encoder != encoder:
+    known = info.encoder if info.encoder.checksum else replace(info.encoder, checksum=encoder.checksum)
+    if known != encoder:
         raise InputError(
             f"{store} has vectors of {label(info.encoder)}; found a query of {label(encoder)}. Use the encoder that "
             "the collection was made with (in a pipeline: retriever.encoder), or make its vectors anew."
@@ -138,7 +140,8 @@ def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
 
 def label(encoder: Encoder) -> str:
     """An encoder as messages name it."""
-    return f"{encoder.name!r} ({encoder.dimension} dimensions, checksum {encoder.checksum[:12]})"
+    checksum = f", checksum {encoder.checksum[:12]}" if encoder.checksum else ""
+    return f"{encoder.name!r} ({encoder.dimension} dimensions{checksum})"
 
 
 def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:

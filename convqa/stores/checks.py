@@ -19,8 +19,10 @@ LARGEST = 1e18
 
 def refuse_fields(address: Address) -> None:
     """:raises InputError: if fields are named for a collection that has fields of its own."""
-    if address.fields is not None:
-        raise InputError(f"collection {redact(address.url)} has fields of its own; leave fields out.")
+    if address.fields is not None or address.vector:
+        raise InputError(
+            f"collection {redact(address.url)} has fields of its own; leave fields, vector and encoder out."
+        )
 
 
 def check_folder(folder: Path, what: str, advice: str = "") -> None:

@@ -1,8 +1,8 @@
-"""A server of OpenAI's chat completions for tests: real HTTP on a port of its own, replies by a script.
+"""A server of OpenAI's chat completions and embeddings for tests: real HTTP on a port of its own, replies by a script.
 
-What it was asked is kept in ``requests``; what it replies is made by ``reply(prompt, number)``: a string is the
-message's text, an int a status, a float seconds to wait before ``"slow"``, bytes a whole body, and a tuple a status
-with headers.
+What it was asked is kept in ``requests``; what it replies is made by ``reply(prompt, number)``, of embeddings
+``reply(texts, number)``: a string is the message's text, a list the texts' vectors, an int a status, a float seconds to
+wait before ``"slow"``, bytes a whole body, and a tuple a status with headers.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Reply = str | int | float | bytes | tuple[int, dict[str, str]]
+Reply = str | int | float | bytes | list[list[float]] | tuple[int, dict[str, str]]
 
 
 class Server:
     """Counts what runs at the same time, so that bounds can be tested."""
 
-    def __init__(self, reply: Callable[[str, int], Reply]) -> None:
+    def __init__(self, reply: Callable[[Any, int], Reply]) -> None:
         self.reply = reply
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
@@ -42,7 +42,8 @@ class Server:
                     outer.most_at_once = max(outer.most_at_once, outer._at_once)
                     number = len(outer.requests)
                 try:
-                    self._answer(outer.reply(body["messages"][-1]["content"], number))
+                    asked = body["messages"][-1]["content"] if "messages" in body else body["input"]
+                    self._answer(outer.reply(asked, number))
                 finally:
                     with outer._lock:
                         outer._at_once -= 1
@@ -59,7 +60,8 @@ class Server:
                     key = self.headers.get("Authorization", "")
                     data = json.dumps({"error": {"message": f"no: {key}", "type": "test"}}).encode()
                 else:
-                    data = reply if isinstance(reply, bytes) else completion(reply)
+                    made = embeddings if isinstance(reply, list) else completion
+                    data = reply if isinstance(reply, bytes) else made(reply)
                 try:
                     self.send_response(status)
                     for name, value in {"Content-Type": "application/json", **headers}.items():
@@ -94,8 +96,15 @@ def completion(text: str) -> bytes:
     return json.dumps(body).encode()
 
 
+def embeddings(vectors: list[list[float]]) -> bytes:
+    """Vectors as OpenAI's API gives them; the order of a reply is not that of the texts."""
+    data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return json.dumps({"object": "list", "data": data[::-1], "model": "m", "usage": usage}).encode()
+
+
 @contextmanager
-def serving(reply: Callable[[str, int], Reply]) -> Iterator[Server]:
+def serving(reply: Callable[[Any, int], Reply]) -> Iterator[Server]:
     """A server for the duration of a ``with``."""
     server = Server(reply)
     try:

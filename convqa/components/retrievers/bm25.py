@@ -16,7 +16,6 @@ from convqa.components.retrievers._feedback import expand
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store
 from convqa.stores.base import Filter, Prf, SearchParams, Stopwords, Store
-from convqa.text.bm25 import K1, B
 
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
@@ -32,7 +31,7 @@ class Feedback(TypedDict, total=False):
 class BM25(Retriever):
     """Rank passages by BM25 of question words and weighted history terms.
 
-    :param top_k: passages in a ranking. :param k1, b: BM25's; None = the store's own.
+    :param top_k: passages in a ranking. :param k1, b: BM25's; None = the store's own, .82 and .68 where it fixes none.
     :param title_weight: None: title and text are one field; w >= 0: BM25(text) + w BM25(title).
     :param stopwords: ``long`` drops about 130 words from queries instead of 33 (better for questions; not comparable
         with published BM25 runs).
@@ -47,8 +46,8 @@ class BM25(Retriever):
 
     collection: str | None = None
     top_k: Annotated[int, Field(ge=1)] = 100
-    k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = K1
-    b: Annotated[float, Field(ge=0, le=1)] | None = B
+    k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    b: Annotated[float, Field(ge=0, le=1)] | None = None
     title_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     stopwords: Stopwords = "default"
     texts: Annotated[int, Field(ge=0)] = 20

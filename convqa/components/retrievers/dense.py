@@ -19,6 +19,8 @@ from convqa.components.encoding import (
     QueryEncoder,
     Texts,
     cosines,
+    encoder_of,
+    has_vectors_of,
     passage_vectors,
     unit,
     unknown_language,
@@ -52,7 +54,9 @@ class Dense(Retriever):
     queries each stands for itself, and this is its words again). A query without words finds nothing. A turn's filter
     is kept to. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
 
-    :param top_k: passages in a ranking. :param encoder: a shipped one, a folder or a Hugging Face name.
+    :param top_k: passages in a ranking.
+    :param encoder: a shipped one, a folder, a Hugging Face name or a server's address; None = that of the collection's
+        file, else the one that ships.
     :param vectors: which texts of a query are encoded.
     :param prf: vector feedback: search again with weight (.5) x query + (1 - weight) x mean of the first
         ``passages`` (3) passages; ``{}`` is feedback with these defaults.
@@ -64,14 +68,15 @@ class Dense(Retriever):
 
     collection: str | None = None
     top_k: Annotated[int, Field(ge=1)] = 100
-    encoder: Annotated[str, Field(min_length=1)] = "encoder"
+    encoder: Annotated[str, Field(min_length=1)] | None = None
     vectors: Texts = Field(default_factory=lambda: [*DEFAULT_TEXTS])
     prf: VectorFeedback | None = None
     texts: Annotated[int, Field(ge=0)] = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        self._queries = QueryEncoder(self.encoder, self.vectors, self.options)
+        encoder = self.encoder or (lambda options: encoder_of(self._opened, options))
+        self._queries = QueryEncoder(encoder, self.vectors, self.options)
 
     @cached_property
     def _opened(self) -> Store:
@@ -83,6 +88,7 @@ class Dense(Retriever):
         store = self._opened
         info, place = store.info(), f"collection {redact(str(self.collection))}"
         refuse_encoder(self._queries.encoder, info, place)
+        has_vectors_of(self._queries.model, store)
         if unknown := unknown_language(self._queries.model, info, place):
             logger.warning(
                 "%s: rankings by its vectors are poor. Use the retriever bm25, or vectors of an encoder that knows it",
@@ -92,7 +98,7 @@ class Dense(Retriever):
             logger.warning(
                 "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "
                 "--collection URL --vectors %s adds them",
-                place, info.vectors, info.count, self.encoder,
+                place, info.vectors, info.count, self._queries.model.name,
             )  # fmt: skip
         return store
 

@@ -11,7 +11,15 @@ from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever
-from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, Texts, forecast, named, unknown_language
+from convqa.components.encoding import (
+    DEFAULT_TEXTS,
+    ModelOptions,
+    Texts,
+    forecast,
+    has_vectors_of,
+    named,
+    unknown_language,
+)
 from convqa.components.members import member
 from convqa.components.rankings import FUSIONS, attach, behind
 from convqa.components.retrievers.bm25 import BM25, Feedback
@@ -20,7 +28,6 @@ from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Stopwords, label
-from convqa.text.bm25 import K1, B
 
 logger = logging.getLogger(__name__)
 
@@ -88,10 +95,10 @@ class Hybrid(Retriever):
     fusion: Literal["rrf", "interpolation"] = "interpolation"
     weights: Weights = Field(default_factory=Weights)
     depth: Depths | None = None
-    encoder: Annotated[str, Field(min_length=1)] = "encoder"
+    encoder: Annotated[str, Field(min_length=1)] | None = None
     vectors: Texts = Field(default_factory=lambda: [*DEFAULT_TEXTS])
-    k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = K1
-    b: Annotated[float, Field(ge=0, le=1)] | None = B
+    k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    b: Annotated[float, Field(ge=0, le=1)] | None = None
     title_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     stopwords: Stopwords = "long"
     prf: BothFeedbacks | None = None
@@ -123,7 +130,7 @@ class Hybrid(Retriever):
             if info.encoder is not None:
                 logger.warning("%s: its passages are ranked by words alone, and its vectors are left aside", unknown)
             return 0
-        if info.encoder == named(model) and info.vectors == info.count:
+        if info.vectors == info.count and has_vectors_of(model, open_store(self.collection)):
             return None
         if info.encoder is not None:
             logger.warning(

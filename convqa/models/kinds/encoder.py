@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Sequence
 from typing import get_args
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 from pydantic import BaseModel
 
-from convqa.errors import InputError, WorkError
+from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.memory import Memory
+from convqa.models.once import once
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, Options, Role
 from convqa.validation import shorten
+
+_FORM = "https://HOST/v1?model=MODEL, and &key=VARIABLE where the environment's VARIABLE holds the key"
+_AT_ONCE = 32
+"""Texts of one request to a server: some refuse more."""
 
 
 class Settings(BaseModel):
@@ -82,9 +90,65 @@ class TextEncoder(Model):
         return [prefix + text for text in texts] if prefix else texts
 
 
+class RemoteEncoder(TextEncoder):
+    """An encoder that a server runs behind OpenAI's ``/v1/embeddings``, known by its model's name.
+
+    :param address: ``https://HOST/v1?model=MODEL``, with ``&key=VARIABLE`` where the environment's VARIABLE is a key.
+    :raises InputError: for another address, and from any method where the server refuses all requests alike.
+    :raises StoreUnavailable: from any method, where the server does not answer.
+    """
+
+    longer = lambda *_: 0  # noqa: E731 - nobody knows
+
+    def __init__(self, address: str) -> None:
+        from openai import OpenAI
+
+        parts, given = urlsplit(address), parse_qs(urlsplit(address).query)
+        if not parts.hostname or "@" in parts.netloc or not {"model"} <= set(given) <= {"model", "key"}:
+            raise InputError(f"an encoder's address has another form; wanted: {_FORM}.")
+        model, variable = given["model"][0], given.get("key", [""])[0]
+        if variable and not os.environ.get(variable):
+            raise InputError(f"the encoder {model!r} wants a key, and {variable} is not in the environment.")
+        super(TextEncoder, self).__init__(address, f"sha256:{hashlib.sha256(model.encode()).hexdigest()}", "a server")
+        self._server, self._model = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/embeddings')}", model
+        self._client = OpenAI(base_url=self._server, api_key=os.environ.get(variable) or "none", timeout=60)
+        self._prefixes, self._memory, self.languages, self.max_tokens = {}, None, [], 0
+        self.dimension = len(self._asked(["vector"])[0])
+
+    def _run(self, texts: Sequence[str]) -> Array:
+        chunks = [texts[start : start + _AT_ONCE] for start in range(0, len(texts), _AT_ONCE)]
+        rows = [row for chunk in chunks for row in self._asked(chunk)]
+        made = np.array(rows, np.float32) if {len(row) for row in rows} == {self.dimension} else np.zeros((1, 1))
+        lengths = np.linalg.norm(made, axis=1, keepdims=True)
+        if len(made) != len(texts) or not (np.isfinite(lengths) & (lengths > 0)).all():
+            raise WorkError(f"the encoder {self._model!r} at {self._server} made no vectors of {len(texts)} texts.")
+        return np.asarray(made / lengths, np.float32)
+
+    def _asked(self, texts: Sequence[str]) -> list[list[float]]:
+        from openai import APIConnectionError, APIStatusError
+
+        who, wanted = (
+            f"the encoder {self._model!r} at {self._server}",
+            [text if text.strip() else "." for text in texts],
+        )
+        try:
+            answer = self._client.embeddings.create(model=self._model, input=wanted, encoding_format="float")
+        except APIConnectionError as error:
+            raise StoreUnavailable(f"{who} does not answer.") from error
+        except APIStatusError as error:
+            # The server's own words are not repeated: they may quote the key.
+            if error.status_code >= 500 or error.status_code == 429:
+                raise StoreUnavailable(f"{who} answers with status {error.status_code}.") from None
+            told = f"{who} refuses with status {error.status_code}"
+            raise InputError(f"{told}. Check address, model and key; wanted: {_FORM}.") from None
+        return [each.embedding for each in sorted(answer.data, key=lambda each: each.index)]
+
+
 def load_encoder(name: str, options: Options = Options()) -> TextEncoder:  # noqa: B008 - frozen
-    """The encoder of that name, loaded once per process.
+    """The encoder of that name, or of a server's address, loaded once per process.
 
     :raises InputError: if there is none, if it is damaged, no encoder, or cannot be run as the options ask.
     """
+    if name.startswith(("http://", "https://")):
+        return once(("encoder", name), lambda: RemoteEncoder(name))
     return load_once("encoder", find_model(name), options, TextEncoder)

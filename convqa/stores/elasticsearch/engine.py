@@ -16,7 +16,7 @@ from typing import Any
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError
 from convqa.stores.address import Address, redact
-from convqa.stores.base import WritableStore
+from convqa.stores.base import Encoder, WritableStore
 from convqa.stores.checks import refuse_fields
 from convqa.stores.elasticsearch import lock
 from convqa.stores.elasticsearch.client import ask
@@ -44,8 +44,8 @@ _ALL = "*.mappings,*.settings.index"
 
 def key(address: Address) -> str:
     """The server and the index; for an index of others also what is told about it."""
-    told = "" if address.fields is None else f" {address.fields!r} {address.language}"
-    return Target.parse(address.url).url + told
+    told = address.fields, address.vector, address.encoder
+    return Target.parse(address.url).url + (f" {told!r} {address.language}" if any(told) else "")
 
 
 def identity(address: Address) -> Hashable | None:
@@ -76,9 +76,12 @@ def open_collection(address: Address) -> Elasticsearch | Foreign:
             )
         return Elasticsearch(target, version)
     shards = int(index["settings"]["index"]["number_of_shards"])
-    layout = Layout(address.fields, index, str(target))
-    language, count = address.language or DEFAULT_LANGUAGE, Index(target, name).count()
-    return Foreign(Reader(target, name, shards > 1), layout, language, count, _checksum(target, name))
+    layout = Layout(address.fields, index, str(target), address.vector)
+    language, its = address.language or DEFAULT_LANGUAGE, Index(target, name)
+    reader, vectors = Reader(target, name, shards > 1), layout.vector
+    made_by = Encoder(address.encoder, "", vectors.dimension) if vectors else None
+    counts = its.count(), its.count({"exists": {"field": vectors.name}}) if vectors else 0
+    return Foreign(reader, layout, language, counts, _checksum(target, name), made_by)
 
 
 @contextmanager

@@ -11,25 +11,40 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import Any
 
+import numpy as np
 import orjson
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import InputError, WorkError
-from convqa.stores.base import Encoder, Ids, Info, SearchParams, check_weights, refuse_encoder
+from convqa.stores.base import (
+    Encoder,
+    Filter,
+    Floats,
+    Ids,
+    Info,
+    Matrix,
+    SearchParams,
+    check_weights,
+    refuse_encoder,
+)
+from convqa.stores.checks import checked_vectors
 from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.options import refuse
 from convqa.stores.elasticsearch.reading import Answer, Reader
 from convqa.stores.elasticsearch.schema import is_text
-from convqa.stores.elasticsearch.search import Scored, answers, asked, rankings
+from convqa.stores.elasticsearch.search import Scored, answers, asked, nearest, rankings
 from convqa.text.analysis import MOST_TOKENS, analyzer
 
 logger = logging.getLogger(__name__)
 
 ENGINE = "elasticsearch"
+_SCORED = ("hits.hits._id", "hits.hits._score", "hits.hits._source")
 _LOOKED_UP = 1000
+_VECTORS = 200
+_SAME_LENGTH = 0.01
 _LONGEST_KEY = 512
 """Bytes of an ``_id``."""
 
@@ -41,23 +56,38 @@ class Foreign:
     field's own BM25 over the question's words and, with their weights, the history's terms, without the old factor
     (k1 + 1); where the index has titles, theirs is added (``title_weight``, 1 if none is given).
 
-    :param reader: of the index. :param count, checksum: of the index.
+    :param reader: of the index. :param counts: its documents, and those that have a vector. :param checksum: its own.
+    :param encoder: by its name, what made its vectors. Nothing here knows whether it did.
     """
 
     closed = False
 
-    def __init__(self, reader: Reader, layout: Layout, language: str, count: int, checksum: str) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        layout: Layout,
+        language: str,
+        counts: tuple[int, int],
+        checksum: str,
+        encoder: Encoder | None = None,
+    ) -> None:
         self.target = reader.target
         self._reader, self._layout = reader, layout
         self._analyzer = analyzer(language)
+        self.compared: set[str] = set()
+        """The identities of the encoders of which the vectors are known to be."""
         self._info = Info(
             engine=ENGINE,
-            count=count,
+            count=counts[0],
             language=language,
             analyzer=layout.text.analyzer,
             fields=tuple(field.name for field in (layout.title, layout.text) if field is not None),
             checksum=checksum,
-            capabilities=frozenset({"filter", "stopwords"} | ({"title_weight"} if layout.title else set())),
+            encoder=encoder,
+            vectors=counts[1],
+            capabilities=frozenset({"filter", "stopwords"})
+            | ({"title_weight"} if layout.title else set())
+            | ({"vectors"} if layout.vector else set()),
             k1=layout.text.k1,
             b=layout.text.b,
         )
@@ -81,13 +111,59 @@ class Foreign:
         self.check(params)
         bodies = [self._body(query, k, params) if k > 0 else None for query in queries]
         with self._reader.reading():
-            found = answers(self._reader, bodies, ("hits.hits._id", "hits.hits._score", "hits.hits._source"))
+            found = answers(self._reader, bodies, _SCORED)
             return rankings([self._scored(answer) for answer in found], k, texts, self.fetch)
 
-    def search_vectors(self, matrix: object, k: int, encoder: Encoder, *_: object, **__: object) -> NoReturn:  # noqa: ARG002
-        """:raises InputError: always; whose vectors an index has, it does not say."""
-        refuse_encoder(encoder, self.info(), f"collection {self.target}")
-        raise AssertionError("a foreign index has no encoder")
+    def search_vectors(
+        self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
+    ) -> list[Ranking]:
+        """See :class:`convqa.stores.base.Store`. Scores are inner products by the field's own measure."""
+        place, field = f"collection {self.target}", self._layout.vector
+        refuse_encoder(encoder, self.info(), place)
+        assert field is not None
+        rows = checked_vectors(matrix, None, encoder, f"queries of {place}")
+        accepted = {"filter": self._filter(SearchParams(filter=filter))}
+        near = [nearest(field.name, row, k, field.precision) | accepted for row in rows]
+        bodies = [self._asked(k, knn=knn) if k > 0 else None for knn in near]
+        with self._reader.reading():
+            found = [self._scored(answer) for answer in answers(self._reader, bodies, _SCORED)]
+            found = [[(field.product(score), id) for score, id in hits] for hits in found]
+            return rankings(found, k, texts, self.fetch)
+
+    def vectors(self, ids: Ids) -> list[Floats | None]:
+        """The vectors of passages, at length 1; None where there is none."""
+        wanted = sorted({id for id in ids if id and is_text(id)})
+        chunks = slices(wanted, _VECTORS)
+        queries = [self._layout.with_ids(chunk) if self._layout.id else {"ids": {"values": chunk}} for chunk in chunks]
+        found = {passage.id: vector for query in queries for passage, vector in self._with_vectors(query, _VECTORS)}
+        return [found.get(id) for id in ids]
+
+    def sample(self, count: int) -> list[tuple[Passage, Floats]]:
+        """Some passages with their vectors, at length 1.
+
+        :raises InputError: if lengths count where vectors are compared, and are not 1.
+        """
+        assert self._layout.vector is not None
+        return self._with_vectors({"exists": {"field": self._layout.vector.name}}, count)
+
+    def _with_vectors(self, query: dict[str, Any], size: int) -> list[tuple[Passage, Floats]]:
+        field = self._layout.vector
+        assert field is not None
+        body = {"size": size, "query": query, "fields": [field.name], "_source": {"excludes": [field.name]}}
+        with self._reader.reading():
+            (answer,) = self._reader.search([orjson.dumps(body)], ("hits.hits",))
+        found = []
+        for hit in answer.get("hits", {}).get("hits", []):
+            if field.name in hit.get("fields", {}):
+                vector = np.array(hit["fields"][field.name], np.float32)
+                length = float(np.linalg.norm(vector)) or 1.0
+                if field.similarity == "l2_norm" and abs(length - 1) > _SAME_LENGTH:
+                    raise InputError(
+                        f"collection {self.target}: the field {field.name!r} compares by l2_norm, and has a vector of "
+                        f"length {length:.3g}; wanted: vectors of length 1, or the similarity cosine."
+                    )
+                found.append((self._layout.passage(hit["_id"], hit["_source"]), vector / length))
+        return found
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         self.info()
@@ -128,8 +204,12 @@ class Foreign:
         if not clauses:
             return None
         bool = {"should": clauses, "minimum_should_match": 1, "filter": self._filter(params)}
+        return self._asked(k, query={"bool": bool})
+
+    def _asked(self, k: int, **search: Any) -> bytes:
         source = [self._layout.id] if self._layout.id else False
-        return orjson.dumps({"size": asked(k), "track_total_hits": False, "_source": source, "query": {"bool": bool}})
+        body = {"size": asked(k), "track_total_hits": False, "_source": source, **search}
+        return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
     def _shortened(self, parts: Sequence[tuple[str, float]], params: SearchParams) -> list[tuple[str, float]]:
         """Texts with words to search for, at most as many as the server takes."""

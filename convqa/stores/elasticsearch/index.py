@@ -70,9 +70,9 @@ class Index:
     def refresh(self) -> None:
         self._ask(lambda known: known.indices.refresh(index=self.name), True)
 
-    def count(self) -> int:
-        """Visible documents."""
-        return int(self._ask(lambda known: known.count(index=self.name))["count"])
+    def count(self, query: Mapping[str, Any] | None = None) -> int:
+        """Visible documents, of a query or all."""
+        return int(self._ask(lambda known: known.count(index=self.name, query=query))["count"])
 
     def totals(self) -> tuple[int, int]:
         """How many passages are visible, and the sum of their digests."""

@@ -10,6 +10,7 @@ from typing import Any
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError, StoreDamaged, nearest
 from convqa.stores.address import Fields
+from convqa.stores.elasticsearch.search import inner_product
 
 _HAYSTACK = Fields("content")
 _NOT_META = frozenset({"content", "id", "blob", "embedding", "sparse_embedding", "score", "dataframe"})
@@ -37,15 +38,32 @@ class TextField:
         return {"match": {self.name: {"query": text, "boost": boost}}}
 
 
+@dataclass(frozen=True, slots=True)
+class VectorField:
+    """A field of vectors: their length, how two are compared, and how they are shortened ("" = not)."""
+
+    name: str
+    dimension: int
+    similarity: str
+    precision: str
+
+    def product(self, score: float) -> float:
+        """The inner product of two vectors from the server's score; of ``l2_norm`` and ``cosine`` at length 1."""
+        if self.similarity == "max_inner_product":
+            return inner_product(score)
+        return 1.5 - 0.5 / score if self.similarity == "l2_norm" else 2 * score - 1
+
+
 class Layout:
-    """The fields of a passage: ``text``, and ``title`` where there is one.
+    """The fields of a passage: ``text``, and ``title`` and ``vector`` where there are any.
 
     :param fields: None for an index of Haystack's. An id "" or "_id" is the document's ``_id``.
     :param index: what the server says of it. :param place: the index, as messages name it.
+    :param vector: the field of its vectors, "" for none.
     :raises InputError: for a field that the index lacks, or an index whose fields are not told.
     """
 
-    def __init__(self, fields: Fields | None, index: Mapping[str, Any], place: str) -> None:
+    def __init__(self, fields: Fields | None, index: Mapping[str, Any], place: str, vector: str = "") -> None:
         self._place = place
         self._mapped = flat(index.get("mappings", {}).get("properties", {}))
         self._settings: Mapping[str, Any] = index["settings"]["index"]
@@ -66,6 +84,7 @@ class Layout:
             self._exact(self.id)
         self.text = self._text(fields.text)
         self.title = self._text(fields.title) if fields.title else None
+        self.vector = self._vector(vector) if vector else None
 
     def match(self, text: str, weight: float, title_weight: float | None) -> list[dict[str, Any]]:
         """The clauses that score a text; ``title_weight`` None is 1."""
@@ -119,6 +138,19 @@ class Layout:
             return TextField(name, analyzer, None, None)
         # Elasticsearch's defaults.
         return TextField(name, analyzer, float(similarity.get("k1", 1.2)), float(similarity.get("b", 0.75)))
+
+    def _vector(self, name: str) -> VectorField:
+        field = self._known(name)
+        kind = field.get("element_type", "float")
+        if field["type"] != "dense_vector" or field.get("index") is False or not kind.endswith("float"):
+            raise InputError(
+                f"collection {self._place}: the field {name!r} ({field['type']}, {kind}) cannot be searched; "
+                "wanted: an indexed dense_vector of floats."
+            )
+        if "dims" not in field:
+            raise InputError(f"collection {self._place}: no document has a vector in the field {name!r}.")
+        precision = field.get("index_options", {}).get("type", "").partition("_")[0]
+        return VectorField(name, int(field["dims"]), field.get("similarity", "cosine"), precision)
 
     def _known(self, name: str) -> Mapping[str, Any]:
         if name not in self._mapped:

@@ -33,7 +33,7 @@ _BARE = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
 
 _CANDIDATES = 400
 _CANDIDATES_EACH = 4
-_OVERSAMPLE = {"int8": 2.0, "bit": 4.0}
+_OVERSAMPLE = {"int8": 2.0, "int4": 3.0, "bit": 4.0, "bbq": 4.0}
 """By precision: the shortened vectors choose so many times more, the whole ones score."""
 
 _VECTORS = 200
@@ -82,20 +82,20 @@ def search_vectors(
         return [Ranking()] * len(matrix)
     bodies = []
     for row in matrix:
-        knn: dict[str, Any] = {
-            "field": "vector",
-            "query_vector": row,
-            "k": asked(k),
-            "num_candidates": min(MOST_HITS, max(_CANDIDATES, _CANDIDATES_EACH * k)),
-            **_filter(filter),
-        }
-        if oversample := _OVERSAMPLE.get(precision):
-            knn["rescore_vector"] = {"oversample": oversample}
+        knn = nearest("vector", row, k, precision) | _filter(filter)
         body = {"size": asked(k), **_BARE, "docvalue_fields": ["pid"], "knn": knn}
         bodies.append(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))
     found = [scored(answer) for answer in neighbours.search(bodies, _SCORED)]
     found = [[(inner_product(score), id) for score, id in hits] for hits in found]
     return rankings(found, k, texts, lambda ids: fetch(passages, ids))
+
+
+def nearest(field: str, row: Floats, k: int, precision: str) -> dict[str, Any]:
+    """The search for the ``k`` nearest vectors of a field, scored by the whole vectors."""
+    candidates = min(MOST_HITS, max(_CANDIDATES, _CANDIDATES_EACH * k))
+    knn = {"field": field, "query_vector": row, "k": asked(k), "num_candidates": candidates}
+    oversample = _OVERSAMPLE.get(precision)
+    return {**knn, "rescore_vector": {"oversample": oversample}} if oversample else knn
 
 
 def vectors(reader: Reader, ids: Ids) -> list[Floats | None]:

@@ -69,7 +69,7 @@ def test_what_is_no_index_says_so(folder, tmp_path):
 def test_english_only_and_no_fields():
     with pytest.raises(InputError, match=r"in English here; found language 'de'.*--language de"):
         open_collection(Address(f"anserini:{LUCENE8}", language="de"))
-    with pytest.raises(InputError, match="leave fields out"):
+    with pytest.raises(InputError, match="leave fields, vector and encoder out"):
         open_collection(Address(f"anserini:{LUCENE8}", Fields("body")))
 
 

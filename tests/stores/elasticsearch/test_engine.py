@@ -291,7 +291,10 @@ def test_mistakes_in_settings_are_told_before_anything_is_made(target, settings,
 def test_other_mistakes_are_told_before_anything_is_made(target):
     with pytest.raises(InputError, match="language 'xx' is not known"):
         make(target, [], language="xx")
-    with pytest.raises(InputError, match="leave fields out"), engine.create(Address(target.url, Fields("t")), "en"):
+    with (
+        pytest.raises(InputError, match="leave fields, vector and encoder out"),
+        engine.create(Address(target.url, Fields("t")), "en"),
+    ):
         pass
     with pytest.raises(InputError, match="too long"), engine.create(Address(f"{target.url}{'x' * 220}"), "en"):
         pass
