@@ -129,3 +129,52 @@ def test_the_same_answer_in_python_and_in_the_terminal(call, indexed, openai_ser
         convqa.load(collection=indexed, llm=3)
     with pytest.raises(InputError, match="no model is named"):
         convqa.load(collection=indexed, llm="ollama")
+
+
+SAID = "Physician assistants work with physicians [1]. They sold 77 watches to Napoleon [2]."
+
+
+def test_a_real_model_that_babbles_is_stood_in_for_and_one_that_learned_a_reply_is_held_to_the_passages(
+    call, make_generator, openai_server, tmp_path
+):
+    """A model of some thousand weights behind the server, before and after it has learned to say one thing."""
+    from convqa.models import load_generator
+
+    model, tokenizer = make_generator("llama", tmp_path / "random", [SAID, QUESTION] * 3, size=32)
+    passages = tmp_path / "passages.jsonl"
+    text = "A physician assistant works under a physician. Physician assistants work with physicians and nurses."
+    passages.write_text(json.dumps({"id": "p", "text": text}))
+    ask = ("ask", QUESTION, "--collection", passages)
+    plain = call(*ask)[1]
+
+    def written(folder):
+        generator = load_generator(str(folder))
+        server = openai_server(lambda prompt, number: generator.write([prompt], 60, longest_input=32)[0].text)
+        code, out, err = call(*ask, "--llm", server.url, "--llm-model", "tiny")
+        assert (code, err, len(server.requests)) == (0, "", 1)
+        return out
+
+    caveat, _, rest = written(tmp_path / "random").partition("\n\n")
+    assert caveat.endswith("Answered without it, in the passages' own words.") and rest == plain
+    learn(model, tokenizer, SAID)
+    for part in (model, tokenizer):
+        part.save_pretrained(tmp_path / "learned")
+    said = written(tmp_path / "learned")
+    assert said.startswith("Physician assistants work with physicians. [1]") and "Napoleon" not in said
+
+
+def learn(model, tokenizer, text):
+    """Let a model say a text after whatever it is shown."""
+    import torch
+
+    torch.manual_seed(0)
+    wanted = torch.tensor([*tokenizer(text).input_ids, tokenizer.eos_token_id])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _ in range(80):
+        shown = torch.randint(2, len(tokenizer), (8, 32))
+        ids = torch.cat([shown, wanted.expand(8, -1)], dim=1)
+        labels = torch.cat([torch.full_like(shown, -100), wanted.expand(8, -1)], dim=1)
+        loss = model(input_ids=ids, labels=labels).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
