@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest --durations=10 -n 2 --dist loadfile
 # One server for all tests of the command that follows, handed to them in CONVQA_TEST_ELASTICSEARCH.
 WITH_SERVER := $(BIN)/python tests/services/elasticsearch_server.py run --brief --
 
-.PHONY: help run test test-hostile test-services test-models test-all check fix bench clean
+.PHONY: help run test test-hostile test-services test-models test-browser test-all screenshots check fix bench clean
 .DEFAULT_GOAL := help
 
 help:  ## these targets
@@ -49,6 +49,12 @@ $(VENV)/.models: pyproject.toml | $(VENV)/.test
 	@$(INSTALL) --editable '.[dev-models]'
 	@touch $@
 
+# Playwright drives a Chromium of the system: none is downloaded.
+$(VENV)/.browser: pyproject.toml | $(VENV)/.test
+	@echo "Installing playwright and axe into $(VENV) ..."
+	@$(INSTALL) --editable '.[dev-browser]'
+	@touch $@
+
 run: $(VENV)/.base  ## install the base and answer, score and show the bundled conversations
 	@$(BIN)/convqa run examples/qrecc-trec out/qrecc-trec --restart
 	@echo
@@ -57,7 +63,7 @@ run: $(VENV)/.base  ## install the base and answer, score and show the bundled c
 	@$(BIN)/python examples/conversation.py
 
 test: check  ## formatting, lint, types, and the tests that need neither a server nor torch
-	@$(PYTEST) -m 'not services and not models and not hostile and not slow'
+	@$(PYTEST) -m 'not services and not models and not browser and not hostile and not slow'
 
 test-hostile: $(VENV)/.test  ## hostile input: some hundreds of cases, each bounded in time and memory
 	@$(PYTEST) -m hostile --dist load tests/hostile
@@ -69,7 +75,10 @@ test-models: $(VENV)/.models  ## the tests with torch, and the types of the modu
 	@$(BIN)/mypy
 	@$(PYTEST) -m 'models and not services and not slow'
 
-test-all: $(VENV)/.services $(VENV)/.models check  ## all tests, the slow ones too
+test-browser: $(VENV)/.browser  ## the page, in a Chromium without a window (apt-get install --yes chromium)
+	@$(PYTEST) -m 'browser and not slow' tests/browser
+
+test-all: $(VENV)/.services $(VENV)/.models $(VENV)/.browser check  ## all tests, the slow ones too
 	@$(WITH_SERVER) $(PYTEST)
 
 check: $(VENV)/.test  ## formatting, lint and types only
@@ -82,6 +91,9 @@ fix: $(VENV)/.test  ## format, mend what can be mended, write generated docs ane
 	@$(BIN)/ruff format .
 	@$(BIN)/python docs/commands.py
 	@$(BIN)/python docs/way_of_a_turn.py
+
+screenshots: $(VENV)/.browser  ## the pictures of the page in docs/images anew
+	@CONVQA_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser/test_screenshots.py
 
 bench: $(VENV)/.services $(VENV)/.models  ## the benchmarks of docs/benchmarks.md that take minutes; needs the data that they name
 	@$(BIN)/python benchmarks/conversations.py

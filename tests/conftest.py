@@ -31,6 +31,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 LANES = {
     "services": {"elasticsearch", "secure_elasticsearch", "elasticsearch_cluster", "index_url", "anserini_index"},
     "models": {"make_generator", "tiny_generator", "tiny_reader", "tiny_encoder", "cross_encoder"},
+    "browser": {"browser"},
     "slow": {"elasticsearch_cluster"},
 }
 """Markers, and the fixtures whose tests have them without writing them."""
@@ -115,8 +116,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     result = yield
     spent = _processor_time() - before
     is_busy = os.getloadavg()[0] > BUSY * (os.cpu_count() or 1)
-    # In the lane services a Java machine starts in the first test that needs it, and commands meet a real server.
-    most = 3 * CPU_SECONDS if item.get_closest_marker("services") else CPU_SECONDS
+    # In the lane services a Java machine starts in the first test that needs it, and commands meet a real server; in
+    # the lane browser a test may start a server of its own.
+    has_servers = item.get_closest_marker("services") or item.get_closest_marker("browser")
+    most = 3 * CPU_SECONDS if has_servers else CPU_SECONDS
     if spent > most and not is_busy and item.get_closest_marker("slow") is None:
         pytest.fail(f"took {spent:.1f} s of processor time; more than {most:g} s needs the marker slow")
     return result

@@ -16,7 +16,7 @@ from convqa.domain import Response as Answered
 from convqa.driver.waves import answer
 from convqa.errors import RunError
 from convqa.pipeline.load import Pipeline
-from convqa.server import guard, mrqa, openai, turns
+from convqa.server import guard, mrqa, openai, page, turns
 from convqa.server.access import Access
 from convqa.server.config import ServerConfig
 from convqa.server.conversations import Conversations
@@ -61,7 +61,7 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     for name, service in services.items():
         given = config.pipelines[name].examples if name in config.pipelines else None
         service.examples = _examples(service) if given is None and not app.state.access.has_rules else given or []
-    routers = [open_routes, turns.router, openai.router]
+    routers = [open_routes, turns.router, openai.router, page.router]
     if config.is_local or config.keys:
         routers.append(mrqa.router)
     for router in routers:

@@ -1,0 +1,123 @@
+/** What the server is asked, and what its errors mean to a person. */
+
+const KEY = "convqa.key";
+
+/** An error with a message for a person. `kind`: away, busy, gone, stale, refused, failed; `wait` in seconds. */
+export class Trouble extends Error {
+  constructor(kind, message, detail = "", wait = 0) {
+    super(message);
+    Object.assign(this, { kind, detail, wait });
+  }
+}
+
+const AWAY = "The server cannot be reached. Perhaps it was stopped, or the network is down.";
+
+/** Asks for a key; the page puts its dialog here. Resolves to the key. */
+export const door = { askKey: async (_isWrong) => "" };
+
+let asking = null;
+
+/** Fetch a path; a key is asked for where the server wants one, once for all requests that wait for it. */
+export async function fetched(path, options = {}) {
+  for (;;) {
+    const key = sessionStorage.getItem(KEY);
+    const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
+    let response;
+    try {
+      response = await fetch(path, { ...options, headers, cache: "no-store" });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Trouble("away", AWAY);
+    }
+    if (response.status === 401) {
+      if (sessionStorage.getItem(KEY) === key) {
+        asking ??= door.askKey(key !== null).finally(() => (asking = null));
+        sessionStorage.setItem(KEY, await asking);
+      }
+      continue;
+    }
+    if (!response.ok) throw await trouble(response);
+    return response;
+  }
+}
+
+async function trouble(response) {
+  let said = "";
+  try {
+    said = (await response.json()).error.message;
+  } catch {
+    // A proxy's page of HTML says nothing to the reader of this one.
+  }
+  return meant(response.status, said, Number(response.headers.get("Retry-After")) || 0);
+}
+
+/** A status as a person would say it. */
+function meant(status, said, wait = 0) {
+  if (status === 429 || status === 503) {
+    return new Trouble("busy", "The server cannot take this question at the moment.", said, wait || 3);
+  }
+  if (status === 504) return new Trouble("failed", "The server did not get done in time.", said);
+  if (status === 502) return new Trouble("away", AWAY, said);
+  if (status === 404) return new Trouble("gone", said || "That is not there any more.");
+  if (status === 409) return new Trouble("stale", "This conversation went on somewhere else, in another tab perhaps.");
+  if (status === 413) return new Trouble("refused", "That is too long for this server.", said);
+  if (status < 500) return new Trouble("refused", "The server refused this.", said || `Status ${status}.`);
+  return new Trouble("failed", "Something went wrong on the server.", said);
+}
+
+const json = async (path, options) => (await fetched(path, options)).json();
+
+export const pipelines = async () => (await json("api/pipelines")).pipelines;
+export const conversations = async () => (await json("api/conversations")).conversations;
+export const conversation = (id) => json(`api/conversations/${encodeURIComponent(id)}`);
+export const remove = (id) => fetched(`api/conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
+export const exported = (id) => fetched(`api/conversations/${encodeURIComponent(id)}/export`);
+export const passage = (id, pipeline) =>
+  json(`api/passages/${encodeURIComponent(id)}?pipeline=${encodeURIComponent(pipeline)}`);
+
+/** Ask a question: `heard(event, data)` for each stage, then the turn. */
+export async function turn(body, heard, signal) {
+  const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
+  const response = await fetched("api/turn", { method: "POST", headers, body: JSON.stringify(body), signal });
+  if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response.json();
+  try {
+    for await (const { event, data } of events(response.body)) {
+      if (event === "answer") return data;
+      if (event === "error") throw meant(data.error?.code ?? 500, data.error?.message ?? "");
+      heard(event, data);
+    }
+  } catch (error) {
+    if (error instanceof Trouble || error.name === "AbortError") throw error;
+    throw new Trouble("away", AWAY);
+  }
+  throw new Trouble("away", "The server stopped in the middle of the answer.");
+}
+
+/** The events of a stream of server-sent events; comments, which keep the line open, are passed over. */
+export async function* events(body) {
+  let kept = "";
+  let event = "message";
+  let data = [];
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      // A line end may be cut in two: its first half waits for the second.
+      const lines = (kept + value).split(/\r\n|\n|\r(?!$)/);
+      kept = lines.pop();
+      for (const line of lines) {
+        if (line === "") {
+          if (data.length) yield { event, data: JSON.parse(data.join("\n")) };
+          [event, data] = ["message", []];
+        } else if (line.startsWith("event:")) {
+          event = line.slice(6).trim();
+        } else if (line.startsWith("data:")) {
+          data.push(line.slice(5).replace(/^ /, ""));
+        }
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,467 @@
+/** The page: questions out, replies in, conversations listed. */
+
+import * as api from "./api.js";
+import * as panel from "./panel.js";
+import { $, announce, fresh, h, icon } from "./dom.js";
+import { ago, count } from "./text.js";
+import { mishap, reply, spoken, waiting } from "./view.js";
+
+/** The conversation on the page. A turn has a reply of each pipeline that was asked: {question, replies: [turn | null]}. */
+const talk = { id: null, turns: [], title: "" };
+let running = null; // the AbortController of a turn that is being answered
+let chosen = 0; // counts conversations that were begun or opened, so that a late answer finds the page it belongs to
+
+/** The address of a kept conversation, and the one that the page's address names. */
+const address = (id) => `#c=${encodeURIComponent(id)}`;
+const wanted = () => (location.hash.startsWith("#c=") ? decodeURIComponent(location.hash.slice(3)) : "");
+
+// --- pipelines
+
+const option = (id) => [...$("pipeline").options].find((each) => each.value === id);
+const language = (pipeline) => option(pipeline)?.dataset.language ?? null;
+const isBeside = () => !$("beside").hidden;
+
+function compare(on) {
+  $("beside").hidden = !on;
+  $("compare").setAttribute("aria-pressed", String(on));
+  if (on && $("second").value === $("pipeline").value) {
+    $("second").value = [...$("second").options].find((each) => each.value !== $("pipeline").value).value;
+  }
+}
+
+function fillPipelines(pipelines) {
+  const options = (all) => all.map(({ id, language }) => h("option", { value: id, data: { language } }, id));
+  $("pipeline").replaceChildren(...options(pipelines));
+  $("second").replaceChildren(...options(pipelines));
+  $("second").selectedIndex = pipelines.length > 1 ? 1 : 0;
+  $("compare").hidden = pipelines.length < 2;
+  const [first] = pipelines;
+  if (!first) return;
+  const name = first.collection?.replace(/(\.jsonl)?(\.gz)?$/, "");
+  if (name) {
+    $("collection").textContent = name;
+    $("hello").replaceChildren("Ask ", h("em", {}, name));
+    $("about").prepend(`${count(first.passages, "passage")}. `);
+  }
+  $("examples").hidden = first.examples.length === 0;
+  $("examples").lastElementChild.replaceChildren(
+    ...first.examples.map((text) => h("li", {}, h("button", { type: "button", class: "example", lang: first.language }, text))),
+  );
+}
+
+// --- the conversation on the page
+
+const opener = (pipeline) => ({
+  citation: (citations, index) => (event) => panel.open(citations, index, pipeline, event.currentTarget),
+  passage: (id) => (event) => panel.open([{ passage: id }], 0, pipeline, event.currentTarget),
+});
+
+/** Show a turn's question and a place for each reply; returns the places. */
+function place(question, pipelines) {
+  const id = fresh("turn");
+  const two = pipelines.length > 1;
+  const places = pipelines.map((pipeline) => {
+    const heading = two && h("h3", { class: "pipeline" }, pipeline);
+    return h("section", { class: "slot", data: { pipeline }, "aria-label": two ? `Answer of ${pipeline}` : null }, heading);
+  });
+  const asked = h("h2", { id, lang: language(pipelines[0]) }, question);
+  const made = h("article", { class: two ? "turn two" : "turn", "aria-labelledby": id }, asked, h("div", { class: "replies" }, places));
+  $("welcome").hidden = true;
+  $("turns").append(made);
+  return places;
+}
+
+const put = (place, element) => {
+  place.querySelector(".reply")?.remove();
+  place.append(element);
+};
+
+const show = (place, turn) => put(place, reply(turn, language(turn.pipeline), opener(turn.pipeline)));
+
+/** The last thing that was said decides what the field is for. */
+function field() {
+  const last = talk.turns.at(-1)?.replies[0];
+  const isReply = last?.answer?.kind === "question";
+  $("asked-back").hidden = !isReply;
+  $("question").placeholder = isReply ? "Your reply" : talk.turns.length ? "Ask a follow-up" : "Ask a question";
+  $("question").setAttribute("aria-label", isReply ? "Your reply" : "Your question");
+  document.title = talk.title ? `${talk.title} · convqa` : "convqa";
+  $("name").textContent = talk.title;
+  $("name").hidden = !talk.title;
+}
+
+const STATUS = { answer: "answered", question: "asked", none: "unanswered" };
+
+/** The earlier exchanges as a pipeline would remember them: its own replies, else those of the first. */
+const history = (turns, index) =>
+  turns
+    .map(({ question, replies }) => [question, replies[index] ?? replies[0]])
+    .filter(([, turn]) => turn)
+    .map(([question, turn]) => ({
+      question,
+      answer: turn.answer?.text ?? "",
+      ...(turn.rewrite ? { rewrite: turn.rewrite.text } : {}),
+      status: STATUS[turn.answer?.kind] ?? "idle",
+    }));
+
+/** What a pipeline remembers: the kept conversation; where nothing is kept, and beside another, what is on the page. */
+function memory(index, earlier) {
+  if (index === 0 && talk.id) return { conversation: talk.id };
+  const said = history(earlier, index);
+  return index || said.length ? { history: said } : {};
+}
+
+async function ask(question) {
+  for (const button of document.querySelectorAll(".mishap .buttons")) button.remove();
+  const pipelines = [$("pipeline").value, ...(isBeside() ? [$("second").value] : [])];
+  const turn = { question, replies: pipelines.map(() => null) };
+  const earlier = [...talk.turns];
+  talk.turns.push(turn);
+  talk.title ||= question;
+  const places = place(question, pipelines);
+  places[0].closest("article").scrollIntoView({ behavior: smooth(), block: "start" });
+  await answered(turn, places, pipelines.map((_, index) => index), earlier);
+}
+
+/** Have the replies of these indices made, at the same time; what failed can be tried again alone. */
+async function answered(turn, places, indices, earlier) {
+  const mine = chosen;
+  const own = (running = new AbortController());
+  busy(true);
+  announce("Looking");
+  await Promise.all(
+    indices.map(async (index) => {
+      const pipeline = places[index].dataset.pipeline;
+      const { made, heard } = waiting(language(pipeline));
+      put(places[index], made);
+      try {
+        const body = { question: turn.question, pipeline, ...memory(index, earlier) };
+        const got = await api.turn(body, (event, data) => heard(event, data, turn.question), own.signal);
+        if (mine !== chosen) return;
+        if (got.error) throw new api.Trouble("failed", "This question could not be answered.", `${got.error.stage}: ${got.error.message}`);
+        turn.replies[index] = got;
+        show(places[index], got);
+        if (index === 0 && got.conversation) begun(got.conversation);
+        if (index === 0) announce(spoken(got));
+        present();
+      } catch (error) {
+        if (mine === chosen) failed(error, turn, places, index, earlier);
+      }
+    }),
+  );
+  if (mine !== chosen) return;
+  running = null;
+  busy(false);
+  field();
+  refresh();
+}
+
+function begun(id) {
+  if (talk.id === id) return;
+  talk.id = id;
+  window.history.replaceState(null, "", address(id));
+}
+
+function failed(error, turn, places, index, earlier) {
+  const stopped = error.name === "AbortError";
+  const trouble = stopped ? { message: "Stopped." } : error instanceof api.Trouble ? error : new api.Trouble("failed", "The page could not show this answer.", String(error));
+  const again = async () => {
+    if (running) return;
+    if (trouble.kind === "stale") return reopen(talk.id);
+    // Where the line broke the answer may have been kept all the same.
+    if (trouble.kind === "away" && index === 0 && talk.id && (await keptMeanwhile(turn, earlier))) return;
+    answered(turn, places, [index], earlier);
+    $("question").focus();
+  };
+  put(places[index], mishap(trouble, trouble.kind === "refused" ? null : again));
+  announce(trouble.message);
+  if (trouble.kind === "away") away();
+}
+
+async function keptMeanwhile(turn, earlier) {
+  try {
+    const kept = await api.conversation(talk.id);
+    const before = earlier.filter(({ replies }) => replies[0]).length;
+    if (kept.turns.length <= before || kept.turns.at(-1).question !== turn.question) return false;
+    fill(kept);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function busy(on) {
+  $("send").replaceChildren(icon(on ? "stop" : "send"));
+  $("send").setAttribute("aria-label", on ? "Stop" : "Ask");
+  document.body.classList.toggle("busy", on);
+}
+
+const smooth = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth");
+
+// --- losing the server and getting it back
+
+let watch = null;
+
+function away() {
+  $("away").textContent = "The server cannot be reached. This page goes on trying.";
+  $("away").hidden = false;
+  watch ??= setTimeout(look, 1000);
+}
+
+async function look() {
+  watch = null;
+  try {
+    if (!(await fetch("healthz", { cache: "no-store" })).ok) throw new Error();
+    present();
+    announce("The server is back.");
+    await refresh();
+  } catch {
+    watch = setTimeout(look, 2000);
+  }
+}
+
+function present() {
+  clearTimeout(watch);
+  watch = null;
+  $("away").hidden = true;
+}
+
+// --- conversations
+
+/** Begin a conversation: an empty page. */
+function begin(focus = true) {
+  chosen += 1;
+  running?.abort();
+  running = null;
+  busy(false);
+  panel.close();
+  Object.assign(talk, { id: null, turns: [], title: "" });
+  $("turns").replaceChildren();
+  $("welcome").hidden = false;
+  compare(isBeside());
+  if (location.hash) window.history.replaceState(null, "", location.pathname + location.search);
+  current();
+  field();
+  drawer(false);
+  if (focus) $("question").focus();
+}
+
+/** Open a kept conversation. */
+async function reopen(id) {
+  begin(false);
+  const mine = chosen;
+  talk.id = id;
+  window.history.replaceState(null, "", address(id));
+  current();
+  $("welcome").hidden = true;
+  $("turns").append(h("p", { class: "stage" }, h("span", { class: "pulse" }), "Opening the conversation"));
+  try {
+    const kept = await api.conversation(id);
+    if (mine === chosen) fill(kept);
+  } catch (error) {
+    if (mine !== chosen) return;
+    if (error.kind === "gone") {
+      begin();
+      note("That conversation is not there any more.");
+      refresh();
+    } else {
+      $("turns").replaceChildren(mishap(error, () => reopen(id)));
+      if (error.kind === "away") away();
+    }
+  }
+}
+
+function fill(kept) {
+  $("turns").replaceChildren();
+  talk.title = kept.title;
+  talk.turns = kept.turns.map((turn) => ({ question: turn.question, replies: [turn.error ? null : turn] }));
+  for (const turn of kept.turns) {
+    const [where] = place(turn.question, [turn.pipeline]);
+    if (turn.error) put(where, mishap(new api.Trouble("failed", "This question could not be answered.", `${turn.error.stage}: ${turn.error.message}`), null));
+    else show(where, turn);
+  }
+  if (option(kept.pipeline)) $("pipeline").value = kept.pipeline;
+  compare(isBeside());
+  field();
+  $("turns").lastElementChild?.scrollIntoView({ block: "start" });
+  $("question").focus({ preventScroll: true });
+}
+
+const note = (text) => {
+  announce(text);
+  $("turns").replaceChildren(h("p", { class: "note" }, text));
+};
+
+function listed({ id, title, turns, updated }) {
+  const line = [count(turns, "turn"), ", ", h("time", { datetime: updated }, ago(updated))];
+  return h(
+    "li",
+    { data: { id } },
+    h("a", { href: address(id) }, h("span", { class: "title" }, title), h("span", { class: "when" }, line)),
+  );
+}
+
+/** Give each conversation its actions, and say which is open. */
+function equip(item) {
+  const { id } = item.dataset;
+  const title = item.querySelector(".title").textContent;
+  const action = (name, label, act) => h("button", { type: "button", class: "icon small", "aria-label": `${label} “${title}”`, title: label, onclick: act }, icon(name));
+  item.append(h("span", { class: "actions" }, action("save", "Export", () => save(id)), action("bin", "Delete", () => remove(id, title))));
+}
+
+async function refresh() {
+  try {
+    const kept = await api.conversations();
+    // Where the list has the focus it is not taken away under somebody's hands.
+    const focused = document.activeElement?.closest("#list li")?.dataset.id;
+    $("list").replaceChildren(...kept.map(listed));
+    [...$("list").children].forEach(equip);
+    if (focused) [...$("list").children].find((item) => item.dataset.id === focused)?.querySelector("a").focus();
+    $("none-kept").hidden = kept.length > 0;
+    current();
+  } catch (error) {
+    if (error.kind === "away") away();
+    else if (error.kind === "gone") unkept();
+  }
+}
+
+function unkept() {
+  $("none-kept").textContent = "This server keeps no conversations.";
+  $("none-kept").hidden = false;
+}
+
+function current() {
+  for (const item of $("list").children) {
+    const link = item.querySelector("a");
+    if (item.dataset.id === talk.id) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+async function save(id) {
+  try {
+    const response = await api.exported(id);
+    const name = /filename="?([^";]+)/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? "conversation.zip";
+    const address = URL.createObjectURL(await response.blob());
+    h("a", { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    announce("Exported.");
+  } catch (error) {
+    complain(error);
+  }
+}
+
+async function remove(id, title) {
+  $("sure-what").textContent = `“${title}”. It cannot be brought back.`;
+  if ((await answerOf($("sure"))) !== "delete") return;
+  try {
+    await api.remove(id);
+  } catch (error) {
+    if (error.kind !== "gone") return complain(error);
+  }
+  announce("Deleted.");
+  if (talk.id === id) begin();
+  else $("new").focus();
+  await refresh();
+}
+
+function complain(error) {
+  if (error.kind === "away") return away();
+  $("away").textContent = error.detail ? `${error.message} ${error.detail}` : error.message;
+  $("away").hidden = false;
+  setTimeout(() => watch ?? ($("away").hidden = true), 8000);
+}
+
+/** Show a dialog; what was chosen, "" if it was left. */
+const answerOf = (dialog) =>
+  new Promise((resolve) => {
+    dialog.returnValue = "";
+    dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true });
+    dialog.showModal();
+  });
+
+api.door.askKey = async (isWrong) => {
+  $("key-why").textContent = isWrong
+    ? "The key was not accepted. Try another."
+    : "It is kept in this tab only, and forgotten when you close it.";
+  $("key-value").value = "";
+  while ((await answerOf($("key"))) !== "use");
+  return $("key-value").value.trim();
+};
+
+// --- what a person does
+
+function drawer(open) {
+  document.body.classList.toggle("with-list", open);
+  $("main").inert = open;
+  $("menu").setAttribute("aria-expanded", String(open));
+}
+
+function grow() {
+  $("question").style.height = "auto";
+  $("question").style.height = `${Math.min($("question").scrollHeight, 180)}px`;
+}
+
+$("composer").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (running) return running.abort();
+  const question = $("question").value.trim();
+  if (!question) return $("question").focus();
+  $("question").value = "";
+  grow();
+  ask(question);
+});
+$("question").addEventListener("input", grow);
+$("question").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  if (!running) $("composer").requestSubmit();
+});
+$("examples").addEventListener("click", (event) => {
+  const example = event.target.closest(".example");
+  if (example && !running) ask(example.textContent);
+  if (example) $("question").focus();
+});
+$("compare").addEventListener("click", () => compare(!isBeside()));
+$("pipeline").addEventListener("change", () => isBeside() && compare(true));
+$("new").addEventListener("click", () => begin());
+$("menu").addEventListener("click", () => {
+  drawer(!document.body.classList.contains("with-list"));
+  if (document.body.classList.contains("with-list")) $("new").focus();
+});
+// What lies under the list hears no click: the frame around both does.
+$("frame").addEventListener("click", (event) => event.target === $("frame") && drawer(false));
+$("theme").addEventListener("click", () => {
+  const dark = getComputedStyle(document.documentElement).getPropertyValue("--is-dark").trim() === "1";
+  document.documentElement.dataset.theme = dark ? "light" : "dark";
+  announce(dark ? "Light" : "Dark");
+  try {
+    localStorage.setItem("theme", document.documentElement.dataset.theme);
+  } catch {
+    // A browser that keeps nothing forgets the theme with the page.
+  }
+});
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  if (panel.isOpen()) panel.close();
+  else if (document.body.classList.contains("with-list")) {
+    drawer(false);
+    $("menu").focus();
+  }
+});
+addEventListener("hashchange", () => {
+  if (wanted() && wanted() !== talk.id) reopen(wanted());
+});
+document.addEventListener("click", (event) => {
+  // The open conversation, chosen again from the list: its address does not change.
+  const link = event.target.closest("#list a");
+  if (link && link.closest("li").dataset.id === talk.id) drawer(false);
+});
+
+panel.ready();
+[...$("list").children].forEach(equip);
+for (const time of document.querySelectorAll("#list time")) time.textContent = ago(time.dateTime);
+if (wanted()) reopen(wanted());
+// A server with keys shows nothing before it has one.
+if (!$("pipeline").options.length) api.pipelines().then(fillPipelines).then(refresh).catch(complain);
+document.documentElement.dataset.ready = "";

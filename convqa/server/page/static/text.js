@@ -1,0 +1,122 @@
+/** Texts and their places. The server counts code points, JavaScript counts UTF-16 units: only this file converts. */
+
+/** The characters [start, end) of a text, in code points. */
+export const slice = (text, start, end) => Array.from(text).slice(start, end).join("");
+
+/** A text cut at ranges [start, end) of code points: [{text, marked}], nothing lost, overlaps joined. */
+export function parts(text, ranges) {
+  const points = Array.from(text);
+  const made = [];
+  let at = 0;
+  const add = (end, marked) => {
+    if (end > at) made.push({ text: points.slice(at, end).join(""), marked });
+    at = Math.max(at, end);
+  };
+  for (const [start, end] of [...ranges].sort((a, b) => a[0] - b[0])) {
+    add(Math.min(start, points.length), false);
+    add(Math.min(end, points.length), true);
+  }
+  add(points.length, false);
+  return made;
+}
+
+/** The address, if it leads to a page: never a script, never a file. */
+export function web(address) {
+  try {
+    const url = new URL(address);
+    return url.protocol === "https:" || url.protocol === "http:" ? url : null;
+  } catch {
+    return null;
+  }
+}
+
+const encoded = (words) => encodeURIComponent(words.toWellFormed()).replaceAll("-", "%2D");
+
+/** The address with a text fragment, so that the browser scrolls to the quote and marks it. */
+export function fragment(address, quote) {
+  const url = web(address);
+  if (!url) return "";
+  const words = quote.trim().split(/\s+/).filter(Boolean);
+  if (!words.length) return url.href;
+  const [first, last] = [words.slice(0, 6), words.slice(-6)];
+  const text = words.length <= 14 ? encoded(words.join(" ")) : `${encoded(first.join(" "))},${encoded(last.join(" "))}`;
+  return `${url.href}${url.hash ? "" : "#"}:~:text=${text}`;
+}
+
+const ARCHIVED = /^https?:\/\/web\.archive\.org\/web\/[^/]+\/(?=https?:)/;
+
+/** What a passage is called: its title; without one its address, as a person would say it, or its id. */
+export function named({ title, id, url }) {
+  if (title) return { title, place: url ? host(url) : "" };
+  const address = web((url || id || "").replace(ARCHIVED, ""));
+  if (!address) return { title: id || "", place: "" };
+  const words = spoken(address.pathname.split("/").filter(Boolean).at(-1) ?? "");
+  return words ? { title: words, place: host(address.href) } : { title: host(address.href), place: "" };
+}
+
+const host = (address) => web(address.replace(ARCHIVED, ""))?.hostname.replace(/^www\./, "") ?? "";
+
+/** The last part of an address as words; "" where it has none. */
+function spoken(part) {
+  let text = part.replace(/_p\d+$/, "").replace(/\.(html?|s?html|php|aspx?|pdf)$/i, "");
+  try {
+    text = decodeURIComponent(text);
+  } catch {
+    // An address that is not encoded properly is shown as it is.
+  }
+  text = text.replace(/[_+-]+/g, " ").trim();
+  return /\p{L}{3}/u.test(text) ? text[0].toUpperCase() + text.slice(1) : "";
+}
+
+/** A text without its last word, and that word: a number behind it stays on its line. */
+export function tail(text) {
+  const [word] = /\S{0,24}$/u.exec(text);
+  return [text.slice(0, text.length - word.length), word];
+}
+
+const ITEM = /^\s*(?:(\d{1,3})[.)]|[-*•–])\s+/u;
+
+/**
+ * The sentences of an answer as paragraphs and lists: [{kind: "p" | "ol" | "ul", start, items: [[sentence, ...], ...]}].
+ * Sentences that begin "1. " or "- " are items; an item without its mark is `{...sentence, text}`.
+ */
+export function blocks(answer) {
+  const points = Array.from(answer.text);
+  const made = [];
+  answer.sentences.forEach((sentence, index) => {
+    const item = ITEM.exec(sentence.text);
+    const before = answer.sentences[index - 1];
+    const broken = before !== undefined && points.slice(before.end, sentence.start).includes("\n");
+    const last = made.at(-1);
+    if (item) {
+      const kind = item[1] ? "ol" : "ul";
+      const own = { ...sentence, text: sentence.text.slice(item[0].length) };
+      if (last?.kind === kind) last.items.push([own]);
+      else made.push({ kind, start: Number(item[1] ?? 1), items: [[own]] });
+    } else if (last?.kind === "p" && !broken) {
+      last.items[0].push(sentence);
+    } else if (last && last.kind !== "p" && !broken && answer.sentences.slice(index).some((each) => ITEM.test(each.text))) {
+      last.items.at(-1).push(sentence);
+    } else {
+      made.push({ kind: "p", start: 1, items: [[sentence]] });
+    }
+  });
+  return made;
+}
+
+export function seconds(value) {
+  if (value >= 1) return `${value.toFixed(1)} s`;
+  return value >= 0.001 ? `${Math.round(value * 1000)} ms` : "under 1 ms";
+}
+
+export const count = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+
+const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
+const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+/** "3 minutes ago", "yesterday". */
+export function ago(time) {
+  const since = (Date.now() - Date.parse(time)) / 1000;
+  for (const [unit, length] of STEPS) if (since >= length) return AGO.format(-Math.floor(since / length), unit);
+  return "just now";
+}

@@ -1,0 +1,245 @@
+/** A turn as elements: the rewrite, the answer with its numbers, its sources, and what happened on the way. */
+
+import { fresh, h } from "./dom.js";
+import { blocks, count, named, parts, seconds, tail } from "./text.js";
+
+const NOTES = {
+  "not sure": ["Not sure", "The passages answer this only in part, or not clearly."],
+  "said before": ["Said before", "Nothing else was found that is as good."],
+};
+
+/** The question as it was understood, the words that came from the conversation marked. */
+export function understood(rewrite, question, language) {
+  if (!rewrite || (!rewrite.added?.length && rewrite.text === question)) return null;
+  return h(
+    "p",
+    { class: "understood" },
+    "Understood as ",
+    h("q", { lang: language }, marked(rewrite)),
+  );
+}
+
+const marked = (rewrite) =>
+  parts(rewrite.text, rewrite.added ?? []).map((part) => (part.marked ? h("ins", {}, part.text) : part.text));
+
+/** The reply to a question. `open(citations, index)` opens a citation, `openPassage(id)` a passage of the ranking. */
+export function reply(turn, language, open) {
+  const { answer, citations, ranking } = turn;
+  const made = h("div", { class: "reply" });
+  made.append(understood(turn.rewrite, turn.question, language) ?? "");
+  if (!answer) made.append(...unbuilt(ranking, open));
+  else if (answer.kind === "none") made.append(...unanswered(answer, open));
+  else made.append(...said(answer, citations, language, open));
+  made.append(happened(turn, open));
+  return made;
+}
+
+function said(answer, citations, language, open) {
+  const known = answer.notes.filter((note) => NOTES[note]);
+  const others = answer.notes.filter((note) => !NOTES[note]);
+  const isBack = answer.kind === "question";
+  return [
+    isBack && h("p", { class: "flag back" }, "A question back"),
+    ...known.map((note) =>
+      h("p", { class: "flag" }, h("strong", {}, NOTES[note][0]), h("span", {}, ` ${NOTES[note][1]}`)),
+    ),
+    h(
+      "div",
+      { class: isBack ? "answer asks" : "answer", lang: language },
+      blocks(answer).map((block) => shown(block, citations, open)),
+    ),
+    ...others.map((note) => h("p", { class: "note" }, note)),
+    citations.length > 0 && sources(citations, open),
+  ].filter(Boolean);
+}
+
+function shown({ kind, start, items }, citations, open) {
+  const sentences = (item) =>
+    item.flatMap((sentence, index) => {
+      const [before, word] = tail(sentence.text);
+      const last = h("span", { class: "last" }, word, chips(sentence.citations, citations, open));
+      return [index ? " " : "", h("span", { class: "sentence" }, before, last)];
+    });
+  if (kind === "p") return h("p", {}, sentences(items[0]));
+  return h(kind, { start: kind === "ol" && start !== 1 ? start : null }, items.map((item) => h("li", {}, sentences(item))));
+}
+
+function chips(numbers, citations, open) {
+  return numbers.flatMap((number) => {
+    const index = citations.findIndex((citation) => citation.number === number);
+    if (index < 0) return [];
+    const { title } = named({ ...citations[index], id: citations[index].passage });
+    const says = { "aria-label": `Source ${number}: ${title}`, title };
+    return h("button", { type: "button", class: "chip", ...says, data: { number }, onclick: open.citation(citations, index) }, String(number));
+  });
+}
+
+/** The passages that are cited, each once with all its numbers. */
+function sources(citations, open) {
+  const grouped = Map.groupBy(citations, (citation) => citation.passage);
+  return h(
+    "ul",
+    { class: "sources", "aria-label": "Sources" },
+    [...grouped].map(([id, own]) => {
+      const { title, place } = named({ ...own[0], id });
+      return h(
+        "li",
+        {},
+        h(
+          "button",
+          { type: "button", class: "source", onclick: open.citation(citations, citations.indexOf(own[0])) },
+          h("span", { class: "numbers" }, own.map((citation) => citation.number).join(" ")),
+          h("span", { class: "title" }, title),
+          place && h("span", { class: "place" }, place),
+        ),
+      );
+    }),
+  );
+}
+
+function unanswered(answer, open) {
+  if (answer.reason === "nothing was asked") return [quiet("Nothing to look up. Ask whenever you like.")];
+  const reason = answer.reason ? `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}`.replace(/([^.!?])$/, "$1.") : "";
+  return [
+    h("div", { class: "answer none" }, h("p", {}, h("strong", {}, "No answer found."), ` ${reason}`)),
+    answer.nearest.length > 0 && nearest("What comes nearest", answer.nearest, open),
+  ].filter(Boolean);
+}
+
+const quiet = (text) => h("div", { class: "answer none" }, h("p", {}, text));
+
+/** A turn without an answer: nothing was asked, or the pipeline only finds passages. */
+function unbuilt(ranking, open) {
+  if (!ranking?.length) return [quiet("Nothing to look up. Ask whenever you like.")];
+  return [quiet("This pipeline finds passages and says nothing of its own."), nearest("Passages", ranking.slice(0, 5), open)];
+}
+
+function nearest(heading, passages, open) {
+  const id = fresh("nearest");
+  return h(
+    "div",
+    { class: "nearest" },
+    h("h3", { id }, heading),
+    h(
+      "ul",
+      { "aria-labelledby": id },
+      passages.map((passage) => {
+        const { title, place } = named(passage);
+        return h(
+          "li",
+          {},
+          h(
+            "button",
+            { type: "button", class: "near", onclick: open.passage(passage.id) },
+            h("span", { class: "title" }, title),
+            place && h("span", { class: "place" }, place),
+            passage.text && h("span", { class: "words" }, passage.text),
+          ),
+        );
+      }),
+    ),
+  );
+}
+
+/** How the answer came about: the rewrite, the ranking with scores, the time by station. */
+function happened(turn, open) {
+  const total = Object.values(turn.timings ?? {}).reduce((sum, each) => sum + each, 0);
+  return h(
+    "details",
+    { class: "happened" },
+    h("summary", {}, "How this came about", h("span", { class: "total" }, seconds(total))),
+    section(
+      "Question",
+      turn.rewrite ? h("p", { class: "searched" }, marked(turn.rewrite)) : h("p", { class: "hint" }, "It was not rewritten."),
+      turn.rewrite &&
+        h("p", { class: "hint" }, turn.rewrite.added?.length ? "Marked words come from the conversation." : "Used as it stands: nothing was missing."),
+    ),
+    turn.ranking?.length > 0 && section(`The best ${turn.ranking.length} passages`, ranking(turn, open)),
+    total > 0 && section("Time", times(turn.timings, total)),
+  );
+}
+
+const section = (heading, ...children) => h("section", {}, h("h3", {}, heading), ...children);
+
+function ranking({ ranking: hits, citations }, open) {
+  const best = Math.max(...hits.map((hit) => hit.score), 1e-9);
+  const numbers = Map.groupBy(citations, (citation) => citation.passage);
+  const rows = hits.map((hit, place) => {
+    const { title, place: site } = named(hit);
+    const cited = (numbers.get(hit.id) ?? []).map((citation) => citation.number).join(" ");
+    const name = h("button", { type: "button", class: "hit", onclick: open.passage(hit.id) }, title, site && h("span", { class: "place" }, site));
+    return h(
+      "tr",
+      {},
+      h("td", { class: "rank" }, String(place + 1)),
+      h("td", {}, name),
+      h("td", { class: "numbers" }, cited && h("span", { class: "unseen" }, "cited as "), cited),
+      h("td", { class: "bars" }, bar(hit.score / best)),
+      h("td", { class: "score" }, hit.score.toFixed(best < 1 ? 4 : 2)),
+    );
+  });
+  const head = (name, attributes) => h("th", { scope: "col", ...attributes }, name);
+  const heads = [head("#", { class: "rank" }), head("Passage"), head("Cited", { class: "numbers" }), head("Score", { class: "score", colspan: 2 })];
+  return h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows));
+}
+
+function bar(part) {
+  const made = h("span", { class: "bar" });
+  made.style.setProperty("--part", Math.max(0, part));
+  return made;
+}
+
+function times(timings, total) {
+  const rows = Object.entries(timings).map(([station, spent]) =>
+    h("tr", {}, h("th", { scope: "row" }, station), h("td", { class: "bars" }, bar(spent / total)), h("td", { class: "score" }, seconds(spent))),
+  );
+  return h("table", { class: "times" }, h("tbody", {}, rows));
+}
+
+/** What a person who listens hears of a turn. */
+export function spoken({ answer }) {
+  if (!answer) return "Nothing to look up.";
+  if (answer.kind === "none") return `No answer found. ${answer.reason}`;
+  if (answer.kind === "question") return `A question back: ${answer.text}`;
+  const doubt = answer.notes.includes("not sure") ? "Not sure. " : "";
+  return `${doubt}${answer.text}`;
+}
+
+/** The stages of a turn that is being answered. */
+export function waiting(language) {
+  const line = h("p", { class: "stage" }, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", {}, "Reading the question"));
+  const made = h("div", { class: "reply waiting", "aria-busy": "true" }, line);
+  const heard = (event, data, question) => {
+    if (event === "rewrite" && data) {
+      made.insertBefore(understood(data, question, language) ?? h("span"), line);
+      line.lastChild.textContent = "Searching";
+    } else if (event === "passages") {
+      const found = data.ranking?.length ?? 0;
+      line.lastChild.textContent = found ? `Reading the best ${count(found, "passage")}` : "Nothing was found";
+    }
+  };
+  return { made, heard };
+}
+
+/** What went wrong, with a way on: `again` tries once more, after a wait where the server asks for one. */
+export function mishap(trouble, again) {
+  const button = h("button", { type: "button", class: "main", onclick: again }, trouble.kind === "stale" ? "Load it" : "Try again");
+  const made = h(
+    "div",
+    { class: "reply mishap", role: "group", "aria-label": "The question was not answered" },
+    h("p", {}, h("strong", {}, trouble.message)),
+    trouble.detail && h("p", { class: "hint" }, trouble.detail),
+    again && h("p", { class: "buttons" }, button),
+  );
+  if (again && trouble.wait) {
+    let left = Math.min(trouble.wait, 60);
+    button.disabled = true;
+    const tick = () => {
+      button.textContent = left > 0 ? `Try again in ${left} s` : "Try again";
+      button.disabled = left > 0;
+      if (left-- > 0) setTimeout(tick, 1000);
+    };
+    tick();
+  }
+  return made;
+}

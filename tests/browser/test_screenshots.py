@@ -1,0 +1,64 @@
+"""The pictures of the page in docs/images: written anew by make screenshots, otherwise only taken."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytestmark = pytest.mark.browser
+TALKS = [
+    ["Should I brine a turkey before smoking it?"],
+    ["What was the Neolithic Revolution?", "When did it start?"],
+    ["How about Marbury vs Madison?", "Was it unanimous?"],
+]
+
+
+ARE_KEPT = bool(os.environ.get("CONVQA_SCREENSHOTS"))
+
+
+def talk(page, ask):
+    """Hold the conversations; the last turn."""
+    for questions in TALKS:
+        page.click("#new")
+        for question in questions:
+            turn = ask(page, question)
+    return turn
+
+
+def test_pictures(open_page, server, ask, root, tmp_path):
+    folder = root / "docs" / "images" if ARE_KEPT else tmp_path
+    page = open_page(width=1280, height=760, color_scheme="light")
+    if ARE_KEPT:
+        # The first time includes the vectors of passages that nobody asked for before.
+        talk(page, ask)
+    for conversation in server.get("/api/conversations")["conversations"]:
+        server.request("DELETE", f"/api/conversations/{conversation['id']}")
+    turn = talk(page, ask)
+    turn.locator(".chip").first.click()
+    page.wait_for_selector("#panel mark")
+    page.locator("#main").evaluate("main => main.scrollTo(0, 0)")
+    page.mouse.move(600, 5)
+    # A scroll that is under way would blur the picture.
+    page.wait_for_timeout(500)
+    shoot(page, folder / "page-light.png")
+
+    dark = open_page(width=1280, height=760, color_scheme="dark")
+    dark.click("#compare")
+    ask(dark, "How about Marbury vs Madison?")
+    turn = ask(dark, "Who was John Marshall?")
+    turn.locator("summary").first.click()
+    dark.mouse.move(600, 5)
+    dark.wait_for_timeout(500)
+    shoot(dark, folder / "page-compare.png")
+
+    phone = open_page(width=380, height=760, color_scheme="light", has_touch=True)
+    ask(phone, "How about Marbury vs Madison?")
+    phone.wait_for_timeout(500)
+    shoot(phone, folder / "page-phone.png")
+
+
+def shoot(page, file):
+    file.parent.mkdir(exist_ok=True)
+    page.screenshot(path=file, animations="disabled", caret="hide")
+    assert file.stat().st_size > 5_000
