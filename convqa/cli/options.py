@@ -155,7 +155,7 @@ def _pairs(given: list[str] | None, option: str, form: str) -> Iterator[tuple[st
         yield name.strip(), parse_yaml(value, f"{option} {name.strip()}: the value"), value.strip()
 
 
-def llm_of(name: str | None, model: str | None, roles: str | None, fallback: bool = True) -> Llm | None:
+def llm_of(name: str | None, model: str | None, roles: str | None, fallback: bool | None = None) -> Llm | None:
     """The language model of ``--llm``, ``--llm-model`` and ``--llm-role``; None where none is asked for.
 
     :raises InputError: for one that is not known, or what belongs to none.

@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from haystack.dataclasses import ChatMessage
@@ -57,7 +57,7 @@ def plain(doubt: str) -> str:
     return _IN_WORDS.get(doubt, f"the request to the language model came to nothing: {doubt}")
 
 
-class Asking(Wrapper):
+class Asking(Wrapper, Station):
     """A station's other half, where the component is a chat generator: it takes ``messages`` and gives ``replies``.
 
     A server that is away, or asks to wait (429, 502, 503, 504), is waited for as a store is; one that refuses every
@@ -65,8 +65,6 @@ class Asking(Wrapper):
     work where the model does not, both are a request that came to nothing.
     """
 
-    station: ClassVar[str]
-    inner: Sequence[Station]
     takes = ("messages",)
     gives = "replies"
     concurrency: int
@@ -94,20 +92,17 @@ class Asking(Wrapper):
         self._replies = _Replies(model + self._server, file)
 
     def warm_up(self) -> None:
-        super().warm_up()
-        for station in self.inner:
-            station.warm_up()
+        Wrapper.warm_up(self)
+        Station.warm_up(self)
 
     def identity(self) -> Mapping[str, str]:
-        """What ``otherwise`` has, and a digest of the server's address where the environment names it and not the
-        pipeline."""
-        inner = {name: identity for station in self.inner for name, identity in station.identity().items()}
+        """A digest of the server's address too, where the environment names it and not the pipeline."""
         if not self._server:
-            return inner
+            return Station.identity(self)
         parts = urlsplit(self._server)
         # Without a login or a query: a digest must not help to guess a key.
         address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-        return inner | {"server": f"sha256:{hashlib.sha256(address.encode()).hexdigest()}"}
+        return {**Station.identity(self), "server": f"sha256:{hashlib.sha256(address.encode()).hexdigest()}"}
 
     def _asked(self, prompts: Mapping[str, Sequence[ChatMessage]]) -> dict[str, Reply]:
         """The replies to prompts, ``concurrency`` of them asked for at the same time.

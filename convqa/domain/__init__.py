@@ -6,18 +6,7 @@ Every type but the batches has ``to_json`` (plain lists, dicts, strings and numb
 
 from __future__ import annotations
 
-from convqa.domain.answer import (
-    TOLD,
-    UNSURE,
-    Answer,
-    AnswerKind,
-    Citation,
-    Reading,
-    Sentence,
-    Span,
-    unaided,
-    why_unaided,
-)
+from convqa.domain.answer import TOLD, UNSURE, Answer, AnswerKind, Citation, Reading, Sentence, Span
 from convqa.domain.batches import Answers, Rankings, Readings, Rewrites, Turns
 from convqa.domain.conversation import (
     DEFAULT_LANGUAGE,
@@ -67,6 +56,4 @@ __all__ = [
     "float32",
     "jwhr_entry",
     "quotes",
-    "unaided",
-    "why_unaided",
 ]

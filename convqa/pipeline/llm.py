@@ -6,11 +6,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from convqa.components.chat_server import ChatServer
 from convqa.errors import InputError, nearest
 from convqa.pipeline.document import Document, Node
 from convqa.pipeline.nodes import type_of
@@ -60,9 +58,9 @@ class Llm(Record, extra="forbid"):
             # Somebody waits: what takes the model's place is better than a second try.
             "max_retries": 0 if self.fallback else self.retries,
         }  # fmt: skip
-        support = {"support": self.support} if role == "answer" else {}
-        component = {"type": f"{ChatServer.__module__}.{ChatServer.__name__}", "init_parameters": generator}
-        return {"component": component, "concurrency": self.concurrency, "keep": not self.fallback, **support}
+        component = {"type": "convqa.components.chat_server.ChatServer", "init_parameters": generator}
+        made = {"component": component, "concurrency": self.concurrency, "keep": not self.fallback}
+        return made | {"support": self.support} if role == "answer" else made
 
 
 def shipped_llms() -> list[str]:
@@ -88,11 +86,11 @@ def read_llm(llm: str | Path, model: str | None = None, role: Sequence[str] | No
             f"--llm: {name!r} is not known.{nearest(name, known)} Wanted: the URL of a server of OpenAI's API, such as "
             f"http://localhost:11434/v1, one of {', '.join(known)}, or the path of a YAML file."
         )
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) or not isinstance(data.get("url"), str):
         raise InputError(f"{where}: wanted a mapping with url and model. {_ADVICE}")
     given = {"model": model, "role": None if role is None else [*role], **more}
     data |= {field: value for field, value in given.items() if value is not None}
-    data |= {"url": _address(data.get("url"), where)}
+    data["url"] = _address(data["url"], where)
     refuse_secrets(data, where)
     if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", str(data.get("key") or KEY)):
         # Perhaps a key itself: it is not repeated.
@@ -102,16 +100,12 @@ def read_llm(llm: str | Path, model: str | None = None, role: Sequence[str] | No
     return read_as(Llm, data, where, _ADVICE)
 
 
-def _address(url: object, where: str) -> str:
+def _address(url: str, where: str) -> str:
     """The server's address, with ``/v1`` where it has no path. What is refused is not repeated: it may hold a key."""
-    try:
-        parts = urlsplit(str(url))
-        odd = parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0
-    except ValueError:
-        odd = True
-    if odd or "@" in parts.netloc or parts.query or parts.fragment:
+    found = re.fullmatch(r"(https?://[\w.-]+(?::\d{1,5})?|https?://\[[\da-f:]+\](?::\d{1,5})?)(/[^?#]*)?", url, re.I)
+    if not found:
         raise InputError(f"{where}: url: wanted is http://HOST:PORT/v1 or https://..., without login, ? and #.")
-    return str(url).rstrip("/") + ("" if parts.path.strip("/") else "/v1")
+    return url.rstrip("/") if (found[2] or "").strip("/") else f"{found[1]}/v1"
 
 
 def with_llm(document: Document, llm: Llm) -> Document:
@@ -129,11 +123,9 @@ def with_llm(document: Document, llm: Llm) -> Document:
         if name not in components:
             raise InputError(f"there is no node {name!r} for the role {role!r} of --llm; name another: --llm-role.")
         components[name] = _given_to(role, components[name], llm)
-    decider = components.get("decider")
-    if "answer" in llm.role and decider is not None and decider.type.rpartition(".")[2].lower() == "logistic":
-        components["decider"] = decider.model_copy(
-            update={"init_parameters": {**decider.init_parameters, "generated": False}}
-        )
+    decider = components.get("decider", Node(type="none"))
+    if "answer" in llm.role and decider.type.rpartition(".")[2].lower() == "logistic":
+        components["decider"] = Node(type=decider.type, init_parameters=decider.init_parameters | {"generated": False})
     return document.model_copy(update={"components": components})
 
 
@@ -141,10 +133,8 @@ def _given_to(role: Role, node: Node, llm: Llm) -> Node:
     station, member = _NODES[role]
     if (held := node.init_parameters.get(station)) is not None:
         inner = _given_to(role, Node(type=held) if isinstance(held, str) else Node.model_validate(held), llm)
-        return node.model_copy(update={"init_parameters": {**node.init_parameters, station: inner.model_dump()}})
-    kind = type_of(station, member)
+        return Node(type=node.type, init_parameters=node.init_parameters | {station: inner.model_dump()})
+    kind, before = type_of(station, member), {"otherwise": node.model_dump()} if llm.fallback else {}
     if type_of(station, node.type) == kind:
         before = node.init_parameters
-    else:
-        before = {"otherwise": node.model_dump()} if llm.fallback else {}
-    return Node(type=kind, init_parameters={**before, **llm.parameters(role)})
+    return Node(type=kind, init_parameters=before | llm.parameters(role))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.cli.options import accepted, parsed
+from convqa.cli.options import accepted, llm_of, parsed
 from convqa.errors import InputError
 
 
@@ -32,3 +32,15 @@ def test_a_filter_accepts_every_value_that_is_named_for_a_field():
     assert accepted(None) == {}
     with pytest.raises(InputError, match="--filter set: wanted is FIELD=VALUE"):
         accepted(["set"])
+
+
+def test_a_file_may_say_that_nothing_stands_in_for_the_model_and_a_run_says_so_anyway(tmp_path):
+    file = tmp_path / "mine.yaml"
+    for text, talking in (
+        ("{url: 'http://x', model: m}", True),
+        ("{url: 'http://x', model: m, fallback: false}", False),
+    ):
+        file.write_text(text)
+        assert llm_of(str(file), None, None).fallback is talking
+        assert llm_of(str(file), None, "answer", fallback=False).fallback is False
+    assert llm_of(None, None, None) is None

@@ -18,7 +18,8 @@ from convqa.components.builders._reply import parse, unfinished
 from convqa.components.chat import Asking, Reply, plain
 from convqa.components.citations import nothing
 from convqa.components.members import member
-from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn, unaided
+from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn
+from convqa.domain.answer import unaided
 from convqa.errors import InputError
 from convqa.models import Support, load_support
 from convqa.models.kinds.support import LEXICAL

@@ -13,7 +13,8 @@ from convqa.components.citations import nothing
 from convqa.components.deciders._decision import Threshold, cosine, load_decision, signals
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder
 from convqa.components.members import member
-from convqa.domain import UNSURE, Answer, Ranking, Reading, Rewrite, Turn, why_unaided
+from convqa.domain import UNSURE, Answer, Ranking, Reading, Rewrite, Turn
+from convqa.domain.answer import why_unaided
 from convqa.errors import InputError
 from convqa.models import TextEncoder
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT

@@ -15,7 +15,8 @@ from convqa.components.history import said_before
 from convqa.components.members import member
 from convqa.components.rewriters._prompts import chat
 from convqa.components.rewriters._rewrites import Search, from_json, settled
-from convqa.domain import Rewrite, Turn, unaided
+from convqa.domain import Rewrite, Turn
+from convqa.domain.answer import unaided
 from convqa.files import mend
 from convqa.text.dialogue import open_question
 

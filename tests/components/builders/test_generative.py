@@ -34,9 +34,8 @@ from convqa.domain import (
     Turn,
     TurnId,
     Turns,
-    unaided,
-    why_unaided,
 )
+from convqa.domain.answer import unaided, why_unaided
 from convqa.driver.summary import Summary
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.evaluation.support import measuring

@@ -18,7 +18,8 @@ from haystack.utils import Secret
 from convqa.components.members import describe
 from convqa.components.rewriters.concatenate import Concatenate
 from convqa.components.rewriters.llm import Llm
-from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId, Turns, unaided
+from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId, Turns
+from convqa.domain.answer import unaided
 from convqa.errors import InputError, RunError, StoreUnavailable
 
 KEY = "sk-s3cret-of-the-test"
