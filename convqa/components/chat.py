@@ -17,6 +17,7 @@ from haystack.dataclasses import ChatMessage
 from convqa.components.base import STATIONS, Station
 from convqa.components.haystack import Wrapper
 from convqa.components.members import describe, make
+from convqa.domain import CAVEAT
 from convqa.errors import InputError, StoreUnavailable
 from convqa.models.memory import CacheFile
 from convqa.places import cache_folder
@@ -55,6 +56,11 @@ class Reply(NamedTuple):
 def plain(doubt: str) -> str:
     """A doubt, as somebody is told of it who talks to the system."""
     return _IN_WORDS.get(doubt, f"the request to the language model came to nothing: {doubt}")
+
+
+def told(reason: str, then: str) -> str:
+    """The note that tells the user why the language model did not do its part, and what was done instead."""
+    return f"{CAVEAT}{reason[0].upper()}{reason[1:]}. {then}"
 
 
 class Asking(Wrapper, Station):

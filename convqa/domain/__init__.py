@@ -6,7 +6,7 @@ Every type but the batches has ``to_json`` (plain lists, dicts, strings and numb
 
 from __future__ import annotations
 
-from convqa.domain.answer import TOLD, UNSURE, Answer, AnswerKind, Citation, Reading, Sentence, Span
+from convqa.domain.answer import CAVEAT, TOLD, UNAIDED, UNSURE, Answer, AnswerKind, Citation, Reading, Sentence, Span
 from convqa.domain.batches import Answers, Rankings, Readings, Rewrites, Turns
 from convqa.domain.conversation import (
     DEFAULT_LANGUAGE,
@@ -24,8 +24,10 @@ from convqa.domain.ranking import Hit, NotFinite, Query, Ranking, Rewrite, float
 from convqa.domain.response import Failure, Response
 
 __all__ = [
+    "CAVEAT",
     "DEFAULT_LANGUAGE",
     "TOLD",
+    "UNAIDED",
     "UNSURE",
     "Answer",
     "AnswerKind",

@@ -16,24 +16,14 @@ TOLD = "said before"
 UNSURE = "not sure"
 """The note of an answer whose score leaves doubt."""
 
-_UNAIDED = "no language model: "
+UNAIDED = "without the language model"
+"""The note of an answer that something else made than the language model that was to."""
+
+CAVEAT = "caveat: "
+"""Opens the note of an answer or a rewrite that the user is to be told, a sentence."""
 
 UNSPACED = frozenset({"ja", "zh"})
 """Languages whose sentences follow one another without a blank."""
-
-
-def unaided(reason: str) -> str:
-    """The note of an answer or a rewrite that a language model was to make, and something else made in its place."""
-    return _UNAIDED + reason
-
-
-def why_unaided(notes: Sequence[str]) -> str:
-    """The reason why no language model made it; "" where one did, or none was to.
-
-    >>> why_unaided(["not sure", unaided("the language model took too long")])
-    'the language model took too long'
-    """
-    return next((note.removeprefix(_UNAIDED) for note in notes if note.startswith(_UNAIDED)), "")
 
 
 @dataclass(frozen=True, slots=True)

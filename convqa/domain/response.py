@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from convqa.domain.answer import Answer, Reading, why_unaided
+from convqa.domain.answer import CAVEAT, Answer, Reading
 from convqa.domain.conversation import Listed, Passage, TurnId
 from convqa.domain.ranking import Hit, Ranking, Rewrite
 
@@ -42,19 +42,9 @@ class Response:
 
     @property
     def caveat(self) -> str:
-        """What to tell the user where a language model did not do its part and something else did; "" otherwise.
-
-        >>> from convqa.domain.answer import unaided
-        >>> rewrite = Rewrite("Who?", (), (unaided("the language model took too long"),))
-        >>> Response(TurnId(1, 1), rewrite).caveat
-        'The language model took too long. The question was completed without it.'
-        """
-        reason, done = why_unaided(self.rewrite.notes if self.rewrite else ()), "The question was completed without it."
-        if self.answer is not None and (why := why_unaided(self.answer.notes)):
-            reason, done = why, "The passages were searched without it."
-            if self.answer.kind == "answer":
-                done = "Answered without it, in the passages' own words."
-        return f"{reason[0].upper()}{reason[1:]}. {done}" if reason else ""
+        """What the user is to be told of the answer, or else of the rewrite: a sentence, or ""."""
+        notes = [note for part in (self.answer, self.rewrite) if part for note in part.notes]
+        return next((note.removeprefix(CAVEAT) for note in notes if note.startswith(CAVEAT)), "")
 
     def trimmed(self) -> Response:
         """The same response, with ``Hit.passage`` only on hits that the answer cites: what a journal keeps.

@@ -21,6 +21,11 @@ KINDS = {
     "a pipeline that is run": ("run qrecc out --pipeline mine.yaml", PIPELINE, "metadata"),
     "a collection": ("collections show mine.yaml", "url: collection\n", "settings"),
     "a collection to ask": ("ask Faust? --collection mine.yaml", "url: collection\n", "settings"),
+    "a language model": (
+        "ask Faust? --collection collection --llm mine.yaml",
+        "url: http://127.0.0.1:9\n",
+        "generation",
+    ),
     "a list of downloads": ("download mine.yaml train out", "{}", "train"),
     "a decision": ("check default --set decider.decision=mine.yaml", "intercept: 0\n", "signals"),
     "a training": ("train resolver mine.yaml --output out", "recipe: resolver\n", "mix"),

@@ -33,7 +33,7 @@ def test_a_model_of_the_file_answers_and_one_that_is_away_is_stood_in_for(
     assert replies["model"]["answer"]["text"] == "The play Faust is by Johann Wolfgang von Goethe."
     assert replies["away"]["answer"]["text"] == replies["talk"]["answer"]["text"]
     assert replies["away"]["answer"]["score"] == replies["talk"]["answer"]["score"]
-    said = "The language model's server does not answer. Answered without it, in the passages' own words."
+    said = "The language model's server does not answer. Only the passages were asked."
     assert {name: reply["caveat"] for name, reply in replies.items()} == {"talk": "", "model": "", "away": said}
 
 

@@ -21,6 +21,9 @@ Unsupported = Literal["drop", "mark"]
 Scorer = Callable[[Sequence[tuple[str, str]], str], Sequence[float]]
 """(evidence, sentence) pairs and their language -> how far each evidence supports its sentence, 0 to 1."""
 
+ITEM_LEFT_OUT = "item left out"
+"""The note of a sentence in a list that is not said."""
+
 _GAIN = 0.02
 """The support that the sentence before or after must add to a quote to become part of it."""
 
@@ -73,6 +76,8 @@ def check(
             if citations or unsupported == "mark":
                 kept.append(Sentence(f"{mark} {one.text}".strip(), citations))
                 mark, spoken = "", spoken + (not one.item)
+                continue
+        notes += [ITEM_LEFT_OUT] if one.item else []
     return Checked(tuple(kept), tuple(notes))
 
 

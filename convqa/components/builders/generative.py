@@ -12,14 +12,13 @@ from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
 from convqa.components.base import Builder, MaybeReadings
-from convqa.components.builders._grounding import Scorer, Unsupported, check, worded
+from convqa.components.builders._grounding import ITEM_LEFT_OUT, Scorer, Unsupported, check, worded
 from convqa.components.builders._prompt import Most, Prompt, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
-from convqa.components.chat import Asking, Reply, plain
+from convqa.components.chat import Asking, Reply, plain, told
 from convqa.components.citations import nothing
 from convqa.components.members import member
-from convqa.domain import Answer, Failure, Ranking, Reading, Rewrite, Turn
-from convqa.domain.answer import unaided
+from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import Support, load_support
 from convqa.models.kinds.support import LEXICAL
@@ -98,8 +97,8 @@ class Generative(Asking, Builder):
             columns = ([column[place] for place in reasons] for column in (turns, rewrites, rankings, readings))
             others = self._other.build_batch(*columns) if reasons else []
             for (place, reason), other in zip(reasons.items(), others, strict=True):
-                said = isinstance(other, Answer)
-                made[place] = replace(other, notes=(*other.notes, unaided(reason))) if said else other
+                notes = UNAIDED, told(reason, "Only the passages were asked.")
+                made[place] = replace(other, notes=(*other.notes, *notes)) if isinstance(other, Answer) else other
         return made
 
     def _prompt(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Prompt | str:
@@ -172,4 +171,5 @@ def _messages(prompt: Prompt) -> list[ChatMessage]:
 
 
 def _noted(answer: Answer, notes: Sequence[str]) -> Answer:
-    return replace(answer, notes=tuple(f"generative: {note}" for note in notes))
+    caveat = [f"{CAVEAT}What no passage supports is left out of the list."] if ITEM_LEFT_OUT in notes else []
+    return replace(answer, notes=(*(f"generative: {note}" for note in notes), *caveat))

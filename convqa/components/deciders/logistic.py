@@ -13,8 +13,7 @@ from convqa.components.citations import nothing
 from convqa.components.deciders._decision import Threshold, cosine, load_decision, signals
 from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder
 from convqa.components.members import member
-from convqa.domain import UNSURE, Answer, Ranking, Reading, Rewrite, Turn
-from convqa.domain.answer import why_unaided
+from convqa.domain import UNAIDED, UNSURE, Answer, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import TextEncoder
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
@@ -63,7 +62,7 @@ class Logistic(Decider):
         return {**Decider.identity(self), "decision": self._decision.identity, **support}
 
     def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
-        if not self.generated and not why_unaided(answer.notes):
+        if not self.generated and UNAIDED not in answer.notes:
             return answer
         near = None if self._queries is None else cosine(self._queries, turn, rewrite, ranking, reading)
         if self._decision is None or (self._queries is not None and near is None and ranking.hits):

@@ -10,13 +10,12 @@ from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
 from convqa.components.base import Rewriter
-from convqa.components.chat import Asking, Reply, plain
+from convqa.components.chat import Asking, Reply, plain, told
 from convqa.components.history import said_before
 from convqa.components.members import member
 from convqa.components.rewriters._prompts import chat
 from convqa.components.rewriters._rewrites import Search, from_json, settled
 from convqa.domain import Rewrite, Turn
-from convqa.domain.answer import unaided
 from convqa.files import mend
 from convqa.text.dialogue import open_question
 
@@ -71,8 +70,8 @@ class Llm(Asking, Rewriter):
             others = self._other.rewrite_batch([turns[place] for place in left])
             for place, other in zip(left, others, strict=True):
                 doubt = replies[prompts[place]].doubt
-                notes = (*other.notes, *made[place].notes, *([unaided(plain(doubt))] if doubt else []))
-                made[place] = replace(other, notes=notes)
+                caveat = [told(plain(doubt), "The question was completed without it.")] if doubt else []
+                made[place] = replace(other, notes=(*other.notes, *made[place].notes, *caveat))
         return made
 
 

@@ -18,6 +18,8 @@ from convqa.components.builders.generative import Generative
 from convqa.components.builders.merge import Merge
 from convqa.components.builders.sentences import Sentences
 from convqa.domain import (
+    CAVEAT,
+    UNAIDED,
     Answer,
     Citation,
     Exchange,
@@ -35,7 +37,6 @@ from convqa.domain import (
     TurnId,
     Turns,
 )
-from convqa.domain.answer import unaided, why_unaided
 from convqa.driver.summary import Summary
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.evaluation.support import measuring
@@ -271,12 +272,22 @@ def test_as_much_is_asked_for_and_kept_as_the_question_asks_for(openai_server):
     (steps,) = built(builder(server.url), turn("How do I change the filter?"), ranking=ranking)
     assert [sentence.text for sentence in steps.sentences] == listed and steps.text == " ".join(listed)
     assert all(sentence.citations for sentence in steps.sentences)
+    server.reply = always("\n".join(f"{text} [1]" for text in [*listed[:2], "3. Call the police.", *listed[3:]]))
+    (gap,) = built(builder(server.url), turn("How do I change the filter now?"), ranking=ranking)
+    assert [sentence.text[:2] for sentence in gap.sentences] == ["1.", "2.", "4.", "5.", "6."]
+    assert gap.notes[-1] == f"{CAVEAT}What no passage supports is left out of the list."
+    server.requests.clear()
     server.reply = always(" ".join(STEPS))
     for question, kept, options in (("How is it?", 5, {}), ("How long is it?", 3, {}), ("How?", 2, {"sentences": 2})):
         (answer,) = built(builder(server.url, **options), turn(question), ranking=ranking)
         assert len(answer.sentences) == kept
     asked = [re.findall(r"at most (\d+)", request["messages"][0]["content"]) for request in server.requests]
-    assert asked == [["5", "12"], ["5", "12"], ["3", "12"], ["2", "2"]]
+    assert asked == [["5", "12"], ["3", "12"], ["2", "2"]]
+
+
+def unaided(reason):
+    """The notes of an answer that another builder gave."""
+    return (UNAIDED, f"{CAVEAT}{reason[0].upper()}{reason[1:]}. Only the passages were asked.")
 
 
 OTHER = {"type": "sentences", "init_parameters": {"sentences": 1}}
@@ -300,8 +311,8 @@ def test_where_the_model_does_not_do_its_part_another_builder_does(openai_server
     server = openai_server(lambda prompt, number: reply if "number 1" in prompt else GOOD)
     first, other, last = built(builder(server.url, timeout=1.0, otherwise=OTHER), *asked(3))
     (alone,) = built(Sentences(sentences=1), turn("Who wrote number 1?"))
-    assert (why_unaided(first.notes), why_unaided(last.notes)) == ("", "")
-    assert other == replace(alone, notes=(unaided(reason),)) and other.kind == "answer"
+    assert (first.notes, last.notes) == ((), ())
+    assert other == replace(alone, notes=unaided(reason)) and other.kind == "answer"
 
 
 def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_builder_is():
@@ -310,14 +321,14 @@ def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_builder_i
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
         answers = built(builder(url, otherwise="sentences"), *asked(20))
     assert {(answer.kind, answer.notes) for answer in answers} == {
-        ("answer", (unaided("the language model's server does not answer"),))
+        ("answer", unaided("the language model's server does not answer"))
     }
 
 
 def test_of_a_server_that_hangs_only_some_requests_are_waited_for(openai_server):
     server = openai_server(always(1.0))
     answers = built(builder(server.url, timeout=0.1, otherwise="sentences"), *asked(40))
-    assert {why_unaided(answer.notes) for answer in answers} == {"the language model took too long"}
+    assert {answer.notes for answer in answers} == {unaided("the language model took too long")}
     assert len(server.requests) <= 16
 
 
@@ -326,7 +337,7 @@ def test_where_the_model_finds_no_answer_no_other_builder_is_asked(openai_server
     (declined,) = built(builder(server.url, otherwise="sentences"), turn())
     (nowhere,) = built(builder(server.url, otherwise="sentences"), turn(), ranking=Ranking())
     assert declined.reason == "the language model found no answer in the passages"
-    assert nowhere.reason == "no passage was found" and not why_unaided(declined.notes + nowhere.notes)
+    assert nowhere.reason == "no passage was found" and UNAIDED not in declined.notes + nowhere.notes
 
 
 def test_the_other_builder_is_part_of_the_identity_and_is_named_when_it_is_wrong():

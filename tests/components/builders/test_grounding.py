@@ -198,7 +198,7 @@ def test_items_keep_their_numbers_and_a_gap_shows_what_was_left_out():
     assert [STEPS.text[one.citations[0].start : one.citations[0].end] for one in found.sentences] == [
         "Open the lid.", "Rinse the case.", "Close the lid.",
     ]  # fmt: skip
-    assert found.notes == ("unsupported sentence",)
+    assert found.notes == ("unsupported sentence", "item left out")
 
 
 def test_a_mark_waits_for_the_first_sentence_of_its_item_that_may_be_said():

@@ -18,8 +18,7 @@ from haystack.utils import Secret
 from convqa.components.members import describe
 from convqa.components.rewriters.concatenate import Concatenate
 from convqa.components.rewriters.llm import Llm
-from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId, Turns
-from convqa.domain.answer import unaided
+from convqa.domain import CAVEAT, Exchange, Query, Rewrite, Turn, TurnId, Turns
 from convqa.errors import InputError, RunError, StoreUnavailable
 
 KEY = "sk-s3cret-of-the-test"
@@ -281,12 +280,17 @@ def test_it_survives_haystacks_yaml():
     assert (again.search, again.concurrency, again.wrapped.model) == ("text", 2, "m")
 
 
+def unaided(reason):
+    """The note that the user is told of."""
+    return f"{CAVEAT}{reason}. The question was completed without it."
+
+
 @pytest.mark.parametrize(
     ("reply", "notes"),
     [
-        (1.5, ("llm: timeout", unaided("the language model took too long"))),
+        (1.5, ("llm: timeout", unaided("The language model took too long"))),
         (503, ("llm: the server answers 503",
-               unaided("the request to the language model came to nothing: the server answers 503"))),
+               unaided("The request to the language model came to nothing: the server answers 503"))),
         ("Ada.", ("llm: unreadable",)),
         ('{"question": "Bananas?"}', ("llm: strays",)),
     ],
@@ -305,4 +309,4 @@ def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_rewriter_
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
         first, later = llm(url, otherwise="concatenate").rewrite_batch([turn(history=()), turn()])
     # A first question is not rewritten, so that nobody was asked.
-    assert (first.notes, later.notes[-1]) == ((), unaided("the language model's server does not answer"))
+    assert (first.notes, later.notes[-1]) == ((), unaided("The language model's server does not answer"))
