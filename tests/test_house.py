@@ -145,6 +145,8 @@ def test_the_wheel_works_outside_the_checkout(tmp_path):
         "convqa/share/examples/qrecc-trec/questions.json",
         "convqa/py.typed",
         "convqa/models/weights/encoder/model.onnx",
+        "convqa/server/page/index.html",
+        "convqa/server/page/static/app.js",
     } <= names
     code = (
         "import convqa, sys; from convqa.places import shipped\n"

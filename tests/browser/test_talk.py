@@ -144,23 +144,32 @@ def test_an_answer_of_a_language_model(page, ask):
     texts = ["To do so:", "1. <script>window.isHacked = true</script> 🪶", "2. Press <b>it</b>.", "Not sure, though."]
     places = [len(" ".join(texts[:number])) + (number > 0) for number in range(len(texts))]
     sentences = [
-        {"text": text, "start": start, "end": start + len(text), "citations": [1] if number else []}
+        {
+            "text": text,
+            "start": start,
+            "end": start + len(text),
+            "item": text[0] in "12",
+            "citations": [1] if number else [],
+        }
         for number, (text, start) in enumerate(zip(texts, places, strict=True))
     ]
-    notes = ["not sure", "the model's server is away: <i>quoted</i> from the passages instead"]
+    notes = ["not sure", "generative: foreign address", "generative: foreign address"]
     answer = {"kind": "answer", "text": " ".join(texts), "label": "", "reason": "", "score": 0.2, "nearest": []}
     citation = {"number": 1, "passage": "mirador", "title": "", "url": "", "start": None, "end": None, "quote": ""}
     turn = {"conversation": None, "number": 1, "pipeline": "talk", "question": "How?", "rewrite": None, "ranking": []}
     turn |= {"answer": answer | {"sentences": sentences, "notes": notes}, "citations": [citation], "timings": {}}
+    turn |= {"caveat": "The language model is <i>away</i>."}
     page.route("**/api/turn", lambda route: route.fulfill(json=turn | {"error": None}))
     made = ask(page, "How?")
     assert made.locator("ol li").all_inner_texts() == [
         "<script>window.isHacked = true</script> 🪶1",
-        "Press <b>it</b>.1",
+        "Press <b>it</b>.1 Not sure, though.1",
     ]
-    assert made.locator(".answer > p").all_inner_texts() == ["To do so:", "Not sure, though.1"]
+    assert made.locator(".answer > p").all_inner_texts() == ["To do so:"]
     assert made.locator(".flag").inner_text().startswith("Not sure")
-    assert made.locator(".note").inner_text() == notes[1]
+    assert made.locator(".note").inner_text() == "The language model is <i>away</i>."
+    made.locator("summary").click()
+    assert made.locator(".happened li").inner_text() == "generative: foreign address (2 times)"
     assert page.evaluate("window.isHacked") is None
     # A citation of a passage as a whole marks nothing.
     made.locator(".chip").first.click()

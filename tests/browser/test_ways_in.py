@@ -121,7 +121,7 @@ def test_no_serious_finding_of_axe(open_page, ask, width, theme):
 
 TEXTS = """async () => {
     const text = await import("./static/text.js");
-    const sentence = (text, start, end) => ({ text, start, end, citations: [] });
+    const sentence = (text, start, end) => ({ text, start, end, item: "34".includes(text[0]), citations: [] });
     return {
         parts: text.parts("🪶a𝕏b", [[1, 3]]),
         joined: text.parts("abcdef", [[3, 5], [1, 4], [9, 12]]),
@@ -133,16 +133,17 @@ TEXTS = """async () => {
         named: [
             text.named({ id: "http://web.archive.org/web/2019id_/https://en.wikipedia.org/wiki/John_Marshall_p13" }),
             text.named({ title: "", id: "https://www.aafp.org/p249.html_p0", url: "" }),
+            text.named({ title: "", id: "https://www.example.org/angora-goats.cfm/_p1", url: "" }),
             text.named({ title: "", id: "docs/a.pdf_p3", url: "" }),
             text.named({ title: "T", id: "x", url: "https://www.example.org/a" }),
         ],
         blocks: text.blocks({
-            text: "So:\\n1. Drain it. It drips. 2. Press it. That is all.",
+            text: "So:3. Drain it. It drips. 4. Press it.",
             sentences: [
-                sentence("So:", 0, 3), sentence("1. Drain it.", 4, 16), sentence("It drips.", 17, 26),
-                sentence("2. Press it.", 27, 39), sentence("That is all.", 40, 52),
+                sentence("So:", 0, 3), sentence("3. Drain it.", 3, 15), sentence("It drips.", 16, 25),
+                sentence("4. Press it.", 26, 38),
             ],
-        }).map(({ kind, start, items }) => [kind, start, items.map((item) => item.map((each) => each.text))]),
+        }).map(({ kind, start, items }) => [kind, start, items.map((own) => own.map((each) => each.gap + each.text))]),
         seconds: [0.0002, 0.0123, 2.34].map(text.seconds),
         tail: [text.tail("Two words."), text.tail("")],
     };
@@ -159,12 +160,12 @@ def test_texts_are_cut_at_code_points(page):
     assert got["half"] == "http://example.org/#:~:text=a%20%EF%BF%BD"
     assert got["bad"] == [""] * 5
     assert [(each["title"], each["place"]) for each in got["named"]] == [
-        ("John Marshall", "en.wikipedia.org"), ("aafp.org", ""), ("docs/a.pdf_p3", ""), ("T", "example.org")
+        ("John Marshall", "en.wikipedia.org"), ("aafp.org", ""),
+        ("Angora goats", "example.org"), ("docs/a.pdf_p3", ""), ("T", "example.org")
     ]  # fmt: skip
     assert got["blocks"] == [
         ["p", 1, [["So:"]]],
-        ["ol", 1, [["Drain it.", "It drips."], ["Press it."]]],
-        ["p", 1, [["That is all."]]],
+        ["ol", 3, [["Drain it.", " It drips."], ["Press it."]]],
     ]
     assert got["seconds"] == ["under 1 ms", "12 ms", "2.3 s"]
     assert got["tail"] == [["Two ", "words."], ["", ""]]

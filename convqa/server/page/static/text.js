@@ -50,7 +50,7 @@ export function named({ title, id, url }) {
   if (title) return { title, place: url ? host(url) : "" };
   const address = web((url || id || "").replace(ARCHIVED, ""));
   if (!address) return { title: id || "", place: "" };
-  const words = spoken(address.pathname.split("/").filter(Boolean).at(-1) ?? "");
+  const words = spoken(address.pathname.replace(/_p\d+$/, "").split("/").filter(Boolean).at(-1) ?? "");
   return words ? { title: words, place: host(address.href) } : { title: host(address.href), place: "" };
 }
 
@@ -58,7 +58,7 @@ const host = (address) => web(address.replace(ARCHIVED, ""))?.hostname.replace(/
 
 /** The last part of an address as words; "" where it has none. */
 function spoken(part) {
-  let text = part.replace(/_p\d+$/, "").replace(/\.(html?|s?html|php|aspx?|pdf)$/i, "");
+  let text = part.replace(/\.[a-z]{2,5}$/i, "");
   try {
     text = decodeURIComponent(text);
   } catch {
@@ -74,31 +74,27 @@ export function tail(text) {
   return [text.slice(0, text.length - word.length), word];
 }
 
-const ITEM = /^\s*(?:(\d{1,3})[.)]|[-*•–])\s+/u;
+const MARK = /^(?:(\d{1,3})\.|-)\s+/;
 
 /**
  * The sentences of an answer as paragraphs and lists: [{kind: "p" | "ol" | "ul", start, items: [[sentence, ...], ...]}].
- * Sentences that begin "1. " or "- " are items; an item without its mark is `{...sentence, text}`.
+ * Which sentences begin an item the server says; the mark is taken off. `gap` is what stands before a sentence.
  */
 export function blocks(answer) {
-  const points = Array.from(answer.text);
   const made = [];
   answer.sentences.forEach((sentence, index) => {
-    const item = ITEM.exec(sentence.text);
-    const before = answer.sentences[index - 1];
-    const broken = before !== undefined && points.slice(before.end, sentence.start).includes("\n");
+    const mark = sentence.item ? MARK.exec(sentence.text) : null;
     const last = made.at(-1);
-    if (item) {
-      const kind = item[1] ? "ol" : "ul";
-      const own = { ...sentence, text: sentence.text.slice(item[0].length) };
+    const gap = sentence.start > (answer.sentences[index - 1]?.end ?? 0) ? " " : "";
+    if (mark) {
+      const kind = mark[1] ? "ol" : "ul";
+      const own = { ...sentence, text: sentence.text.slice(mark[0].length), gap: "" };
       if (last?.kind === kind) last.items.push([own]);
-      else made.push({ kind, start: Number(item[1] ?? 1), items: [[own]] });
-    } else if (last?.kind === "p" && !broken) {
-      last.items[0].push(sentence);
-    } else if (last && last.kind !== "p" && !broken && answer.sentences.slice(index).some((each) => ITEM.test(each.text))) {
-      last.items.at(-1).push(sentence);
+      else made.push({ kind, start: Number(mark[1] ?? 1), items: [[own]] });
+    } else if (last) {
+      last.items.at(-1).push({ ...sentence, gap });
     } else {
-      made.push({ kind: "p", start: 1, items: [[sentence]] });
+      made.push({ kind: "p", start: 1, items: [[{ ...sentence, gap: "" }]] });
     }
   });
   return made;

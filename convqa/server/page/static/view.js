@@ -27,6 +27,7 @@ export function reply(turn, language, open) {
   const { answer, citations, ranking } = turn;
   const made = h("div", { class: "reply" });
   made.append(understood(turn.rewrite, turn.question, language) ?? "");
+  if (turn.caveat) made.append(h("p", { class: "note" }, turn.caveat));
   if (!answer) made.append(...unbuilt(ranking, open));
   else if (answer.kind === "none") made.append(...unanswered(answer, open));
   else made.append(...said(answer, citations, language, open));
@@ -36,7 +37,6 @@ export function reply(turn, language, open) {
 
 function said(answer, citations, language, open) {
   const known = answer.notes.filter((note) => NOTES[note]);
-  const others = answer.notes.filter((note) => !NOTES[note]);
   const isBack = answer.kind === "question";
   return [
     isBack && h("p", { class: "flag back" }, "A question back"),
@@ -48,17 +48,16 @@ function said(answer, citations, language, open) {
       { class: isBack ? "answer asks" : "answer", lang: language },
       blocks(answer).map((block) => shown(block, citations, open)),
     ),
-    ...others.map((note) => h("p", { class: "note" }, note)),
     citations.length > 0 && sources(citations, open),
   ].filter(Boolean);
 }
 
 function shown({ kind, start, items }, citations, open) {
   const sentences = (item) =>
-    item.flatMap((sentence, index) => {
+    item.flatMap((sentence) => {
       const [before, word] = tail(sentence.text);
       const last = h("span", { class: "last" }, word, chips(sentence.citations, citations, open));
-      return [index ? " " : "", h("span", { class: "sentence" }, before, last)];
+      return [sentence.gap, h("span", { class: "sentence" }, before, last)];
     });
   if (kind === "p") return h("p", {}, sentences(items[0]));
   return h(kind, { start: kind === "ol" && start !== 1 ? start : null }, items.map((item) => h("li", {}, sentences(item))));
@@ -141,9 +140,11 @@ function nearest(heading, passages, open) {
   );
 }
 
-/** How the answer came about: the rewrite, the ranking with scores, the time by station. */
+/** How the answer came about: the rewrite, the ranking with scores, what was left out, the time by station. */
 function happened(turn, open) {
   const total = Object.values(turn.timings ?? {}).reduce((sum, each) => sum + each, 0);
+  const others = (turn.answer?.notes ?? []).filter((note) => !NOTES[note] && !note.startsWith("no language model: "));
+  const notes = Map.groupBy(others, (note) => note);
   return h(
     "details",
     { class: "happened" },
@@ -155,6 +156,7 @@ function happened(turn, open) {
         h("p", { class: "hint" }, turn.rewrite.added?.length ? "Marked words come from the conversation." : "Used as it stands: nothing was missing."),
     ),
     turn.ranking?.length > 0 && section(`The best ${turn.ranking.length} passages`, ranking(turn, open)),
+    notes.size > 0 && section("Notes", h("ul", {}, [...notes].map(([note, { length }]) => h("li", {}, length > 1 ? `${note} (${length} times)` : note)))),
     total > 0 && section("Time", times(turn.timings, total)),
   );
 }
@@ -201,7 +203,7 @@ export function spoken({ answer }) {
   if (!answer) return "Nothing to look up.";
   if (answer.kind === "none") return `No answer found. ${answer.reason}`;
   if (answer.kind === "question") return `A question back: ${answer.text}`;
-  const doubt = answer.notes.includes("not sure") ? "Not sure. " : "";
+  const doubt = answer.notes.includes("not sure") ? "Not sure. " : answer.notes.includes("said before") ? "As said before. " : "";
   return `${doubt}${answer.text}`;
 }
 
