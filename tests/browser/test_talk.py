@@ -141,19 +141,24 @@ def test_a_passage_with_a_script_is_text(page, ask):
 
 def test_an_answer_of_a_language_model(page, ask):
     """Its items are a list, its tags are text, its notes are said. The reply is made up; the page does not know."""
-    texts = ["To do so:", "1. <script>window.isHacked = true</script> 🪶", "2. Press <b>it</b>.", "Not sure, though."]
+    texts = ["To do so:", "1. <script>window.isHacked = true</script> 🪶", "3. Press <b>it</b>.", "Not sure, though."]
     places = [len(" ".join(texts[:number])) + (number > 0) for number in range(len(texts))]
     sentences = [
         {
             "text": text,
             "start": start,
             "end": start + len(text),
-            "item": text[0] in "12",
+            "item": text[0] in "13",
             "citations": [1] if number else [],
         }
         for number, (text, start) in enumerate(zip(texts, places, strict=True))
     ]
-    notes = ["not sure", "generative: foreign address", "generative: foreign address"]
+    notes = [
+        "not sure",
+        "caveat: The language model is <i>away</i>.",
+        "generative: foreign address",
+        "generative: foreign address",
+    ]
     answer = {"kind": "answer", "text": " ".join(texts), "label": "", "reason": "", "score": 0.2, "nearest": []}
     citation = {"number": 1, "passage": "mirador", "title": "", "url": "", "start": None, "end": None, "quote": ""}
     turn = {"conversation": None, "number": 1, "pipeline": "talk", "question": "How?", "rewrite": None, "ranking": []}
@@ -165,6 +170,7 @@ def test_an_answer_of_a_language_model(page, ask):
         "<script>window.isHacked = true</script> 🪶1",
         "Press <b>it</b>.1 Not sure, though.1",
     ]
+    assert made.locator("ol li").evaluate_all("items => items.map((item) => item.value)") == [1, 3]
     assert made.locator(".answer > p").all_inner_texts() == ["To do so:"]
     assert made.locator(".flag").inner_text().startswith("Not sure")
     assert made.locator(".note").inner_text() == "The language model is <i>away</i>."

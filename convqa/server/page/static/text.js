@@ -77,8 +77,9 @@ export function tail(text) {
 const MARK = /^(?:(\d{1,3})\.|-)\s+/;
 
 /**
- * The sentences of an answer as paragraphs and lists: [{kind: "p" | "ol" | "ul", start, items: [[sentence, ...], ...]}].
- * Which sentences begin an item the server says; the mark is taken off. `gap` is what stands before a sentence.
+ * The sentences of an answer as paragraphs and lists: [{kind: "p" | "ol" | "ul", items: [[sentence, ...], ...]}].
+ * Which sentences begin an item the server says; the mark is taken off. `number` is an item's own, as
+ * one that lacks shows what was left out; `gap` is what stands before a sentence.
  */
 export function blocks(answer) {
   const made = [];
@@ -88,13 +89,13 @@ export function blocks(answer) {
     const gap = sentence.start > (answer.sentences[index - 1]?.end ?? 0) ? " " : "";
     if (mark) {
       const kind = mark[1] ? "ol" : "ul";
-      const own = { ...sentence, text: sentence.text.slice(mark[0].length), gap: "" };
+      const own = { ...sentence, text: sentence.text.slice(mark[0].length), number: mark[1], gap: "" };
       if (last?.kind === kind) last.items.push([own]);
-      else made.push({ kind, start: Number(mark[1] ?? 1), items: [[own]] });
+      else made.push({ kind, items: [[own]] });
     } else if (last) {
       last.items.at(-1).push({ ...sentence, gap });
     } else {
-      made.push({ kind: "p", start: 1, items: [[{ ...sentence, gap: "" }]] });
+      made.push({ kind: "p", items: [[{ ...sentence, gap: "" }]] });
     }
   });
   return made;

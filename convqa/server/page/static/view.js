@@ -52,7 +52,7 @@ function said(answer, citations, language, open) {
   ].filter(Boolean);
 }
 
-function shown({ kind, start, items }, citations, open) {
+function shown({ kind, items }, citations, open) {
   const sentences = (item) =>
     item.flatMap((sentence) => {
       const [before, word] = tail(sentence.text);
@@ -60,7 +60,7 @@ function shown({ kind, start, items }, citations, open) {
       return [sentence.gap, h("span", { class: "sentence" }, before, last)];
     });
   if (kind === "p") return h("p", {}, sentences(items[0]));
-  return h(kind, { start: kind === "ol" && start !== 1 ? start : null }, items.map((item) => h("li", {}, sentences(item))));
+  return h(kind, {}, items.map((item) => h("li", { value: item[0].number }, sentences(item))));
 }
 
 function chips(numbers, citations, open) {
@@ -143,7 +143,7 @@ function nearest(heading, passages, open) {
 /** How the answer came about: the rewrite, the ranking with scores, what was left out, the time by station. */
 function happened(turn, open) {
   const total = Object.values(turn.timings ?? {}).reduce((sum, each) => sum + each, 0);
-  const others = (turn.answer?.notes ?? []).filter((note) => !NOTES[note] && !note.startsWith("no language model: "));
+  const others = (turn.answer?.notes ?? []).filter((note) => !NOTES[note] && !note.startsWith("caveat: "));
   const notes = Map.groupBy(others, (note) => note);
   return h(
     "details",
