@@ -14,8 +14,7 @@ from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, MetaValue, P
 from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
 from convqa.errors import InputError, RunError
-from convqa.indexing import Indexed, add_vectors, collection_of, collection_of_passages, find_documents, index_documents
-from convqa.indexing import index as index_passages
+from convqa.indexing import Indexed, add_vectors, collection_of, collection_of_passages, index_sources
 from convqa.models import load_encoder
 from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import Pipeline
@@ -84,14 +83,11 @@ def index(
     :raises ConvqaError: if nothing can be read, or the collection cannot be written.
     """
     paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
-    url = str(collection)
+    how = {"add": add, "replace": replace, "language": language, "base_url": base_url}
     with _ordinary_errors():
         encoder = None if vectors is None else load_encoder(vectors)
-        if files := find_documents(paths):
-            made = index_documents(files, url, add=add, replace=replace, language=language, base_url=base_url)
-        else:
-            made = Indexed(index_passages(paths, url, add=add, replace=replace, language=language))
-        return made if encoder is None else dataclasses.replace(made, info=add_vectors(url, encoder))
+        made = index_sources(paths, str(collection), **how)  # type: ignore[arg-type]
+        return made if encoder is None else dataclasses.replace(made, info=add_vectors(str(collection), encoder))
 
 
 def ready(pipeline: Pipeline, collection: str | None) -> Pipeline:

@@ -236,7 +236,7 @@ def test_documents_are_indexed_from_python(tmp_path, caplog):
     (folder / "faust.txt").write_text("Goethe wrote Faust in 1808.")
     (folder / "empty.txt").write_text("")
     made = convqa.index(folder, tmp_path / "c", vectors="encoder", base_url="http://x/")
-    assert (made.new, made.unread, made.info.count, made.info.vectors) == (1, {"empty.txt": "it is empty"}, 1, 1)
+    assert (made.read, made.unread, made.info.count, made.info.vectors) == (1, {"empty.txt": "it is empty"}, 1, 1)
     assert caplog.records[0].getMessage() == "not indexed: empty.txt: it is empty"
     asked = convqa.load(collection=tmp_path / "c").conversation().ask("Who wrote Faust?", {"file": "faust.txt"})
     assert (

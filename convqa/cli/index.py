@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,10 +13,8 @@ from convqa.cli.progress import Progress
 from convqa.errors import InputError
 
 if TYPE_CHECKING:
-    from convqa.indexing import Indexed
     from convqa.models import TextEncoder
     from convqa.stores.base import Info, VectorOptions
-    from convqa.tasks.base import Task
 
 
 Target = Annotated[
@@ -104,7 +102,7 @@ def index(
     20,000 passages that were noted as done; in a folder it begins anew. Nothing is visible before all is there.
     Vectors come after the passages, and those that were done stay: without SOURCES, --vectors goes on with the others.
     """
-    from convqa.indexing import add_vectors
+    from convqa.indexing import add_vectors, index_sources
     from convqa.indexing.vectors import refuse_vectors
     from convqa.stores import take_over as free
     from convqa.tasks import find_task
@@ -120,34 +118,21 @@ def index(
         refuse_vectors(collection, model)
     if take_over:
         free(collection)
-    how = {"add": add, "replace": replace, "language": language, "settings": settings}
-    made = _index(sources, collection, brings, base_url, quiet, how) if sources else None
-    info = None if made is None else made.info
+    made = info = None
+    if sources:
+        with Progress("indexing", "passages", quiet) as shown:
+            how = {"add": add, "replace": replace, "language": language, "task": brings, "base_url": base_url}
+            made = index_sources(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
+            info = made.info
     if model is not None:
         with Progress("encoding", "passages", quiet) as shown:
             info = add_vectors(collection, model, options, shown)
-    if made is not None and not quiet and (files := made.new + made.changed + made.same + len(made.unread)):
-        read = f"{made.new} new, {made.changed} changed, {made.same} as before, {made.gone} gone"
-        typer.echo(f"{files} documents: {read}, {len(made.unread)} not read")
+    if made is not None and not quiet and (files := made.read + made.same + len(made.unread)):
+        unread = f"{len(made.unread)} could not be read"
+        typer.echo(f"{files} documents: {made.read} read, {made.same} as before, {unread}; {made.gone} gone")
     if info is not None and not quiet:
         _print(info, collection)
     return 1 if made is not None and made.unread else 0
-
-
-def _index(
-    sources: list[Path], collection: str, task: Task | None, base_url: str, quiet: bool, how: dict[str, Any]
-) -> Indexed:
-    """Index documents or passages, whichever the sources are."""
-    from convqa.indexing import Indexed, find_documents, index_documents
-    from convqa.indexing import index as build
-
-    files = find_documents(sources) if task is None else []
-    if base_url and not files:
-        raise InputError("--base-url is of documents; passages name their url themselves.")
-    with Progress("indexing", "documents" if files else "passages", quiet) as shown:
-        if files:
-            return index_documents(files, collection, progress=shown, base_url=base_url, **how)
-        return Indexed(build(sources, collection, progress=shown, task=task, **how))
 
 
 def _encoder(name: str | None, options: dict[str, object]) -> tuple[TextEncoder | None, VectorOptions | None]:

@@ -148,9 +148,7 @@ def describe(made: Any) -> dict[str, Any]:
 
 
 def give(cls: type) -> str:
-    """The dotted path of a class that the user trusts by handing it over: a pipeline of this process may name it.
-
-    One that was defined again, such as a notebook's cell run twice, takes the earlier one's place.
+    """The dotted path of a class that a Python user hands over, by which pipelines of this process may name it.
 
     :raises InputError: for a class that is no component.
     """

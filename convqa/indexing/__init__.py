@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from convqa.indexing.build import index
-from convqa.indexing.documents import find_documents
 from convqa.indexing.find import collection_for, collection_of, collection_of_passages
 from convqa.indexing.passages import read_passages
-from convqa.indexing.update import Indexed, index_documents
+from convqa.indexing.update import Indexed, index_sources
 from convqa.indexing.vectors import add_vectors
 
 __all__ = [
@@ -15,8 +14,7 @@ __all__ = [
     "collection_for",
     "collection_of",
     "collection_of_passages",
-    "find_documents",
     "index",
-    "index_documents",
+    "index_sources",
     "read_passages",
 ]

@@ -8,7 +8,7 @@ Here sentences are those that answers quote (:mod:`convqa.text.sentences`) and t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -18,9 +18,7 @@ from convqa.text.sentences import sentences
 
 TOKENS = 220
 """Of a passage, about: with its title it fits the 256 that the encoder sees."""
-
-_LONGEST_HEADING = 100
-_PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+_PARAGRAPH = re.compile(r"(?:[^\n]|\n(?!\s*\n))+")
 _LETTER = re.compile(r"[^\W\d_]")
 _NO_HEADING = re.compile(r"^\s*[|•*+\u2013-]|[.!?…:;,\u3002\uff01\uff1f]\W*$|\n")
 
@@ -40,19 +38,15 @@ def cut(text: str, language: str) -> list[tuple[int, int]]:
     """
     passages: list[list[_Sentence]] = [[]]
     for paragraph in _paragraphs(text, language):
-        last = passages[-1]
-        size = sum(sentence.tokens for sentence in last)
-        more = sum(sentence.tokens for sentence in paragraph)
-        if size > TOKENS / 2 and (size + more > TOKENS or paragraph[0].is_heading):
-            passages.append(_headings_of(last))
+        size = _size(passages[-1])
+        if size > TOKENS / 2 and (size + _size(paragraph) > TOKENS or paragraph[0].is_heading):
+            passages.append(_headings_of(passages[-1]))
         for sentence in paragraph:
-            if sum(sentence.tokens for sentence in passages[-1]) + sentence.tokens > TOKENS:
+            if _size(passages[-1]) + sentence.tokens > TOKENS:
                 passages.append(_headings_of(passages[-1]))
             passages[-1].append(sentence)
-    if len(passages) > 1:
-        before, rest = (sum(sentence.tokens for sentence in passage) for passage in passages[-2:])
-        if rest < TOKENS / 4 and before + rest <= TOKENS * 1.1:
-            passages[-2:] = [passages[-2] + passages[-1]]
+    if len(passages) > 1 and _size(passages[-1]) < TOKENS / 4 and _size(passages[-2] + passages[-1]) <= TOKENS * 1.1:
+        passages[-2:] = [passages[-2] + passages[-1]]
     spans = [(passage[0].start, passage[-1].end) for passage in passages if passage]
     return [(start, end) for start, end in spans if _LETTER.search(text, start, end)]
 
@@ -63,37 +57,28 @@ def is_heading(paragraph: str) -> bool:
     >>> is_heading("2.1 Maintenance"), is_heading("It is so."), is_heading("- an item")
     (True, False, False)
     """
-    short = len(paragraph) <= _LONGEST_HEADING and not _NO_HEADING.search(paragraph)
-    return short and _LETTER.search(paragraph) is not None
+    return len(paragraph) <= 100 and not _NO_HEADING.search(paragraph) and _LETTER.search(paragraph) is not None
 
 
-def paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    """The paragraphs of a text, between blank lines, as offsets."""
-    start = 0
-    for gap in _PARAGRAPH.finditer(text):
-        yield start, gap.start()
-        start = gap.end()
-    yield start, len(text)
+def _size(passage: list[_Sentence]) -> int:
+    return sum(sentence.tokens for sentence in passage)
 
 
 def _headings_of(passage: list[_Sentence]) -> list[_Sentence]:
     """Take off a passage the headings that it ends with: they begin the next one."""
-    kept = len(passage)
-    while kept and passage[kept - 1].is_heading:
-        kept -= 1
-    taken = passage[kept:] if kept else []
-    del passage[len(passage) - len(taken) :]
-    return taken
+    kept = next((number for number in range(len(passage), 0, -1) if not passage[number - 1].is_heading), len(passage))
+    headings, passage[kept:] = passage[kept:], []
+    return headings
 
 
-def _paragraphs(text: str, language: str) -> Iterator[Sequence[_Sentence]]:
-    for start, end in paragraphs(text):
-        places = [(start + first, start + last) for first, last in sentences(text[start:end], language)]
-        found = _tokenizer().texts([text[first:last] for first, last in places])
+def _paragraphs(text: str, language: str) -> Iterator[list[_Sentence]]:
+    for found in _PARAGRAPH.finditer(text):
+        places = [(found.start() + start, found.start() + end) for start, end in sentences(found[0], language)]
+        tokens = _tokenizer().texts([text[start:end] for start, end in places])
         # Two tokens mark the ends of a sequence; a word that is too long is one, whatever its length.
-        counts = [max(len(one) - 2, (last - first) // 10) for one, (first, last) in zip(found, places, strict=True)]
-        heading = is_heading(text[start:end])
+        counts = [max(len(one) - 2, (end - start) // 10) for one, (start, end) in zip(tokens, places, strict=True)]
         if places:
+            heading = is_heading(found[0].strip())
             yield [_Sentence(*place, count, heading) for place, count in zip(places, counts, strict=True)]
 
 

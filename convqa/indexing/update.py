@@ -8,34 +8,38 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.indexing.build import Progress, writable
-from convqa.indexing.documents import File, Unreadable, check_packages, digest, read_document
+from convqa.indexing.build import Progress, index, reporting, writable
+from convqa.indexing.documents import Unreadable, digest, find_documents, read_document
 from convqa.stores import create_store, exists, open_store
-from convqa.stores.address import redact
-from convqa.stores.base import Info, Store
+from convqa.stores.base import Info, WritableStore
+from convqa.tasks.base import Task
 
 logger = logging.getLogger(__name__)
+
+Files = Mapping[str, Path]
+"""Documents by their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A collection after it was written to, and how many documents were found new, changed, as before (``same``) and
-    gone. ``unread``: the names of those that could not be read, and why."""
+    """A collection after it was written to; how many documents were ``read`` because they are new or have changed, are
+    the ``same`` as before, and are ``gone``; and why each that is ``unread`` could not be read."""
 
     info: Info
-    new: int = 0
-    changed: int = 0
+    read: int = 0
     same: int = 0
     gone: int = 0
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
-def index_documents(
-    files: Sequence[File],
+def index_sources(
+    sources: Sequence[Path],
     url: str,
     *,
     add: bool = False,
@@ -43,105 +47,86 @@ def index_documents(
     language: str | None = None,
     settings: Mapping[str, object] | None = None,
     progress: Progress | None = None,
+    task: Task | None = None,
     base_url: str = "",
 ) -> Indexed:
-    """Make a collection of documents, or bring one that exists up to date: all at once, or nothing.
+    """Index passages, as :func:`convqa.indexing.build.index` does, or documents.
 
-    A document that cannot be opened keeps the passages that the collection has of it.
+    A collection of documents that exists is brought up to date: all at once, or not at all. A document that cannot be
+    opened keeps the passages that it has there.
 
-    :param add: leave in the collection what is not among ``files``. :param replace: make it anew.
-    :param base_url: where the documents are served: each passage's ``url`` is its document there.
-    :param settings: the engine's own, for a collection that is made.
+    :param add: leave in the collection what is not among the sources. :param replace: make it anew.
+    :param base_url: where the documents are served: the ``url`` of each passage leads there.
     :raises InputError: if no document can be read, a package is missing, or the collection is another's.
     """
-    if add and replace:
-        raise InputError("add and replace exclude each other: give one of them.")
-    work = _Work(base_url, progress)
-    if replace or not exists(url):
-        check_packages(files)
-        with create_store(url, language, replace, settings) as store:
-            store.add(work.passages(files, store.info().language))
-            if len(work.unread) == len(files):
-                raise InputError(f"none of {len(files)} documents can be read: {'; '.join(work.messages())}.")
-        return work.done(url, new=len(files) - len(work.unread))
-    if settings:
-        logger.warning("%s: of a new collection only; this one keeps what it was made with", ", ".join(settings))
-    store = writable(url, language)
-    info = store.info()
-    known = store.fetch([f"{file.name}_p1" for file in files])
-    if info.count and not add and not any(known):
-        raise InputError(
-            f"collection {redact(url)} exists, and none of these documents is in it. --add adds them to it, --replace "
-            "makes it anew."
+    files = {} if task else find_documents(sources)
+    if not files or (add and replace):
+        if base_url:
+            raise InputError("base_url is of documents: passages have a url of their own.")
+        made = index(
+            sources, url, add=add, replace=replace, language=language, settings=settings, progress=progress, task=task
         )
-    new, changed = work.compare(files, known)
-    old = [f"{name}_p{number}" for name, count in changed.items() for number in range(1, count + 1)]
-    gone = {} if add else _gone(store, info.count - sum(map(_count, known)), {file.name for file in files})
-    fresh = [file for file in files if file.name in new or file.name in changed]
-    check_packages(fresh)
-    if fresh or gone:
-        store.delete([*old, *(id for ids in gone.values() for id in ids)])
-        store.add(work.passages(fresh, info.language))
+        return Indexed(made)
+    if settings and exists(url) and not replace:
+        logger.warning("%s: of a new collection only; this one keeps what it was made with", ", ".join(settings))
+    unread: dict[str, str] = {}
+    is_new = replace or not exists(url)
+    with create_store(url, language, replace, settings) if is_new else nullcontext(writable(url, language)) as store:
+        counts = _update(store, files, unread, add, base_url, progress)
+        if is_new and len(unread) == len(files):
+            reasons = "; ".join(f"{name}: {why}" for name, why in unread.items())
+            raise InputError(f"none of {len(files)} documents can be read: {reasons}.")
+    for name, why in unread.items():
+        logger.warning("not indexed: %s: %s", name, why)
+    return Indexed(open_store(url).info(), *counts, unread)
+
+
+def _update(
+    store: WritableStore, files: Files, unread: dict[str, str], add: bool, base_url: str, progress: Progress | None
+) -> tuple[int, int, int]:
+    """Add what is new or has changed, delete what is gone; return how many documents were read, the same and gone."""
+    info, firsts = store.info(), store.fetch([f"{name}_p1" for name in files])
+    known = {name: first.meta for name, first in zip(files, firsts, strict=True) if first is not None}
+    if info.count and not add and not known:
+        raise InputError(
+            "the collection exists, and has none of these documents. --add adds them to it, --replace makes it anew."
+        )
+    counts = {name: int(meta["passages"]) for name, meta in known.items()}
+    others = store.scan() if info.count > sum(counts.values()) and not add else ()
+    gone = {passage.id: file for passage in others if (file := _document(passage)) and file not in files}
+    found = ((name, _data(name, path, unread)) for name, path in files.items())
+    digests = {name: digest(data, base_url) for name, data in found if data is not None}
+    fresh = [name for name in digests if name not in known or known[name].get("digest") != digests[name]]
+    old = [*gone, *(f"{name}_p{number + 1}" for name in fresh for number in range(counts.get(name, 0)))]
+    if old:
+        store.delete(old)
+    if old or fresh:
+        passages = _passages({name: files[name] for name in fresh}, unread, info.language, base_url)
+        store.add(reporting(passages, progress))
         store.commit()
-    same = len(files) - len(new) - len(changed) - len(set(work.unread) - new - set(changed))
-    return work.done(url, len(new - set(work.unread)), len(set(changed) - set(work.unread)), same, len(gone))
+    return len(set(fresh) - set(unread)), len(digests) - len(fresh), len(set(gone.values()))
 
 
-class _Work:
-    """The documents that are read, and those that cannot be."""
-
-    def __init__(self, base_url: str, progress: Progress | None) -> None:
-        self.unread: dict[str, str] = {}
-        self._base_url = base_url
-        self._progress = progress
-
-    def passages(self, files: Sequence[File], language: str) -> Iterator[Passage]:
-        """The passages of these documents; one that cannot be read has none."""
-        for number, file in enumerate(files, 1):
-            if (data := self._data(file)) is not None:
-                try:
-                    yield from read_document(file, data, language, self._base_url)
-                except Unreadable as error:
-                    self.unread[file.name] = str(error)
-            if self._progress is not None:
-                self._progress(number, len(files))
-
-    def compare(self, files: Sequence[File], known: Sequence[Passage | None]) -> tuple[set[str], dict[str, int]]:
-        """Names of the documents that are new, and of those that have changed, with their numbers of old passages."""
-        new, changed = set(), {}
-        for file, first in zip(files, known, strict=True):
-            if first is None:
-                new.add(file.name)
-            elif (data := self._data(file)) is not None and first.meta.get("digest") != digest(data, self._base_url):
-                changed[file.name] = _count(first)
-        return new, changed
-
-    def _data(self, file: File) -> bytes | None:
+def _passages(files: Files, unread: dict[str, str], language: str, base_url: str) -> Iterator[Passage]:
+    """The passages of these documents; one that cannot be read has none, and is added to ``unread``."""
+    for name, path in files.items():
         try:
-            return file.path.read_bytes()
-        except OSError as error:
-            self.unread[file.name] = f"it cannot be opened ({error.strerror or error})"
-            return None
-
-    def messages(self) -> list[str]:
-        return [f"{name}: {why}" for name, why in self.unread.items()]
-
-    def done(self, url: str, new: int = 0, changed: int = 0, same: int = 0, gone: int = 0) -> Indexed:
-        for message in self.messages():
-            logger.warning("not indexed: %s", message)
-        return Indexed(open_store(url).info(), new, changed, same, gone, self.unread)
+            if (data := _data(name, path, unread)) is not None:
+                yield from read_document(name, data, language, base_url)
+        except Unreadable as error:
+            unread[name] = str(error)
 
 
-def _count(first: Passage | None) -> int:
-    """How many passages the document has of which this is the first."""
-    return 0 if first is None else int(first.meta.get("passages", 1))
+def _data(name: str, path: Path, unread: dict[str, str]) -> bytes | None:
+    """The bytes of a document; None, and a reason in ``unread``, if it cannot be opened."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        unread[name] = f"it cannot be opened ({error.strerror or error})"
+        return None
 
 
-def _gone(store: Store, others: int, names: set[str]) -> dict[str, list[str]]:
-    """The passages of documents that are not among ``names``, by document; none if there are no ``others``."""
-    gone: dict[str, list[str]] = {}
-    for passage in store.scan() if others else ():
-        file = str(passage.meta.get("file", ""))
-        if file and file not in names and passage.id.startswith(f"{file}_p"):
-            gone.setdefault(file, []).append(passage.id)
-    return gone
+def _document(passage: Passage) -> str:
+    """The name of the document that a passage is of, if it is of one."""
+    file = str(passage.meta.get("file", ""))
+    return file if file and passage.id.startswith(f"{file}_p") else ""

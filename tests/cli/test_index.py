@@ -172,15 +172,15 @@ def test_documents_are_indexed_and_brought_up_to_date(call, tmp_path):
     (folder / "deep" / "b.md").write_text("# B\n\nThe text of b.")
     code, out, err = call("index", folder, "--collection", place, "--base-url", "http://x")
     assert (code, err) == (0, "")
-    assert out.splitlines()[0] == "2 documents: 2 new, 0 changed, 0 as before, 0 gone, 0 not read"
+    assert out.splitlines()[0] == "2 documents: 2 read, 0 as before, 0 could not be read; 0 gone"
     assert out.splitlines()[1].startswith(f"2 passages in {place} (embedded, en)")
     assert open_store(str(place)).fetch(["deep/b.md_p1"])[0].url == "http://x/deep/b.md"
     (folder / "a.txt").write_text("")
     code, out, err = call("index", folder, "--collection", place, "--base-url", "http://x")
     assert (code, err) == (1, "convqa: warning: not indexed: a.txt: it is empty\n")
-    assert out.startswith("2 documents: 0 new, 0 changed, 1 as before, 0 gone, 1 not read\n1 passages")
+    assert out.startswith("2 documents: 0 read, 1 as before, 1 could not be read; 0 gone\n1 passages")
     (folder / "deep" / "b.md").unlink()
     code, _, err = call("index", folder, "--collection", tmp_path / "other")
     assert code == 2 and "none of 1 documents can be read: a.txt: it is empty" in err
     code, _, err = call("index", passages(tmp_path / "a.jsonl", "a"), "--collection", place, "--base-url", "http://x")
-    assert code == 2 and "--base-url is of documents" in err
+    assert code == 2 and "base_url is of documents" in err

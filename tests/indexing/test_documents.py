@@ -9,15 +9,13 @@ from itertools import pairwise
 import pytest
 
 from convqa.errors import InputError
-from convqa.indexing.documents import File, Unreadable, check_packages, find_documents, read_document
+from convqa.indexing.documents import Unreadable, find_documents, read_document
 
 
 @pytest.fixture
-def read(tmp_path):
+def read():
     def of(name, data, language="en", base_url=""):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return read_document(File(path, name), data, language, base_url)
+        return read_document(name, data, language, base_url)
 
     return of
 
@@ -28,25 +26,25 @@ def whole(passages):
 
 def test_documents_are_found_at_any_depth_and_named_by_their_paths(folder):
     files = find_documents([folder])
-    assert [file.name for file in files] == [
+    assert list(files) == [
         "manual.PDF", "notes.txt", "sub/coffee.html", "sub/deep/handbook.md", "sub/rules.docx",
     ]  # fmt: skip
-    assert files[-1].path == folder / "sub" / "rules.docx"
-    assert [file.name for file in find_documents([folder / "notes.txt", folder / "sub" / "deep"])] == [
+    assert files["sub/rules.docx"] == folder / "sub" / "rules.docx"
+    assert list(find_documents([folder / "notes.txt", folder / "sub" / "deep"])) == [
         "handbook.md", "notes.txt",
     ]  # fmt: skip
 
 
 def test_folders_and_files_of_passages_hold_no_documents(folder, tmp_path):
     (folder / "sub" / "p.jsonl").write_text("{}")
-    assert find_documents([folder / "sub"]) == [] == find_documents([folder / "sub" / "p.jsonl"])
+    assert find_documents([folder / "sub"]) == {} == find_documents([folder / "sub" / "p.jsonl"])
 
 
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
         (["notes.txt", "nowhere.pdf"], "nowhere.pdf: no such file or folder"),
-        (["notes.txt", "p.jsonl"], r"p\.jsonl: no document, but .*notes\.txt is one.*each with a command of its own"),
+        (["notes.txt", "p.jsonl"], r"p\.jsonl: passages beside documents; give each a command of its own"),
         (["notes.txt", "other/notes.txt"], r"would both be notes\.txt: give the folder of both"),
         (["empty"], r"empty: no passages and no documents.*\*\.pdf.*\*\.jsonl"),
     ],
@@ -172,9 +170,9 @@ def bomb():
         ("a\udcfc.txt", b"Some text.", r"its name has the character U\+DCFC"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_says_why(tmp_path, caplog, name, data, message):
+def test_what_cannot_be_read_says_why(caplog, name, data, message):
     with pytest.raises(Unreadable, match=message):
-        read_document(File(tmp_path / name, name), data, "en")
+        read_document(name, data, "en")
     assert caplog.records == []
 
 
@@ -188,7 +186,7 @@ def test_encrypted_scanned_and_oversized_files_say_what_to_do(read, make, caplog
     assert caplog.records == []
 
 
-def test_a_missing_package_is_named_with_the_command_that_installs_it(folder, monkeypatch):
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch):
     from haystack.components.converters import pypdf
 
     class Missing:
@@ -197,5 +195,5 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(folder, mo
 
     monkeypatch.setattr(pypdf, "pypdf_import", Missing())
     with pytest.raises(InputError, match=r"PyPDFToDocument needs .* pip install 'convqa\[documents\]'"):
-        check_packages(find_documents([folder]))
-    check_packages(find_documents([folder / "notes.txt"]))
+        read_document("a.pdf", b"%PDF", "en")
+    assert read_document("a.txt", b"Some text.", "en")
