@@ -229,6 +229,22 @@ def test_the_server_goes_and_comes_back(page, server, ask):
     assert len(server.get(f"/api/conversations/{conversation_of(page)}")["turns"]) == 2
 
 
+def test_an_answer_that_was_lost_on_the_way_is_not_made_twice(page, server, ask):
+    def lose(route):
+        route.fetch()
+        route.abort()
+
+    before = len(server.get("/api/conversations")["conversations"])
+    for number, question in enumerate([MARBURY, "Was it unanimous?"], 1):
+        page.route("**/api/turn", lose)
+        turn = ask(page, question)
+        page.unroute("**/api/turn")
+        turn.get_by_role("button", name="Try again").click()
+        page.locator(".turn").nth(number - 1).locator(".answer").wait_for()
+        assert len(server.get(f"/api/conversations/{conversation_of(page)}")["turns"]) == number
+    assert len(server.get("/api/conversations")["conversations"]) == before + 1
+
+
 def test_a_stop_ends_the_wait(page, ask):
     page.route("**/api/turn", lambda route: None)
     turn = ask(page, MARBURY, settled=False)

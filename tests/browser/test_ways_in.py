@@ -90,17 +90,16 @@ def test_a_phone(open_page, ask):
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (380, "dark")])
-def test_no_serious_finding_of_axe(open_page, ask, width, theme):
+def test_axe_finds_nothing(open_page, ask, width, theme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = open_page(width=width, color_scheme=theme, bypass_csp=True)
 
     def findings():
         results = axe.run(page).response["violations"]
-        return [
-            (each["id"], each["nodes"][0]["html"], each["nodes"][0]["failureSummary"])
-            for each in results
-            if each["impact"] in {"serious", "critical"}
-        ]
+        # On a small screen a passage or the list covers the page, whose heading and landmarks are out of reach then.
+        meant = {"serious", "critical"} | ({"moderate", "minor"} if width > 900 else set())
+        nodes = [each["nodes"][0] for each in results if each["impact"] in meant]
+        return [(node["html"], node["failureSummary"]) for node in nodes]
 
     assert findings() == []
     ask(page, "What is the capital of Mars?")
@@ -121,7 +120,7 @@ def test_no_serious_finding_of_axe(open_page, ask, width, theme):
 
 TEXTS = """async () => {
     const text = await import("./static/text.js");
-    const sentence = (text, start, end) => ({ text, start, end, item: "34".includes(text[0]), citations: [] });
+    const sentence = (text, start, end) => ({ text, start, end, item: "35".includes(text[0]), citations: [] });
     return {
         parts: text.parts("🪶a𝕏b", [[1, 3]]),
         joined: text.parts("abcdef", [[3, 5], [1, 4], [9, 12]]),
@@ -138,12 +137,14 @@ TEXTS = """async () => {
             text.named({ title: "T", id: "x", url: "https://www.example.org/a" }),
         ],
         blocks: text.blocks({
-            text: "So:3. Drain it. It drips. 4. Press it.",
+            text: "So:3. Drain it. It drips. 5. Press it.",
             sentences: [
                 sentence("So:", 0, 3), sentence("3. Drain it.", 3, 15), sentence("It drips.", 16, 25),
-                sentence("4. Press it.", 26, 38),
+                sentence("5. Press it.", 26, 38),
             ],
-        }).map(({ kind, start, items }) => [kind, start, items.map((own) => own.map((each) => each.gap + each.text))]),
+        }).map(({ kind, items }) => [
+            kind, items.map((own) => own[0].number ?? ""), items.map((own) => own.map((each) => each.gap + each.text)),
+        ]),
         seconds: [0.0002, 0.0123, 2.34].map(text.seconds),
         tail: [text.tail("Two words."), text.tail("")],
     };
@@ -164,8 +165,8 @@ def test_texts_are_cut_at_code_points(page):
         ("Angora goats", "example.org"), ("docs/a.pdf_p3", ""), ("T", "example.org")
     ]  # fmt: skip
     assert got["blocks"] == [
-        ["p", 1, [["So:"]]],
-        ["ol", 3, [["Drain it.", " It drips."], ["Press it."]]],
+        ["p", [""], [["So:"]]],
+        ["ol", ["3", "5"], [["Drain it.", " It drips."], ["Press it."]]],
     ]
     assert got["seconds"] == ["under 1 ms", "12 ms", "2.3 s"]
     assert got["tail"] == [["Two ", "words."], ["", ""]]

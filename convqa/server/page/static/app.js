@@ -62,7 +62,8 @@ function place(question, pipelines) {
   const two = pipelines.length > 1;
   const places = pipelines.map((pipeline) => {
     const heading = two && h("h3", { class: "pipeline" }, pipeline);
-    return h("section", { class: "slot", data: { pipeline }, "aria-label": two ? `Answer of ${pipeline}` : null }, heading);
+    const says = two ? { role: "group", "aria-label": `Answer of ${pipeline}` } : {};
+    return h("div", { class: "slot", data: { pipeline }, ...says }, heading);
   });
   const asked = h("h2", { id, lang: language(pipelines[0]) }, question);
   const made = h("article", { class: two ? "turn two" : "turn", "aria-labelledby": id }, asked, h("div", { class: "replies" }, places));
@@ -114,7 +115,8 @@ function memory(index, earlier) {
 async function ask(question) {
   for (const button of document.querySelectorAll(".mishap .buttons")) button.remove();
   const pipelines = [$("pipeline").value, ...(isBeside() ? [$("second").value] : [])];
-  const turn = { question, replies: pipelines.map(() => null) };
+  const known = [...$("list").children].map((item) => item.dataset.id);
+  const turn = { question, replies: pipelines.map(() => null), known };
   const earlier = [...talk.turns];
   talk.turns.push(turn);
   talk.title ||= question;
@@ -169,7 +171,7 @@ function failed(error, turn, places, index, earlier) {
     if (running) return;
     if (trouble.kind === "stale") return reopen(talk.id);
     // Where the line broke the answer may have been kept all the same.
-    if (trouble.kind === "away" && index === 0 && talk.id && (await keptMeanwhile(turn, earlier))) return;
+    if (trouble.kind === "away" && index === 0 && (await keptMeanwhile(turn, earlier))) return;
     answered(turn, places, [index], earlier);
     $("question").focus();
   };
@@ -180,10 +182,14 @@ function failed(error, turn, places, index, earlier) {
 
 async function keptMeanwhile(turn, earlier) {
   try {
-    const kept = await api.conversation(talk.id);
+    const isIts = (each) => !turn.known.includes(each.id) && turn.question.startsWith(each.title);
+    const id = talk.id ?? (await api.conversations()).find(isIts)?.id;
+    const kept = id ? await api.conversation(id) : { turns: [] };
     const before = earlier.filter(({ replies }) => replies[0]).length;
     if (kept.turns.length <= before || kept.turns.at(-1).question !== turn.question) return false;
+    begun(id);
     fill(kept);
+    refresh();
     return true;
   } catch {
     return false;

@@ -91,9 +91,13 @@ export function close() {
 
 export const isOpen = () => shown !== null;
 
-/** On a small screen the panel covers the page: what is under it is out of reach. */
+/** On a small screen the panel covers the page, as a dialog does: what is under it is out of reach. */
 function inert(value) {
-  for (const each of [$("main"), $("conversations"), document.querySelector(".top")]) each.inert = value && shown !== null;
+  const covers = value && shown !== null;
+  for (const each of [$("main"), $("conversations"), document.querySelector(".top")]) each.inert = covers;
+  if (covers) $("panel").setAttribute("role", "dialog");
+  else $("panel").removeAttribute("role");
+  $("panel").ariaModal = covers ? "true" : null;
 }
 
 const step = (by) => () => shown?.places[shown.index + by] && open(shown.places, shown.index + by, shown.pipeline);
