@@ -106,10 +106,12 @@ def _examples(service: Service) -> list[str]:
         return answer(pipeline, [Turn(TurnId("example", 1), question, language=service.language)])[0]
 
     try:
-        if pipeline.collection is None or service.language != DEFAULT_LANGUAGE:
+        draws = pipeline.collection is not None and service.language == DEFAULT_LANGUAGE
+        if pipeline.asks_a_server or not draws:
             ask("Is this ready?")
-            return []
-        return examples(open_store(pipeline.collection).scan(), ask, _EXAMPLES)
+        # Questions to a language model are waited for and paid for: one is enough.
+        tried = None if pipeline.asks_a_server else ask
+        return examples(open_store(pipeline.collection).scan(), tried, _EXAMPLES) if draws else []
     except RunError as error:
         log.warning("no example questions: %s", error)
         return []

@@ -22,12 +22,14 @@ _PERSON = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]is|[Hh]er)\b")
 _NO_NAMES = frozenset({"It", "He", "She", "They", "This", "That", "There", "These", "Those", "What", "Who", "In", "We"})
 
 
-def examples(passages: Iterator[Passage], ask: Callable[[str], Response], wanted: int) -> list[str]:
+def examples(passages: Iterator[Passage], ask: Callable[[str], Response] | None, wanted: int) -> list[str]:
     """At most so many questions that the pipeline answers without doubt.
 
-    :param ask: answers a question as the first of a conversation.
+    :param ask: answers a question as the first of a conversation; None = they are not tried.
     """
     found: list[str] = []
+    if ask is None:
+        return list(islice(dict.fromkeys(_questions(islice(passages, _LOOKED_AT))), wanted))
     for question in islice(dict.fromkeys(_questions(islice(passages, _LOOKED_AT))), _ASKED):
         answer = ask(question).answer
         if answer is not None and answer.kind == "answer" and UNSURE not in answer.notes:

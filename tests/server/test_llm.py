@@ -46,3 +46,12 @@ def test_a_chat_client_reads_the_note_even_where_nothing_is_answered(make_client
         body = {"model": "talk", "messages": [{"role": "user", "content": question}]}
         text = client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]
         assert text.startswith(begins) and "server error 500. " in text.split("\n\n")[-1]
+
+
+def test_a_model_is_asked_once_before_the_port_opens(make_client, collection, openai_server, tmp_path):
+    server = openai_server(lambda prompt, number: "NO_ANSWER")
+    file = tmp_path / "model.yaml"
+    file.write_text(f"{{url: '{server.url}', model: m}}")
+    client = make_client({"talk": served(collection, str(file))}, served={"talk": {}})
+    assert len(server.requests) <= 1
+    assert client.get("/api/pipelines").json()["pipelines"][0]["examples"]
