@@ -284,7 +284,8 @@ def _told(turn: Turn, made: Made, documents: Sequence[Document]) -> Made:
     """A turn's answer, and the same as the assistant's message."""
     response = response_of(turn, {**dict.fromkeys(OUTPUTS), **made}, {})
     told, said = replies.turn(response, turn.question, ""), exchange(turn, response)
-    meta, citations = told["answer"], told["citations"]
+    meta: dict[str, Any] = dict(told["answer"] or {})
+    citations = told["citations"]
     known = {document.id: (place, document) for place, document in reversed(list(enumerate(documents, 1)))}
     cited = [known[id] for id in dict.fromkeys(citation["passage"] for citation in citations)]
     marked = [replace(one, meta={**one.meta, "source_index": place, "referenced": True}) for place, one in cited]

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from textwrap import shorten
-from typing import Any
 
 from convqa.domain import TOLD, UNSURE, Exchange, ExchangeStatus, Response
 from convqa.domain.answer import UNSPACED
@@ -54,7 +53,7 @@ def pieces(response: Response, language: str) -> Iterator[str]:
         yield caveat
 
 
-def _source(citation: dict[str, Any]) -> str:
+def _source(citation: replies.CitationReply) -> str:
     title = escape(citation["title"] or citation["passage"]).replace("[", "(").replace("]", ")")
     named = f"[{title}]({citation['url']})" if re.fullmatch(r"https?://[^\s()<>]+", citation["url"]) else title
     quote = shorten(escape(citation["quote"]), _QUOTE, placeholder=" ...")

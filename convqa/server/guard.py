@@ -15,6 +15,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from typing_extensions import TypedDict
 
 from convqa.errors import ConvqaError, InputError
 from convqa.server.service import Saturated, Unavailable
@@ -34,6 +35,29 @@ _HEADERS = [
 ]
 _AGAIN = "5"
 """Seconds after which to ask a server again that is away."""
+
+
+class _Error(TypedDict):
+    message: str
+    type: str
+    code: int
+
+
+class Failed(TypedDict):
+    """Every error's form."""
+
+    error: _Error
+
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    code: {"model": Failed, "description": said}
+    for code, said in {
+        400: "No JSON, or a mistake in it", 401: "No key, or a wrong one", 403: "This user may see nothing",
+        404: "Not there, or not to be seen", 405: "Another method", 409: "The conversation went on meanwhile",
+        413: "The body is too long", 422: "A field is not as it should be", 429: "Too many questions a minute",
+        503: "Too many questions wait, or a collection's server is away", 504: "It took too long",
+    }.items()
+}  # fmt: skip
 
 
 class Guard:

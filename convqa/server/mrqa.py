@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from convqa.errors import InputError
 from convqa.files import parse_line
 from convqa.qa import QA
-from convqa.server.guard import Guarded
+from convqa.server.guard import ERRORS, Guarded
 from convqa.server.service import Service
 from convqa.tasks.mrqa.contexts import Context, Question, conversations
 from convqa.validation import Record, read_as
@@ -25,7 +25,7 @@ from convqa.validation import Record, read_as
 _WANTED = "Wanted: an object with context and qas."
 
 log = logging.getLogger("convqa")
-router = APIRouter(route_class=Guarded)
+router = APIRouter(route_class=Guarded, responses=ERRORS)
 
 
 class _Asked(Record):

@@ -20,12 +20,12 @@ from starlette.exceptions import HTTPException
 from convqa.domain import Exchange, MetaValue
 from convqa.domain import Response as Answered
 from convqa.server import chat_text, replies
-from convqa.server.guard import Guarded, failure
+from convqa.server.guard import ERRORS, Guarded, failure
 from convqa.server.service import Asked, Service
 from convqa.server.turns import Asker, Text, prepared, service_of
 from convqa.validation import Record
 
-router = APIRouter(prefix="/v1", route_class=Guarded)
+router = APIRouter(prefix="/v1", route_class=Guarded, responses=ERRORS)
 
 _HEARTBEAT = 5
 """Seconds of silence after which a stream says that it is there."""

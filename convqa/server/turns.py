@@ -16,6 +16,7 @@ from fastapi import APIRouter, Depends, Header, Request, Response
 from pydantic import AfterValidator, Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
+from typing_extensions import TypedDict
 
 from convqa.components.filtering import both
 from convqa.domain import Exchange, ExchangeStatus, MetaValue, Turn, TurnId
@@ -25,12 +26,13 @@ from convqa.server import replies
 from convqa.server.access import Caller, passes
 from convqa.server.config import FilterFields, as_filter
 from convqa.server.conversations import Conversations, Kept, Summary
-from convqa.server.guard import Guarded, failure
+from convqa.server.guard import ERRORS, Guarded, failure
 from convqa.server.service import Asked, Service
 from convqa.tasks.qrecc import run as qrecc
+from convqa.text.dialogue import added, open_question
 from convqa.validation import Record
 
-router = APIRouter(prefix="/api", route_class=Guarded)
+router = APIRouter(prefix="/api", route_class=Guarded, responses=ERRORS)
 
 
 def _without_nul(text: str) -> str:
@@ -66,6 +68,27 @@ class Question(Record, extra="forbid"):
     keep: bool = True
 
 
+class PassageReply(TypedDict):
+    """A passage; citations' offsets are code points of its ``text``."""
+
+    id: str
+    text: str
+    title: str
+    url: str
+    meta: dict[str, MetaValue]
+
+
+class ConversationReply(TypedDict):
+    """A kept conversation; times are ISO 8601 in UTC."""
+
+    id: str
+    title: str
+    pipeline: str
+    created: str
+    updated: str
+    turns: list[replies.TurnReply]
+
+
 def caller_of(request: Request) -> Caller:
     """Who asks; the route has found out before its body was read."""
     found: Caller = request.state.caller
@@ -94,7 +117,7 @@ async def pipelines(request: Request) -> dict[str, Any]:
     return {"pipelines": [service.description for service in request.app.state.services.values()]}
 
 
-@router.post("/turn")
+@router.post("/turn", responses={200: {"model": replies.TurnReply, "content": {"text/event-stream": {}}}})
 async def turn(
     request: Request, body: Question, caller: Asker, accept: Annotated[str, Header()] = "application/json"
 ) -> Response:
@@ -116,7 +139,7 @@ async def turn(
     made = prepared(request, service, caller, body.question, history, body.filter, body.scenario, number)
     asked = service.ask(made)
 
-    async def settled() -> dict[str, Any]:
+    async def settled() -> replies.TurnReply:
         response = await asked.response
         id = body.conversation
         if kept is not None:
@@ -180,7 +203,8 @@ async def _events(asked: Asked, settled: Any, seconds: float) -> AsyncIterator[S
         async with asyncio.timeout(seconds):
             async for label, made in asked.outputs():
                 if label == "rewrites":
-                    yield _event("rewrite", replies.rewritten(asked.turn, made))
+                    places = added(open_question(asked.turn), made.text)
+                    yield _event("rewrite", replies.rewritten(made, places))
                 elif label == "rankings":
                     yield _event("passages", {"ranking": replies.ranking(made)})
             yield _event("answer", await settled)
@@ -201,7 +225,7 @@ def _json(data: Any, status: int = 200) -> Response:
     return Response(orjson.dumps(data), status, media_type="application/json")
 
 
-@router.get("/passages/{id:path}")
+@router.get("/passages/{id:path}", responses={200: {"model": PassageReply}})
 async def passage(request: Request, id: str, caller: Asker, pipeline: str | None = None) -> Response:
     """A passage of a pipeline's collection, if the caller may see it."""
     service = service_of(request, pipeline)
@@ -218,7 +242,7 @@ async def conversations(request: Request, caller: Asker) -> dict[str, list[Summa
     return {"conversations": await asyncio.to_thread(kept.of, caller.owner)}
 
 
-@router.get("/conversations/{id}")
+@router.get("/conversations/{id}", responses={200: {"model": ConversationReply}})
 async def conversation(request: Request, id: str, caller: Asker) -> Response:
     """A kept conversation with its turns."""
     turns = await _turns(request, caller, id)
@@ -233,7 +257,7 @@ async def forget(request: Request, id: str, caller: Asker) -> None:
         raise _unknown()
 
 
-@router.get("/conversations/{id}/export")
+@router.get("/conversations/{id}/export", responses={200: {"content": {"application/zip": {}}}})
 async def export(request: Request, id: str, caller: Asker) -> Response:
     """A kept conversation as evaluation data: questions.json and run.json of SCAI-QReCC, in a ZIP file."""
     turns = await _turns(request, caller, id)
@@ -260,7 +284,7 @@ def _unknown() -> HTTPException:
     return HTTPException(404, "There is no such conversation.")
 
 
-def _shown(id: str, number: int, kept: Kept) -> dict[str, Any]:
+def _shown(id: str, number: int, kept: Kept) -> replies.TurnReply:
     response = kept.response or Answered(TurnId(id, number), error=replies.NO_LONGER)
     return replies.turn(response, kept.exchange.question, kept.pipeline, id)
 
