@@ -45,7 +45,7 @@ class Metrics:
             for stage, seconds in response.timings.items():
                 self._stages.labels(pipeline, stage).observe(seconds)
             if response.error is not None:
-                self._errors.labels(pipeline).inc()
+                self._errors.labels(pipeline, response.error.stage).inc()
 
     def text(self) -> bytes:
         """Everything, as Prometheus reads it."""

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from convqa.domain import Turn, TurnId
+from convqa.domain import Failure, Response, Turn, TurnId
 from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.server.config import Batch
+from convqa.server.metrics import Metrics
 from convqa.server.service import Saturated, Service, Unavailable
 
 QUESTIONS = ["Who was Marie Curie?", "What is Faust?", "Who was Johann Wolfgang von Goethe?", "thanks"]
@@ -129,6 +130,12 @@ def test_metrics(client):
     assert 'convqa_requests_total{route="none",status="404"} 1.0' in text
     assert 'convqa_stage_seconds_count{pipeline="talk",stage="retriever"} 1.0' in text
     assert 'convqa_batch_turns_count{pipeline="talk"} 1.0' in text and "Curie" not in text
+
+
+def test_turns_that_failed_are_counted_by_station():
+    metrics = Metrics()
+    metrics.batch("talk", [Response(TurnId("c", 1), error=Failure("reader", "ValueError", "no"))])
+    assert b'convqa_turn_errors_total{pipeline="talk",stage="reader"} 1.0' in metrics.text()
 
 
 def test_health(client, talk, monkeypatch):
