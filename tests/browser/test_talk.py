@@ -6,6 +6,7 @@ import io
 import json
 import re
 import zipfile
+from functools import partial
 from urllib.parse import unquote
 
 import pytest
@@ -243,6 +244,31 @@ def test_an_answer_that_was_lost_on_the_way_is_not_made_twice(page, server, ask)
         page.locator(".turn").nth(number - 1).locator(".answer").wait_for()
         assert len(server.get(f"/api/conversations/{conversation_of(page)}")["turns"]) == number
     assert len(server.get("/api/conversations")["conversations"]) == before + 1
+
+
+def refuse(route, status, body):
+    route.fulfill(status=status, json=body)
+
+
+def test_a_turn_that_failed_can_be_asked_again(page, ask):
+    failed = {"conversation": None, "pipeline": "talk", "question": MARBURY, "answer": None, "ranking": []}
+    failed |= {"error": {"stage": "reader", "message": "The reader failed at this question."}}
+    page.route("**/api/turn", lambda route: route.fulfill(json=failed))
+    turn = ask(page, MARBURY)
+    assert "The reader failed at this question." in turn.locator(".mishap").inner_text()
+    page.unroute("**/api/turn")
+    turn.get_by_role("button", name="Try again").click()
+    turn.locator(".answer").wait_for()
+    page.wait_for_selector("body:not(.busy)")
+    for status, said in [(422, "refused this"), (500, "went wrong on the server"), (409, "went on somewhere else")]:
+        body = {"error": {"message": "question: too long.", "type": "invalid_request_error", "code": status}}
+        page.route("**/api/turn", partial(refuse, status=status, body=body))
+        assert said in ask(page, "Was it unanimous?").locator(".mishap").inner_text()
+        page.unroute("**/api/turn")
+    page.get_by_role("button", name="Load it").click()
+    page.locator(".turn").nth(1).wait_for(state="detached")
+    page.locator(".turn .answer").wait_for()
+    assert page.locator(".turn").count() == 1
 
 
 def test_a_stop_ends_the_wait(page, ask):

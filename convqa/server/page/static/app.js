@@ -140,7 +140,7 @@ async function answered(turn, places, indices, earlier) {
         const body = { question: turn.question, pipeline, ...memory(index, earlier) };
         const got = await api.turn(body, (event, data) => heard(event, data, turn.question), own.signal);
         if (mine !== chosen) return;
-        if (got.error) throw new api.Trouble("failed", "This question could not be answered.", `${got.error.stage}: ${got.error.message}`);
+        if (got.error) throw new api.Trouble("failed", "This question could not be answered.", got.error.message);
         turn.replies[index] = got;
         show(places[index], got);
         if (index === 0 && got.conversation) begun(got.conversation);
@@ -283,7 +283,7 @@ function fill(kept) {
   talk.turns = kept.turns.map((turn) => ({ question: turn.question, replies: [turn.error ? null : turn] }));
   for (const turn of kept.turns) {
     const [where] = place(turn.question, [turn.pipeline]);
-    if (turn.error) put(where, mishap(new api.Trouble("failed", "This question could not be answered.", `${turn.error.stage}: ${turn.error.message}`), null));
+    if (turn.error) put(where, mishap(new api.Trouble("failed", "This question could not be answered.", turn.error.message), null));
     else show(where, turn);
   }
   if (option(kept.pipeline)) $("pipeline").value = kept.pipeline;
