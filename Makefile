@@ -34,7 +34,7 @@ INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing convqa and what its tests need (without torch) into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(INSTALL) --editable '.[baseline,documents,faiss,ja,pl,server,dev]'
+	@$(INSTALL) --editable '.[baseline,documents,faiss,ja,mcp,pl,server,dev]'
 	@touch $(VENV)/.base $@
 
 # Of pyserini only Anserini's jar is used, so its requirements, torch among them, stay away.

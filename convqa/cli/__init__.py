@@ -19,6 +19,7 @@ def application() -> Typer:
         evaluate,
         export,
         index,
+        mcp,
         models,
         pipelines,
         run,

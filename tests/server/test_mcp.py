@@ -1,0 +1,240 @@
+"""The Model Context Protocol, asked by its own client and by an agent of Haystack's."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import mcp
+import pytest
+
+from convqa.qa import QA
+from convqa.server.mcp import Keyed, create_server
+
+QUESTIONS = ("Who was Goethe?", "When was he born?")
+KEY = "open sesame"
+
+
+def asked(server, *calls, **options):
+    """What a client's calls of tools give, one after the other, as they are structured; or the error's text."""
+
+    async def ask():
+        made = []
+        async with mcp.Client(server, read_timeout_seconds=60, **options) as client:
+            for name, arguments in calls:
+                given = arguments(made) if callable(arguments) else arguments
+                result = await client.call_tool(name, given)
+                made.append(result.content[0].text if result.is_error else result.structured_content)
+                if not result.is_error:
+                    assert json.loads(result.content[0].text) == result.structured_content
+        return made
+
+    return asyncio.run(ask())
+
+
+@pytest.fixture(scope="module")
+def server(talk):
+    return create_server(QA(talk), "talk")
+
+
+def test_the_tools_say_what_they_take(server):
+    async def listed():
+        async with mcp.Client(server) as client:
+            return client.instructions, (await client.list_tools()).tools
+
+    instructions, tools = asyncio.run(listed())
+    assert [tool.name for tool in tools] == ["ask", "search", "passage"]
+    assert all(tool.annotations.read_only_hint and len(tool.description) > 50 for tool in tools)
+    assert tools[0].input_schema["required"] == ["question"]
+    assert "collection of passages" in instructions
+
+
+def test_a_conversation_with_citations(server, talk):
+    first, second, passage = asked(
+        server,
+        ("ask", {"question": QUESTIONS[0]}),
+        ("ask", lambda made: {"question": QUESTIONS[1], "conversation": made[0]["conversation"]}),
+        ("passage", lambda made: {"id": made[1]["citations"][0]["passage"]}),
+    )
+    assert second["rewrite"]["text"] == "When was Johann Wolfgang von Goethe born?"
+    assert second["conversation"] == first["conversation"]
+    (citation,), (sentence,) = second["citations"], second["answer"]["sentences"]
+    assert (citation["number"], sentence["citations"]) == (1, [1])
+    assert passage["id"] == citation["passage"] == "goethe" and passage["meta"] == {"set": "people"}
+    assert passage["text"][citation["start"] : citation["end"]] == citation["quote"] == sentence["text"]
+    assert second["answer"]["text"][sentence["start"] : sentence["end"]] == sentence["text"]
+    conversation = QA(talk).conversation()
+    for question in QUESTIONS:
+        expected = conversation.ask(question)
+    assert second["answer"]["text"] == expected.answer.text
+
+
+def test_a_history_takes_the_place_of_a_conversation(server):
+    history = [{"question": QUESTIONS[0], "answer": "Johann Wolfgang von Goethe was a German poet."}]
+    followed, alone = asked(
+        server,
+        ("ask", {"question": QUESTIONS[1], "history": history}),
+        ("ask", {"question": QUESTIONS[1]}),
+    )
+    assert followed["rewrite"]["text"] == "When was Goethe born?"
+    assert alone["rewrite"]["text"] == QUESTIONS[1]
+    assert followed["conversation"] != alone["conversation"]
+
+
+def test_a_search_and_what_is_not_there(server):
+    found, none, unanswered = asked(
+        server,
+        ("search", {"query": "a tragic play by Goethe", "k": 2}),
+        ("passage", {"id": "nobody"}),
+        ("ask", {"question": "How do I bake bread?"}),
+    )
+    assert [passage["id"] for passage in found["passages"]] == ["faust", "goethe"]
+    assert found["passages"][0]["text"].startswith("Faust is a tragic play") and found["passages"][0]["score"] > 0
+    assert "There is no such passage." in none
+    assert unanswered["answer"]["kind"] == "none" and unanswered["answer"]["reason"] and unanswered["citations"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("ask", {"question": " "}, "question"),
+        ("ask", {}, "question"),
+        ("ask", {"question": "Who?", "conversation": "nobody's"}, "no such conversation"),
+        ("ask", {"question": "Who?", "history": [{"answer": "x"}]}, "history"),
+        ("search", {"query": "Who?", "k": 0}, "k"),
+        ("search", {"query": "Who?", "k": 21}, "k"),
+        ("nothing", {}, "nothing"),
+    ],
+)
+def test_mistakes_are_errors_that_say_what(server, name, arguments, message):
+    try:
+        (told,) = asked(server, (name, arguments))
+    except mcp.MCPError as error:
+        told = str(error)
+    assert message in told and "Traceback" not in told
+
+
+def test_a_pipeline_without_a_collection(qa):
+    made = asked(create_server(qa, "own"), ("search", {"query": "Who?"}), ("passage", {"id": "x"}))
+    assert "searches no collection" in made[0] and "no such passage" in made[1]
+
+
+@pytest.fixture
+def listening(server):
+    """The address of the server over HTTP, with a key or without."""
+    import uvicorn
+
+    started = []
+
+    def start(key=""):
+        app = server.streamable_http_app()
+        running = uvicorn.Server(uvicorn.Config(Keyed(app, key) if key else app, port=0, log_config=None))
+        thread = threading.Thread(target=running.run)
+        thread.start()
+        started.append((running, thread))
+        while not running.started:
+            time.sleep(0.01)
+        return f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}/mcp"
+
+    yield start
+    for running, thread in started:
+        running.should_exit = True
+        thread.join()
+
+
+def test_over_http(listening):
+    (answer,) = asked(listening(), ("ask", {"question": QUESTIONS[0]}))
+    assert answer["answer"]["kind"] == "answer"
+
+
+def test_over_http_with_a_key(listening):
+    import httpx
+
+    url = listening(KEY)
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": f"Bearer {KEY}x"}):
+        refused = httpx.post(url, json=body, headers=headers)
+        assert refused.status_code == 401 and KEY not in refused.text
+    assert httpx.post(url, json=body, headers={"Authorization": f"Bearer {KEY}"}).status_code != 401
+    assert httpx.post(url, json=body, headers={"Host": "evil.example", "Authorization": f"Bearer {KEY}"}).is_error
+
+
+def test_an_agent_of_haystacks_asks(listening):
+    mcp_tools = pytest.importorskip("haystack_integrations.tools.mcp")
+    from haystack import component
+    from haystack.components.agents import Agent
+    from haystack.dataclasses import ChatMessage, ToolCall
+    from haystack.utils import Secret
+
+    @component
+    class Scripted:
+        """Calls the tool for the user's question, and then says what it gave."""
+
+        @component.output_types(replies=list[ChatMessage])
+        def run(self, messages: list[ChatMessage], tools=None) -> dict:
+            last = messages[-1]
+            if last.tool_call_result is None:
+                call = ToolCall("ask", {"question": last.text})
+                return {"replies": [ChatMessage.from_assistant(tool_calls=[call])]}
+            told = json.loads(json.loads(last.tool_call_result.result)["content"][0]["text"])
+            return {"replies": [ChatMessage.from_assistant(told["citations"][0]["quote"])]}
+
+    token = Secret.from_token(KEY)
+    toolset = mcp_tools.MCPToolset(mcp_tools.StreamableHttpServerInfo(url=listening(KEY), token=token))
+    try:
+        toolset.warm_up()
+        assert {tool.name for tool in toolset} == {"ask", "search", "passage"}
+        agent = Agent(chat_generator=Scripted(), tools=toolset)
+        made = agent.run(messages=[ChatMessage.from_user("When was Goethe born?")])
+        assert made["last_message"].text == "He was born in Frankfurt in 1749."
+    finally:
+        toolset.close()
+        # It leaves connections to the garbage collector.
+        del toolset, agent
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "convqa", "mcp", *map(str, arguments)]
+
+
+def test_over_standard_input_and_output(collection):
+    program, *arguments = command("--pipeline", "expansion-bm25", "--collection", collection)
+    found, answer = asked(
+        mcp.StdioServerParameters(command=program, args=arguments),
+        ("search", {"query": "Nobel Prize", "k": 1}),
+        ("ask", {"question": "Who won the Nobel Prize in Physics?"}),
+    )
+    assert found["passages"][0]["id"] == "curie"
+    assert "She won the Nobel Prize in Physics in 1903." in [citation["quote"] for citation in answer["citations"]]
+
+
+def test_standard_output_carries_the_protocol_alone(collection, tmp_path):
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    lines = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "passage", "arguments": {"id": "faust"}},
+        },
+    ]
+    asking = command("--pipeline", "copy-bm25", "--collection", collection, "-v")
+    running = subprocess.Popen(asking, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running.stdin.write("".join(json.dumps(line) + "\n" for line in lines))
+    running.stdin.flush()
+    told = [json.loads(running.stdout.readline()) for _ in range(2)]
+    rest, _ = running.communicate(timeout=30)
+    assert [line["id"] for line in told] == [1, 2] and rest == ""
+    assert told[1]["result"]["structuredContent"]["title"] == "Faust"
+    assert running.returncode == 0
