@@ -39,7 +39,8 @@ _DROPPED = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f\u00ad\ufeff]")
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
 _NO_TITLE = re.compile(r"(?i)\W*|untitled.*|microsoft word\b.*|(word )?document ?\d*|.*\.(docx?|pdf|tex|dvi|indd|rtf)")
 _MARKUP = re.compile(r"^(#{1,6}\s+|```.*$|\|[ \t:|-]+\|[ \t]*\n)", re.MULTILINE)
-_EMPHASIS = re.compile(r"(\*{1,3}|`)(?=\S)([^\n]{1,200}?)(?<=\S)\1(?!\w)")
+_EMPHASIS = re.compile(r"(?<!\\)(\*{1,3}|`)(?=\S)([^\n]{1,200}?)(?<=\S)\1(?!\w)")
+_ESCAPED = re.compile(r"\\([\[\]*_<>#`|])")
 
 
 class Unreadable(Exception):
@@ -132,8 +133,8 @@ def _text(name: str, data: bytes) -> tuple[str, str, Sequence[int]]:
     else:
         if kind == ".docx":  # a paragraph a line, but for tables
             text = re.sub(r"\n(?!\|)|(?<!\|)\n", "\n\n", text)
-        text = _EMPHASIS.sub(r"\2", text) if kind == ".html" else text
         text = "\n".join(line.rstrip() for line in _MARKUP.sub("", text).replace("\f", "\n").split("\n"))
+        text = _ESCAPED.sub(r"\1", _EMPHASIS.sub(r"\2", text)) if kind == ".html" else text
     first = text.strip().split("\n\n", 1)[0]
     for title in (_own_title(kind, data, meta), first if is_heading(first) else ""):
         title = " ".join(mend(str(title or ""))[0].split())[:200]

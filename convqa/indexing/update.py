@@ -91,7 +91,7 @@ def _update(
         raise InputError(
             "the collection exists, and has none of these documents. --add adds them to it, --replace makes it anew."
         )
-    counts = {name: int(meta["passages"]) for name, meta in known.items()}
+    counts = {name: int(meta.get("passages", 1)) for name, meta in known.items()}
     others = store.scan() if info.count > sum(counts.values()) and not add else ()
     gone = {passage.id: file for passage in others if (file := _document(passage)) and file not in files}
     found = ((name, _data(name, path, unread)) for name, path in files.items())

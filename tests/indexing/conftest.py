@@ -80,7 +80,9 @@ HTML = """<!doctype html><html><head><title>How to brew coffee</title><style>p {
 <div class="cookie-banner">We use cookies. Accept all</div>
 <div><div><main><h1>Brewing</h1><p>Take <b>twenty</b> grams of coffee and <code>grind</code> them finely. Then boil the
 water, and wait until it is at ninety degrees.</p><h2>Steps</h2><ul><li>Grind the beans finely.</li><li>Pour the water
-slowly.</li></ul><table><tr><th>Kind</th><th>Grams</th></tr><tr><td>Espresso</td><td>18</td></tr></table>
+slowly.</li></ul>
+<pre><code>brew --cups 2</code></pre><p>The file_name_of_it is *.brew, in [brackets].</p>
+<table><tr><th>Kind</th><th>Grams</th></tr><tr><td>Espresso</td><td>18</td></tr></table>
 <p>Drink it while it is hot, and do not forget to clean the machine afterwards.</p></main></div></div>
 <footer>Copyright 2024 Imprint Privacy</footer><script>var x = 1</script></body></html>"""
 

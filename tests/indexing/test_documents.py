@@ -103,7 +103,8 @@ def test_pages_of_the_web_lose_what_is_around_their_text(read, make):
     assert passage.title == "How to brew coffee"
     assert "Take twenty grams of coffee and grind them finely." in " ".join(passage.text.split())
     assert "- Grind the beans finely." in passage.text and "| Espresso | 18 |" in passage.text
-    for junk in ("cookie", "Imprint", "Home", "var x", "#", "**", "`", "---"):
+    assert "brew --cups 2" in passage.text and "The file_name_of_it is *.brew, in [brackets]." in passage.text
+    for junk in ("cookie", "Imprint", "Home", "var x", "#", "**", "`", "---", "\\"):
         assert junk not in passage.text
 
 
