@@ -24,7 +24,7 @@ class Echo:
         self.away = away
         self.error = error
 
-    def run(self, turns):
+    def run(self, turns, made=None):
         if self.away:
             self.away -= 1
             raise self.error("the store is away.")
@@ -104,7 +104,7 @@ def test_the_wait_counts_from_the_outage_and_not_from_the_waves_start(monkeypatc
     now = [0.0]
 
     class Late(Echo):
-        def run(self, turns):
+        def run(self, turns, made=None):
             now[0] += 1000
             return super().run(turns)
 
@@ -120,7 +120,7 @@ def test_a_full_disk_is_not_waited_for():
 
 def test_a_foreign_component_that_raises_fails_its_turn_only():
     class Raising(Echo):
-        def run(self, turns):
+        def run(self, turns, made=None):
             if any(turn.question == "bad" for turn in turns):
                 raise ComponentFailed(Failure("ranker", "KeyError", "cause"))
             return super().run(turns)
