@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import io
-import zipfile
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import orjson
@@ -28,7 +24,7 @@ from convqa.server.config import FilterFields, as_filter
 from convqa.server.conversations import Conversations, Kept, Summary
 from convqa.server.guard import ERRORS, Guarded, failure
 from convqa.server.service import Asked, Service
-from convqa.tasks.qrecc import run as qrecc
+from convqa.tasks.qrecc import talk
 from convqa.text.dialogue import added, open_question
 from convqa.validation import Record
 
@@ -261,7 +257,8 @@ async def forget(request: Request, id: str, caller: Asker) -> None:
 async def export(request: Request, id: str, caller: Asker) -> Response:
     """A kept conversation as evaluation data: questions.json and run.json of SCAI-QReCC, in a ZIP file."""
     turns = await _turns(request, caller, id)
-    data = await asyncio.to_thread(_zipped, turns)
+    seen = [(one.exchange.question, one.response) for one in turns if one.response is not None]
+    data = await asyncio.to_thread(talk.zipped, seen)
     headers = {"Content-Disposition": 'attachment; filename="conversation.zip"'}
     return Response(data, media_type="application/zip", headers=headers)
 
@@ -287,16 +284,3 @@ def _unknown() -> HTTPException:
 def _shown(id: str, number: int, kept: Kept) -> replies.TurnReply:
     response = kept.response or Answered(TurnId(id, number), error=replies.NO_LONGER)
     return replies.turn(response, kept.exchange.question, kept.pipeline, id)
-
-
-def _zipped(turns: list[Kept]) -> bytes:
-    """The turns that may be seen, renumbered as conversation 1."""
-    seen = [(one.exchange.question, one.response) for one in turns if one.response is not None]
-    named = [(question, replace(made, id=TurnId(1, number))) for number, (question, made) in enumerate(seen, 1)]
-    questions = [{"Conversation_no": 1, "Turn_no": made.id.number, "Question": question} for question, made in named]
-    stages = frozenset({"rewrites", "rankings", "answers"})
-    data = io.BytesIO()
-    with TemporaryDirectory() as folder, zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("questions.json", orjson.dumps(questions, option=orjson.OPT_INDENT_2))
-        archive.write(qrecc.write((made for _, made in named), Path(folder), stages), "run.json")
-    return data.getvalue()
