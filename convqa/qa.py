@@ -17,7 +17,7 @@ from convqa.errors import InputError, RunError
 from convqa.indexing import Indexed, add_vectors, collection_of, collection_of_passages, index_sources
 from convqa.models import load_encoder
 from convqa.pipeline.llm import Llm, read_llm
-from convqa.pipeline.load import Pipeline
+from convqa.pipeline.load import Made, Pipeline
 from convqa.pipeline.load import load as load_pipeline
 from convqa.text.analysis import analyzer
 from convqa.validation import shorten, want
@@ -149,18 +149,24 @@ class Talk:
         self._scenario = scenario
         self.history: tuple[Exchange, ...] = ()
 
-    def ask(self, question: str, filter: Mapping[str, MetaValue | Collection[MetaValue]] | None = None) -> Response:
+    def ask(
+        self,
+        question: str,
+        filter: Mapping[str, MetaValue | Collection[MetaValue]] | None = None,
+        told: Made | None = None,
+    ) -> Response:
         """Answer a question and remember the exchange. A turn that failed is a response with an error.
 
         :param filter: meta field -> accepted value, or several: only passages that have one of them, in each of the
             fields, are searched and cited.
+        :param told: hears of each output as soon as it is made: ``told("rewrites", batch)`` ..., one item in a batch.
         :raises ConvqaError: if the work cannot go on (a store that is away).
         """
         want("question", question, str, "a string")
         id, accepted = TurnId(self.id, len(self.history) + 1), filter_of(filter)
         turn = Turn(id, question, self.history, None, self._scenario, self._language, accepted)
         with _ordinary_errors():
-            response = answer(self._qa.pipeline, [turn])[0]
+            response = answer(self._qa.pipeline, [turn], told)[0]
         self.history = (*self.history, exchange(turn, response))
         return response
 

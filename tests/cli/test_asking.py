@@ -22,10 +22,10 @@ TALK = [
 
 def test_it_asks_back_remembers_and_answers(call, tmp_path):
     assert call("index", RULES, "--collection", tmp_path / "rules", "--vectors", "encoder")[0] == 0
-    said = "".join(f"{question}\n" for question, _ in TALK)
+    said = "".join(f"{question}\n/sources\n" if question == "no" else f"{question}\n" for question, _ in TALK)
     code, out, err = call("chat", "--pipeline", "asking", "--collection", tmp_path / "rules", stdin=said)
     assert (code, err) == (0, "")
-    answers = [line for line in out.splitlines() if line and line[0] not in " [" and "Understood as" not in line]
+    answers = [line for line in out.splitlines() if line and line[0] not in " [>" and "Understood as" not in line]
     for answer, (question, begins) in zip(answers, TALK, strict=True):
         assert answer.startswith(begins), question
     assert "»have worked for your employer continuously" in out

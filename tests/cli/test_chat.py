@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import zipfile
+from pathlib import Path
+
 import pytest
 
+from convqa.cli.conversation import COMMANDS, Chat
 from convqa.components.builders.sentences import Sentences
 from convqa.components.retrievers.bm25 import BM25
 from convqa.domain import Answer
 from convqa.errors import StoreUnavailable
+from convqa.tasks import find_task
 from convqa.text.dialogue import replies
 
 PLAIN = ["--pipeline", "expansion-bm25"]
+GOLDEN = Path(__file__).with_name("golden")
 
 
 @pytest.fixture
@@ -34,16 +40,71 @@ def test_questions_are_answered_with_what_was_said_before_in_mind(call, indexed,
     said = b"What is a physician's assistant?\n\n  \nWhat does it cost?\r\n/new\nWhat does it cost?\n/quit\nand this?\n"
     code, out, err = call("chat", *PLAIN, "--collection", indexed, "--scenario", "I am 62.", stdin=said)
     assert (code, err) == (0, "")
-    first, last = out.split("A new conversation.\n\n")
+    first, last = out.split("> /new\nA new conversation.\n\n")
     assert (first.count("\n\n[1]"), last.count("\n\n[1]")) == (2, 1)
-    assert not out.startswith(("One question", "> "))
+    assert first.startswith("> What is a physician's assistant?\n") and "and this?" not in last
     assert [[exchange.question for exchange in turn.history] for turn in turns] == [[], [turns[0].question], []]
     assert {turn.scenario for turn in turns} == {"I am 62."}
 
 
+def test_a_transcript_is_as_it_was(call, example, example_cache, tmp_path, monkeypatch):
+    """Without prompt, colours or broken lines; with the questions, so that it can be read."""
+    monkeypatch.chdir(tmp_path)
+    said = (GOLDEN / "chat-questions.txt").read_bytes()
+    code, out, err = call("chat", "--collection", example / "passages.jsonl.gz", stdin=said)
+    assert code == 0 and out == (GOLDEN / "chat.txt").read_text(encoding="utf-8")
+    assert (
+        err == "convqa: error: '/sorces' is no command, and was not sent. Did you mean '/sources'? /help lists them.\n"
+    )
+
+
+def test_the_readme_shows_a_conversation_as_it_is(root):
+    shown = (root / "README.md").read_text(encoding="utf-8").partition("```text\n$ convqa chat ")[2]
+    words = shown.partition("```")[0].partition("\n")[2].split()  # lines are broken as on a terminal
+    assert len(words) > 20 and " ".join(words) in " ".join((GOLDEN / "chat.txt").read_text(encoding="utf-8").split())
+
+
+def test_an_exported_conversation_is_an_input_and_a_run(call, indexed, tmp_path):
+    folder, archive = tmp_path / "a folder", tmp_path / "talk.zip"
+    said = f"/export {folder}\nWhat is a physician's assistant?\nWhat does it cost?\n"
+    said += f"/export {folder}\n/export {archive}\n/export {folder}\n/export {archive}\n/export\n"
+    code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
+    assert code == 0 and out.count("questions.json and run.json are in ") == 2
+    assert [line.partition(": ")[2][:12] for line in err.splitlines()] == ["error: nothi"] + ["error: /expo"] * 3
+    task = find_task("qrecc", folder)
+    assert task.check(folder, folder) == []
+    assert [len(conversation.turns) for conversation in task.read(folder)] == [2]
+    with zipfile.ZipFile(archive) as packed:
+        assert {name: packed.read(name) for name in packed.namelist()} == {
+            file.name: file.read_bytes() for file in folder.iterdir()
+        }
+
+
+def test_another_pipeline_goes_on_with_what_was_said(call, indexed, turns):
+    said = (
+        "What is a physician's assistant?\n/pipeline copy-bm25\nWhat does it cost?\n/pipeline\n/pipeline cpy\nAnd so?\n"
+    )
+    code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
+    assert (code, len(turns)) == (0, 3) and "copy-bm25 answers.\n" in out and "answers. There are: asking, " in out
+    assert "pipeline 'cpy' does not exist. Did you mean 'copy-bm25'?" in err
+    assert [len(turn.history) for turn in turns] == [0, 1, 2]
+
+
+def test_what_was_understood_and_cited_can_be_asked_for(call, indexed, turns):
+    said = "/rewrite\n/sources\nWhat is a physician's assistant?\nWhat does it cost?\n"
+    said += "/rewrite\n/sources 2\n/sources 9\n/sources x\n"
+    code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
+    assert code == 0 and err.count("nothing was asked yet") == 2
+    assert "cites no place '9'" in err and "cites no place 'x'" in err
+    rewrite, place = out.rpartition("> /rewrite\nUnderstood as: ")[2].split("> /sources 2\n")
+    assert "\nQuery, weight 1: What does it cost?\n    with " in rewrite and " 0." in rewrite
+    assert place.startswith("[2]") and "    id: " in place and "»" in place and "[1]" not in place
+    assert "cites nothing" in call("chat", "--collection", indexed, stdin="thanks\n/sources\n")[2]
+
+
 def test_a_question_asked_back_is_said_to_be_one_and_the_reply_goes_on(call, indexed, turns):
     code, out, _ = call("chat", *PLAIN, "--collection", indexed, stdin="Can I apply?\nI am\n")
-    assert code == 0 and out.startswith("Asked back: Are you over 60?\n\n")
+    assert code == 0 and out.startswith("> Can I apply?\nAsked back: Are you over 60?\n\n> I am\n")
     assert replies(turns[1]) == (("Are you over 60?", "I am"),)
 
 
@@ -55,39 +116,37 @@ def test_a_turn_that_fails_is_told_and_the_conversation_goes_on(call, indexed, t
 
 def test_what_asks_nothing_gets_a_friendly_line_and_no_passages(call, indexed):
     _, out, _ = call("chat", "--collection", indexed, stdin="ok cool\n/new\nhi, how are you?\n")
-    assert out == "{0}A new conversation.\n\n{0}".format("Nothing to look up. Ask whenever you like.\n\n")
+    friendly = "Nothing to look up. Ask whenever you like.\n\n"
+    assert out == f"> ok cool\n{friendly}> /new\nA new conversation.\n\n> hi, how are you?\n{friendly}"
 
 
 def test_commands_in_any_case_and_unknown_ones(call, indexed, turns):
-    said = "\ufeff/NEW\n/help me\nWhat is it?\n/Quit\nand this?\n"
+    said = "\ufeff/NEW\n/Help me\n/quti\nWhat is it?\n/Quit\nand this?\n"
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said.encode())
-    assert code == 0 and out.startswith("A new conversation.\n")
-    assert err.startswith("/help is unknown, and was not sent. There are /new") and "/quit" in err
+    assert code == 0 and out.startswith("> /NEW\nA new conversation.\n")
+    assert err == "convqa: error: '/quti' is no command, and was not sent. Did you mean '/quit'? /help lists them.\n"
     assert [turn.question for turn in turns] == ["What is it?"]
+    listed = out.partition("> /Help me\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    assert max(map(len, listed)) <= 80 and all(name == "/quit" or hasattr(Chat, f"_{name[1:]}") for name in COMMANDS)
 
 
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [(StoreUnavailable("the store is away."), 1, "the store is away"), (KeyboardInterrupt(), 130, "interrupted")],
 )
-def test_it_ends_where_the_work_cannot_go_on(call, indexed, monkeypatch, error, code, message):
+def test_without_a_terminal_it_ends_where_the_work_cannot_go_on(call, indexed, monkeypatch, error, code, message):
     def away(*_):
         raise error
 
     monkeypatch.setattr(BM25, "search", away)
     found, out, err = call("chat", *PLAIN, "--collection", indexed, stdin="one\ntwo\n")
-    assert (found, out) == (code, "") and message in err and err.count("\n") == 1
-
-
-def test_a_terminal_is_asked_by_a_prompt_until_its_end(call, indexed, monkeypatch):
-    monkeypatch.setattr("convqa.cli.chat._is_terminal", lambda: True)
-    code, out, _ = call("chat", *PLAIN, "--collection", indexed, stdin="\nzzqx\n")
-    assert code == 0
-    assert out.startswith("One question a line; /new") and out.count("> ") == 3 and "No answer: " in out
+    assert (found, out) == (code, "> one\n") and message in err and err.count("\n") == 1
 
 
 def test_wild_input_does_not_break_it(call, indexed):
-    code, out, _ = call("chat", *PLAIN, "--collection", indexed, stdin=b"\x00\n\xff\xfe\n" + b"e " * 50_000 + b"\n")
-    assert code == 0 and out.count("No answer: ") >= 2
+    said = b"\x00\n\xff\xfe\x1b[31m\n/\x1b[31m\n/sources " + b"9" * 5000 + b"\n/export \x00\n" + b"e " * 50_000 + b"\n"
+    code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
+    assert code == 0 and out.count("No answer: ") >= 2 and "\x1b" not in out + err
     assert call("chat", *PLAIN, "--collection", indexed, stdin="") == (0, "", "")
     assert call("chat")[0] == 2

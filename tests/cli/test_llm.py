@@ -41,8 +41,10 @@ def test_a_conversation_with_a_model_and_small_talk_that_it_is_not_asked_about(c
     code, out, err = call("chat", "--collection", indexed, "--llm", server.url, "--llm-model", "m", stdin=said)
     assert (code, err) == (0, "")
     first, thanks, second, *_ = [part for part in out.split("\n\n") if not part.startswith("[")]
-    assert "[1]" in first and "Napoleon" not in out and thanks == "Nothing to look up. Ask whenever you like."
-    assert second == "Understood as: What does [a physician's assistant] cost?"
+    assert (
+        "[1]" in first and "Napoleon" not in out and thanks == "> thanks!\nNothing to look up. Ask whenever you like."
+    )
+    assert second == "> What does it cost?\nUnderstood as: What does [a physician's assistant] cost?"
     assert len(server.requests) == 3 and {request["model"] for request in server.requests} == {"m"}
     assert "language model" not in out
 

@@ -1,0 +1,229 @@
+"""A conversation in the terminal: its questions, and the commands between them."""
+
+from __future__ import annotations
+
+import copy
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.text import Text
+
+from convqa.cli.screen import AROUND, Screen, failed, lines, places, understood
+from convqa.domain import Response, Rewrite
+from convqa.errors import ConvqaError, InputError, RunError, nearest
+from convqa.exports.text import escape
+from convqa.files import whole_file
+from convqa.pipeline.document import shipped_pipelines
+from convqa.places import data_folder
+from convqa.qa import QA
+from convqa.tasks.qrecc import talk as evaluation
+
+_SURROUNDINGS = 500
+"""Characters that are shown on either side of a cited place, where it is the only one."""
+
+_NEXT = {"rankings": "Reading the passages", "readings": "Writing the answer"}
+"""What is done when an output was made."""
+
+_KEPT = 1000
+"""Lines of earlier conversations that can be called back."""
+
+COMMANDS = {
+    "/sources": ("[N]", "the places that the last answer cites; N: that one, in full"),
+    "/rewrite": ("", "how the last question was understood, and what was searched"),
+    "/pipeline": ("[NAME]", "which pipeline answers; NAME or a YAML file: another goes on"),
+    "/new": ("", "begin a new conversation"),
+    "/export": ("PATH", "write questions.json and run.json into a folder or a .zip"),
+    "/help": ("", "this list"),
+    "/quit": ("", "leave, as Ctrl-D does"),
+}
+
+
+class Chat:
+    """A conversation that is typed, or piped. ``load`` gives the assistant with the pipeline of a name."""
+
+    def __init__(self, load: Callable[[str], QA], pipeline: str, scenario: str) -> None:
+        self._load = load
+        self._scenario = scenario
+        self._screen = Screen()
+        self._is_typed = self._screen.is_terminal and sys.stdin.isatty()
+        self._left_behind = False
+        self._turns: list[tuple[str, Response]] = []
+        self._begin(pipeline)
+
+    def _begin(self, pipeline: str) -> None:
+        with self._screen.status(f"Loading {pipeline}"):
+            self._talk = self._load(pipeline).conversation(scenario=self._scenario)
+        self._name = pipeline
+
+    def hold(self) -> None:
+        """Reply to lines until they end. Typed ones outlive errors and Ctrl-C; piped ones only errors in commands."""
+        if self._is_typed:
+            self._screen.show(["Ask a question. /help lists the commands, Ctrl-D leaves.", ""])
+        for line in _typed() if self._is_typed else _piped():
+            is_command = line.startswith("/")
+            try:
+                self._screen.show(self._command(line) if is_command else self._answer(line))
+            except (ConvqaError, RunError) as error:
+                if not (is_command or self._is_typed):
+                    raise
+                self._complain(str(error) + ("" if is_command else " The arrow up brings the question back."))
+            except KeyboardInterrupt:
+                if not self._is_typed:
+                    raise
+                self._left_behind = True
+                typer.echo("Stopped.")
+            typer.echo()
+        if self._left_behind:
+            # Nothing waits for its end, such as that of a request to a language model.
+            sys.stdout.flush()
+            os._exit(0)
+
+    def _answer(self, question: str) -> list[Text]:
+        # Ctrl-C leaves an answer behind, in a thread of its own; then neither is part of the conversation.
+        talk = copy.copy(self._talk)
+
+        def told(label: str, batch: Any) -> None:
+            made = batch.items[0]
+            if doing := f"Searching: {made.text}" if isinstance(made, Rewrite) else _NEXT.get(label):
+                status.update(self._screen.doing(doing))
+
+        with self._screen.status("Understanding the question") as status:
+            if self._is_typed:
+                response = ThreadPoolExecutor(1).submit(talk.ask, question, told=told).result()
+            else:
+                response = talk.ask(question, told=told)
+        self._talk = talk
+        self._turns.append((question, response))
+        if response.error is None:
+            return lines(response, self._screen, brief=True)
+        self._complain(failed(response.error))
+        return []
+
+    def _complain(self, message: str) -> None:
+        if self._is_typed:
+            self._screen.show([self._screen.mark(escape(message), "red")])
+        else:
+            typer.echo(f"convqa: error: {message}", err=True)
+
+    def _command(self, line: str) -> Iterable[Text | str]:
+        name, _, argument = line.partition(" ")
+        if name.lower() not in COMMANDS:
+            known = nearest(name.lower(), COMMANDS)
+            raise InputError(f"{name!r:.40} is no command, and was not sent.{known} /help lists them.")
+        reply: Iterable[Text | str] = getattr(self, f"_{name[1:].lower()}")(argument.strip())
+        return reply
+
+    def _last(self) -> Response:
+        if not self._turns:
+            raise InputError("nothing was asked yet in this conversation.")
+        return self._turns[-1][1]
+
+    def _sources(self, number: str) -> Iterable[Text]:
+        shown = list(places(self._last(), self._screen, number, _SURROUNDINGS if number else AROUND))
+        if not shown:
+            raise InputError(
+                f"the last answer cites no place {number!r:.40}." if number else "the last answer cites nothing."
+            )
+        return shown
+
+    def _rewrite(self, _: str) -> Iterator[Text | str]:
+        rewrite = self._last().rewrite
+        yield understood(self._last(), self._screen)
+        for query in rewrite.queries if rewrite else ():
+            yield f"Query, weight {query.weight:.2g}: {escape(query.text)}"
+            if query.terms:
+                terms = sorted(query.terms, key=lambda term: -term[1])
+                yield "    with " + ", ".join(f"{escape(term)} {weight:.2g}" for term, weight in terms)
+        if rewrite is None or not rewrite.queries:
+            yield "Nothing was searched."
+
+    def _pipeline(self, name: str) -> Iterator[str]:
+        history = self._talk.history
+        if name:
+            self._begin(name)
+            self._talk.history = history
+        others = f" There are: {', '.join(shipped_pipelines())}." if not name else ""
+        yield f"{escape(self._name)} answers.{others}"
+
+    def _new(self, _: str) -> Iterator[str]:
+        self._turns, self._talk.history = [], ()
+        yield "A new conversation."
+
+    def _export(self, path: str) -> Iterator[str]:
+        target, _ = Path(path).expanduser(), self._last()
+        if not path or "\0" in path or target.is_file() or any((target / name).exists() for name in evaluation.FILES):
+            raise InputError(
+                f"/export {escape(path)}: wanted is a folder without an export, or a new file that ends in .zip."
+            )
+        if target.suffix == ".zip":
+            with whole_file(target) as stream:
+                stream.write(evaluation.zipped(self._turns))
+        else:
+            evaluation.write(self._turns, target)
+        yield f"{' and '.join(evaluation.FILES)} are in {escape(str(target))}."
+
+    def _help(self, _: str) -> Iterator[str]:
+        yield from (f"{name} {argument}".ljust(18) + said for name, (argument, said) in COMMANDS.items())
+
+
+def _piped() -> Iterator[str]:
+    """The lines of standard input but for empty ones, each printed as a prompt would show it."""
+    for number, line in enumerate(typer.get_text_stream("stdin", errors="replace")):
+        # Files that come from Windows begin with a mark of byte order.
+        text = (line if number else line.removeprefix("\ufeff")).strip()
+        if text.lower() == "/quit":
+            return
+        if text:
+            typer.echo(f"> {escape(text)}")
+            yield text
+
+
+def _typed() -> Iterator[str]:
+    """The lines that are typed at a prompt, but for empty ones. Ctrl-C clears a line.
+
+    Arrow keys call earlier lines back, where Python has readline.
+    """
+    history = data_folder() / "chat-history"
+    readline = _editor(history)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt(readline.get_line_buffer() if readline else "")
+
+    signal.signal(signal.SIGINT, interrupted)
+    sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
+    while True:
+        try:
+            line = input("> ").strip()
+        except KeyboardInterrupt as cleared:
+            typer.echo("" if any(cleared.args) else "\nCtrl-D or /quit leaves.")
+            continue
+        except EOFError:
+            typer.echo()
+            return
+        if line.lower() == "/quit":
+            return
+        if line:
+            with suppress(OSError), history.open("a", encoding="utf-8") as file:
+                file.write(f"{' '.join(line.split())}\n")
+            yield line
+
+
+def _editor(history: Path) -> Any:
+    """Python's readline with the lines of a file, which is made; None where there is none."""
+    try:
+        import readline
+    except ImportError:
+        return None
+    with suppress(OSError):
+        history.parent.mkdir(parents=True, exist_ok=True)
+        history.touch(mode=0o600)
+        for line in history.read_text(encoding="utf-8", errors="replace").splitlines()[-_KEPT:]:
+            readline.add_history(line)
+    return readline

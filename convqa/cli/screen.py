@@ -1,0 +1,194 @@
+"""Turns as people see them: on a terminal styled and broken between words, elsewhere plain and whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+import typer
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from convqa.domain import TOLD, UNSURE, Answer, Citation, Failure, Passage, Response
+from convqa.exports import CitedAnswer
+from convqa.exports.text import escape, heading, laid_out, marked, numbered
+
+AROUND = 80
+"""Characters of a passage that are shown on either side of a cited place."""
+
+_NEAREST = 66
+"""Columns that a nearest passage is named in: the line has 80 with what stands before."""
+
+_WIDEST = 100
+_HEAD = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +)?")
+"""What the rest of a line stands behind where it is broken: blanks, the mark of an item, a command."""
+_NUMBER = re.compile(r"(?<!\\)\[\d+\]")
+_ADDRESS = re.compile(r".*://(?:www\.)?", re.S)
+"""The part of an address that names no passage; a page that an archive keeps has its own address behind it."""
+
+
+class Screen:
+    """Where lines are shown. ``styled`` is false on a terminal, too, if NO_COLOR is set or it knows no styles."""
+
+    def __init__(self) -> None:
+        self.is_terminal = sys.stdout.isatty()
+        self._console = Console(force_terminal=self.is_terminal, markup=False, highlight=False, emoji=False)
+        self.styled = not os.environ.get("NO_COLOR") and self._console.color_system is not None
+
+    @property
+    def width(self) -> int:
+        """Columns that a line may take; 0 = any number."""
+        return min(self._console.width, _WIDEST) if self.is_terminal else 0
+
+    def mark(self, text: str, style: str, before: str = "", after: str = "") -> Text:
+        """A text that stands out by its style or, where there are no styles, by what stands before and after it."""
+        return Text.assemble((text, style)) if self.styled else Text(f"{before}{text}{after}")
+
+    def show(self, lines: Iterable[Text | str]) -> None:
+        """Print lines. One that is broken goes on below its first word, an item of a list behind its mark."""
+        for line in (Text(line) if isinstance(line, str) else line for line in lines):
+            if not self.width:
+                typer.echo(line.plain)
+                continue
+            found = _HEAD.match(line.plain)
+            # A terminal too narrow for that has its lines begin at its edge.
+            head, body = line.divide([found.end() if found and 2 * found.end() < self.width else 0])
+            for part in body.wrap(self._console, self.width - len(head)):
+                part.rstrip()
+                self._console.print(head + part, soft_wrap=True)
+                head = Text(" " * len(head))
+
+    def status(self, doing: str) -> Status:
+        """A line that says what is being done, and vanishes."""
+        return self._console.status(self.doing(doing), spinner="line", spinner_style="none")
+
+    def doing(self, doing: str) -> Text:
+        """What is being done, as far as it fits beside the sign that turns."""
+        return _cut(f"{doing} ...", max(self.width - 4, 1))
+
+
+def _cut(text: str, width: int) -> Text:
+    line = Text(escape(text))
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def failed(failure: Failure) -> str:
+    """The message for a turn that failed."""
+    return f"{failure.stage} failed: {failure.error}: {failure.message}. -v shows where in the code."
+
+
+def lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]:
+    """The rewritten question, the answer with ``[n]`` behind each sentence, and the places that the numbers point to.
+
+    Without an answer the nearest passages are named; where nothing was asked, nothing is.
+
+    :param brief: of the places the passages' titles alone, on one line.
+    """
+    if response.rewrite is not None and not response.rewrite.queries:
+        return [Text("Nothing to look up. Ask whenever you like.")]
+    shown = [understood(response, screen), Text()] if response.added else []
+    if response.caveat:
+        shown += [screen.mark(escape(response.caveat), "yellow"), Text()]
+    answer = response.answer
+    if answer is None or answer.kind == "none":
+        return [*shown, *_nearest(response, screen)]
+    sources = list(places(response, screen))
+    if sources:
+        sources = [Text(), *([titles(response, screen)] if brief else sources)]
+    return [*shown, *_said(response, answer, screen), *sources]
+
+
+def understood(response: Response, screen: Screen) -> Text:
+    """The rewritten question, its added words marked."""
+    line, at = screen.mark("Understood as: ", "dim"), 0
+    text = response.rewrite.text if response.rewrite else ""
+    for start, end in response.added:
+        line += Text(escape(text[at:start])) + screen.mark(escape(text[start:end]), "cyan underline", "[", "]")
+        at = end
+    return line + Text(escape(text[at:]))
+
+
+def _nearest(response: Response, screen: Screen) -> Iterator[Text]:
+    """The reason why there is no answer, and the nearest passages, each by its title and first words."""
+    answer, passages = response.answer, _passages(response)
+    hits = response.ranking.hits if response.ranking else ()
+    reason = escape(answer.reason) if answer else "this pipeline has no builder"
+    yield screen.mark("No answer:", "bold yellow") + Text(f" {reason}.")
+    for id in answer.nearest if answer else [hit.id for hit in hits[:3]]:
+        passage = passages.get(id)
+        words = id if passage is None else f"{passage.title}: {passage.text}" if passage.title else passage.text
+        room = max(min(_NEAREST, (screen.width or 80) - 14), 10)
+        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(words[:1000].split()), room)
+
+
+def _said(response: Response, answer: Answer, screen: Screen) -> list[Text]:
+    """The sentences with their numbers, behind words of doubt; items of a list stand on lines of their own."""
+    numbers = numbered(answer)
+    doubts = {"Asked back:": answer.kind == "question", "Not sure:": UNSURE in answer.notes}
+    doubt = [words for words, holds in {**doubts, "As said before:": TOLD in answer.notes}.items() if holds]
+    sentences = (marked(sentence, numbers) for sentence in CitedAnswer.of(response).said())
+    shown = [Text(line) for line in laid_out([*doubt, *sentences])]
+    if screen.styled:
+        shown[0].stylize("bold yellow", 0, len(" ".join(doubt)))
+        for line in shown:
+            line.highlight_regex(_NUMBER, "cyan")
+    return shown
+
+
+def titles(response: Response, screen: Screen) -> Text:
+    """The cited passages on one line, ``[1] Title · [2][3] Title``, or their number where it is too narrow for them."""
+    marks: dict[str, str] = {}
+    for citation, number in numbered(response.answer or Answer("none", "")).items():
+        marks[citation.passage_id] = f"{marks.get(citation.passage_id, '')}[{number}]"
+    passages = _passages(response)
+    names = [_name(id, passages.get(id)) for id in marks]
+    room = (screen.width + 3) // len(marks) - 4 - max(map(len, marks.values())) if screen.width else sys.maxsize
+    if room < 16:
+        return screen.mark(f"{len(marks)} sources: /sources shows them", "dim")
+    pairs = zip(marks.values(), names, strict=True)
+    return Text(" · ").join(
+        screen.mark(mark, "cyan") + screen.mark(f" {_cut(name, room)}", "dim") for mark, name in pairs
+    )
+
+
+def _name(id: str, passage: Passage | None) -> str:
+    """A passage's title; without one its address, or its id, as short as it can be."""
+    title, url = (passage.title, passage.url) if passage else ("", "")
+    return title or _ADDRESS.sub("", url or id)
+
+
+def places(response: Response, screen: Screen, only: str = "", around: int = AROUND) -> Iterator[Text]:
+    """The places that the numbers point to: title, address, id, and the cited characters in their surroundings.
+
+    :param only: the number of the one to show; "" = all.
+    """
+    passages = _passages(response)
+    for citation, number in numbered(response.answer or Answer("none", "")).items():
+        if only in ("", str(number)):
+            first, *more = heading(number, citation, CitedAnswer.of(response))
+            yield from (screen.mark(first, "bold"), *(screen.mark(line, "dim") for line in more))
+            if citation.passage_id in passages:
+                yield Text("    ") + _excerpt(passages[citation.passage_id].text, citation, screen, around)
+
+
+def _excerpt(text: str, citation: Citation, screen: Screen, around: int) -> Text:
+    """The cited characters, marked, with some of the text around them, on one line."""
+    if citation.start is None or citation.end is None:
+        return Text(escape(" ".join(text[: 2 * around].split())))
+    start, end = max(0, citation.start - around), citation.end + around
+    pieces = (
+        text[start : citation.start].lstrip(),
+        text[citation.start : citation.end],
+        text[citation.end : end].rstrip(),
+    )
+    before, cited, after = (escape(re.sub(r"\s+", " ", piece)) for piece in pieces)
+    left, right = "..." * (start > 0), "..." * (end < len(text))
+    return Text(left + before) + screen.mark(cited, "bold underline", "»", "«") + Text(after + right)
+
+
+def _passages(response: Response) -> Mapping[str, Passage]:
+    return {hit.id: hit.passage for hit in (response.ranking.hits if response.ranking else ()) if hit.passage}

@@ -1,0 +1,212 @@
+"""How turns are shown: their words, the marks where there are no styles, the width of a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from convqa.cli.screen import Screen, places
+from convqa.cli.screen import lines as styled_lines
+from convqa.domain import TOLD, UNSURE, Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """``terminal(columns)`` makes standard output a terminal of that width."""
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+
+    def made(columns):
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+        monkeypatch.setenv("COLUMNS", str(columns))
+        return Screen()
+
+    return made
+
+
+def lines(response, brief=False, screen=None):
+    return [line.plain for line in styled_lines(response, screen or Screen(), brief)]
+
+
+def test_every_place_has_a_number_and_nothing_acts_on_the_terminal():
+    text = "Faust is by Goethe.\r\nIt has two parts."
+    passage = Passage("a b", text, "Faust\x1b[31m", "http://x")
+    sentences = [
+        Sentence("Goethe, as [1] says.", (Citation("a b", 0, 19),)),
+        Sentence("\x1b[2JTwo parts.", (Citation("a b", 21, 38), Citation("a b", 0, 19), Citation("c"))),
+    ]
+    ranking = Ranking((Hit("a b", 2.0, passage), Hit("c", 1.0)))
+    found = lines(Response(TurnId(1, 1), ranking=ranking, answer=Answer.of(sentences, "en")))
+    assert found == [
+        r"Goethe, as \[1] says. [1] \u001b[2JTwo parts. [2][1][3]",
+        "",
+        r"[1] Faust\u001b[31m",
+        "    url: http://x",
+        "    id: a b",
+        "    »Faust is by Goethe.« It has two parts.",
+        r"[2] Faust\u001b[31m",
+        "    url: http://x",
+        "    id: a b",
+        "    Faust is by Goethe. »It has two parts.«",
+        "[3]",
+        "    id: c",
+    ]
+
+
+def test_without_an_answer_the_nearest_passages_are_named():
+    ranking = Ranking(tuple(Hit(f"p{n}", -n) for n in range(5)))
+    said = lines(Response(TurnId(1, 1), ranking=ranking))
+    assert said == ["No answer: this pipeline has no builder.", *(f"    nearest: p{n}" for n in range(3))]
+    answer = Answer("none", "", reason="nothing was found", nearest=("p4",))
+    assert lines(Response(TurnId(1, 1), answer=answer)) == ["No answer: nothing was found.", "    nearest: p4"]
+    passages = (
+        Passage("p0", "Faust is a play.\nIt has two parts, and " + "is long " * 20, "Faust"),
+        Passage("p1", "No title."),
+    )
+    ranking = Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in passages))
+    refused = Answer("none", "", reason="they do not answer", nearest=("p0", "p1"))
+    assert lines(Response(TurnId(1, 1), ranking=ranking, answer=refused)) == [
+        "No answer: they do not answer.",
+        "    nearest: Faust: Faust is a play. It has two parts, and is long is long is …",
+        "    nearest: No title.",
+    ]
+    assert lines(Response(TurnId(1, 1), answer=Answer("question", "Which Faust?")))[0] == "Asked back: Which Faust?"
+
+
+GOETHE = Passage("g", "Goethe wrote Faust. He lived in Weimar.", "Goethe")
+SAID = (
+    Sentence("Goethe wrote Faust.", (Citation("g", 0, 19),)),
+    Sentence("He lived in Weimar.", (Citation("g", 20, 39),)),
+)
+
+
+def shown(*notes, brief=False, rewrite=None, added=(), said=SAID):
+    answer = replace(Answer.of(said, "en", 0.4), notes=notes)
+    return lines(Response(TurnId(1, 1), rewrite, Ranking((Hit("g", 1.0, GOETHE),)), None, answer, added=added), brief)
+
+
+def test_what_was_understood_is_shown_with_the_added_words_in_brackets():
+    rewrite = Rewrite.unchanged("Where did Goethe live after Faust?")
+    assert shown(rewrite=rewrite, added=((10, 16), (22, 33)))[:2] == [
+        "Understood as: Where did [Goethe] live [after Faust]?",
+        "",
+    ]
+    assert shown(rewrite=rewrite)[0].startswith("Goethe wrote")
+
+
+def test_doubt_and_repetition_are_said_in_words():
+    assert shown()[0] == "Goethe wrote Faust. [1] He lived in Weimar. [2]"
+    assert shown(UNSURE)[0].startswith("Not sure: Goethe")
+    assert shown(TOLD)[0].startswith("As said before: Goethe")
+    assert shown(TOLD, UNSURE)[0].startswith("Not sure: As said before: Goethe")
+
+
+ADDED = {"rewrite": Rewrite.unchanged("Where did Goethe live after Faust?"), "added": ((10, 16), (22, 33))}
+
+
+def test_styles_take_the_place_of_marks_on_a_terminal_but_not_with_no_color(terminal, monkeypatch, capsys):
+    response = Response(TurnId(1, 1), **ADDED, answer=Answer("question", "Which Faust?"))
+
+    def printed():
+        screen = terminal(60)
+        screen.show(styled_lines(response, screen)[:1])
+        return capsys.readouterr().out
+
+    assert "[Goethe]" not in printed() and "\x1b[4;36mGoethe\x1b[0m" in printed()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert printed() == "Understood as: Where did [Goethe] live [after Faust]?\n"
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert printed() == "Understood as: Where did [Goethe] live [after Faust]?\n"
+
+
+def test_what_acts_on_a_terminal_does_not_get_there(terminal, capsys):
+    screen, evil = terminal(80), "\x1b[2J\x9b\u202fa\r\b"
+    passage = Passage(evil, f"Goethe {evil} wrote.", evil, evil)
+    answer = Answer.of([Sentence(evil, (Citation(evil, 0, 6),))], "en")
+    rewrite, ranking = Rewrite.unchanged(evil), Ranking((Hit(evil, 1.0, passage),))
+    made = Response(TurnId(1, 1), rewrite, ranking, None, answer, added=((0, 2),))
+    refused = replace(made, answer=Answer("none", "", reason=evil, nearest=(evil,)))
+    for response, brief in ((made, False), (made, True), (refused, True)):
+        screen.show(styled_lines(response, screen, brief))
+    screen.show([screen.doing(evil)])
+    shown = capsys.readouterr().out
+    assert "\x1b[2J" not in shown and not set("\x9b\r\b") & set(shown) and r"\u001b[2J" in shown
+
+
+def test_in_brief_the_sources_are_one_line_of_titles():
+    assert shown(brief=True)[1:] == ["", "[1][2] Goethe"]
+    assert shown(brief=True, said=[Sentence("It is so.")]) == ["It is so."]
+
+
+def sourced(*passages):
+    said = [Sentence(f"This is {n}.", (Citation(passage.id, 0, 4),)) for n, passage in enumerate(passages)]
+    ranking = Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in passages))
+    return Response(TurnId(1, 1), None, ranking, None, Answer.of(said, "en"))
+
+
+def test_a_source_without_a_title_is_named_by_its_address():
+    passages = (
+        Passage("http://web.archive.org/web/2019id_/https://www.example.org/Faust_p3", "text"),
+        Passage("p", "text", url="https://example.org/Weimar"),
+        Passage("doc 7", "text"),
+    )
+    assert lines(sourced(*passages), True)[-1] == "[1] example.org/Faust_p3 · [2] example.org/Weimar · [3] doc 7"
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60, 80, 120])
+def test_the_line_of_sources_fits_the_terminal_or_counts_them(terminal, columns):
+    passages = [
+        Passage(f"p{n}", "text", title) for n, title in enumerate(["Faust, a tragedy in two parts", "ゲーテ" * 20])
+    ]
+    screen = terminal(columns)
+    last = styled_lines(sourced(*passages), screen, True)[-1]
+    assert last.cell_len <= columns
+    assert last.plain.startswith("[1] Faust, a trag") if columns >= 50 else last.plain.startswith("2 sources: /sources")
+
+
+def test_a_place_is_marked_in_its_surroundings_alone_in_more_of_them():
+    text = "Before. " * 50 + "Goethe wrote\nFaust." + " Behind." * 50
+    response = sourced(Passage("p", text), Passage("q", "Other."))
+    response = replace(response, answer=Answer.of([Sentence("Goethe did.", (Citation("p", 400, 419),))], "en"))
+    (*_, near), (*_, far) = (
+        [line.plain for line in places(response, Screen(), only, around)] for only, around in (("", 20), ("1", 100))
+    )
+    assert near == "    ...re. Before. Before. »Goethe wrote Faust.« Behind. Behind. Beh..."
+    assert len(far) > 200 and "»Goethe wrote Faust.«" in far
+    assert list(places(response, Screen(), "2")) == []
+
+
+@pytest.mark.parametrize("columns", [30, 50, 80])
+def test_lines_are_broken_between_words_on_a_terminal_only(terminal, capsys, columns):
+    screen, line = terminal(columns), "    " + "word " * 30 + "end"
+    screen.show([line, "", "語" * 60])
+    broken = capsys.readouterr().out.splitlines()
+    assert all(part.startswith("    word") for part in broken[: broken.index("") - 1])
+    assert max(len(part) + part.count("語") for part in broken) <= columns
+
+
+def test_lines_are_whole_where_no_terminal_is(capsys):
+    Screen().show(["    " + "word " * 30 + "end", ""])
+    assert capsys.readouterr().out == "    " + "word " * 30 + "end\n\n"
+
+
+def test_steps_stand_on_lines_of_their_own(capsys, terminal):
+    text = "Open the lid. Rinse the case well. Press start."
+    passage = Passage("p", text)
+    places = [(0, 13), (14, 34), (35, 47)]
+    marks = ["1. ", "2. ", ""]
+    said = [Sentence(mark + text[start:end], (Citation("p", start, end),))
+            for mark, (start, end) in zip(marks, places, strict=True)]  # fmt: skip
+    ranking = Ranking((Hit("p", 2.0, passage),))
+    answer = Answer.of(said, "en")
+    doubted = replace(answer, notes=(UNSURE,))
+    assert lines(Response(TurnId(1, 1), ranking=ranking, answer=doubted))[:2] == ["Not sure:", "1. Open the lid. [1]"]
+    found = lines(Response(TurnId(1, 1), ranking=ranking, answer=answer), screen=Screen())
+    assert found[:3] == ["1. Open the lid. [1]", "2. Rinse the case well. [2] Press start. [3]", ""]
+    terminal(24).show(found[:2])
+    assert capsys.readouterr().out.splitlines() == [
+        "1. Open the lid. [1]", "2. Rinse the case well.", "   [2] Press start. [3]"
+    ]  # fmt: skip
