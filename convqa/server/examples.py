@@ -1,4 +1,4 @@
-"""Questions to begin with, drawn from a collection: of what its passages say what it is."""
+"""Questions to begin with, drawn from a collection: of what its passages say what it is, or when it was made."""
 
 from __future__ import annotations
 
@@ -7,19 +7,55 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from convqa.domain import UNSURE, Passage, Response
+from convqa.text.sentences import sentences
 
 _LOOKED_AT = 2_000
 """Passages, from the collection's beginning."""
 
-_ASKED = 12
+_FIRST = 3
+"""Sentences of each."""
+
+_TIMES = 2
+"""How often a passage must speak of a name, unless its title does."""
+
+_ASKED = 16
 """Questions that are tried."""
 
-_SAYS = re.compile(
-    r"(?P<name>(?:The )?[A-Z][\w'-]+(?: (?:of |the |and |de |von )?[A-Z][\w'-]+){0,4})(?: \([^()]{0,80}\))?,? "
-    r"(?P<verb>is|was|are|were) (?:an?|the|one of)\b"
+_NAME = r"(?P<name>(?:[Tt]he )?[A-Z][\w'-]+(?: (?:(?:of|the|and|de|von) )?[A-Z][\w'-]+){0,4})(?: \([^()]{0,80}\))?,? "
+_IS = re.compile(_NAME + r"(?P<verb>is|was|are|were) (?:an?|the|one of)\b")
+_WHEN = re.compile(
+    _NAME + r"(?P<verb>was) (?P<made>born|founded|established|published|built|released|invented)\b.{0,60}\d{4}"
 )
-_PERSON = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]is|[Hh]er)\b")
-_NO_NAMES = frozenset({"It", "He", "She", "They", "This", "That", "There", "These", "Those", "What", "Who", "In", "We"})
+_PERSON = re.compile(r"\b(?:He|She)\b")
+_NO_NAMES = frozenset(
+    [
+        "It",
+        "He",
+        "She",
+        "They",
+        "This",
+        "That",
+        "There",
+        "These",
+        "Those",
+        "What",
+        "Who",
+        "In",
+        "We",
+        "You",
+        "I",
+        "A",
+        "An",
+        "My",
+        "Our",
+        "Their",
+        "One",
+        "Since",
+        "While",
+        "If",
+        "When",
+    ]
+)
 
 
 def examples(passages: Iterator[Passage], ask: Callable[[str], Response] | None, wanted: int) -> list[str]:
@@ -27,27 +63,38 @@ def examples(passages: Iterator[Passage], ask: Callable[[str], Response] | None,
 
     :param ask: answers a question as the first of a conversation; None = they are not tried.
     """
-    found: list[str] = []
-    if ask is None:
-        return list(islice(dict.fromkeys(_questions(islice(passages, _LOOKED_AT))), wanted))
-    for question in islice(dict.fromkeys(_questions(islice(passages, _LOOKED_AT))), _ASKED):
-        answer = ask(question).answer
-        if answer is not None and answer.kind == "answer" and UNSURE not in answer.notes:
-            found.append(question)
-        if len(found) == wanted:
-            break
-    return found
+    drawn = dict.fromkeys(_questions(islice(passages, _LOOKED_AT)))
+    # A name of several words is rarely another thing too.
+    tried = sorted(drawn, key=lambda question: question.count(" ") < _FEW)[: _ASKED if ask else wanted]
+    return list(islice((question for question in tried if ask is None or _is_sure(ask(question))), wanted))
+
+
+_FEW = 3
+"""Blanks below which the name in a question is of one word."""
+
+
+def _is_sure(response: Response) -> bool:
+    answer = response.answer
+    return answer is not None and answer.kind == "answer" and UNSURE not in answer.notes
 
 
 def _questions(passages: Iterator[Passage]) -> Iterator[str]:
-    """English questions of what the first sentence of a passage is about.
+    """English questions of what a sentence says at its beginning, and the passage says more of.
 
-    >>> list(_questions(iter([Passage("p", "Ada Lovelace (1815-1852) was an English writer. She wrote a program.")])))
-    ['Who was Ada Lovelace?']
+    >>> list(_questions(iter([Passage("p", "Ada Lovelace was born in 1815. Ada Lovelace wrote a program.")])))
+    ['When was Ada Lovelace born?']
     """
     for passage in passages:
-        says = _SAYS.match(passage.text)
-        if says and says["name"].split()[0] not in _NO_NAMES:
-            name = says["name"][:1].lower() + says["name"][1:] if says["name"].startswith("The ") else says["name"]
-            asked = "Who" if _PERSON.search(passage.text) and says["verb"] in {"is", "was"} else "What"
-            yield f"{asked} {says['verb']} {name}?"
+        for start, end in sentences(passage.text[:1000], "en")[:_FIRST]:
+            sentence = passage.text[start:end]
+            says = _WHEN.match(sentence) or _IS.match(sentence)
+            if says is None or not _NO_NAMES.isdisjoint(words := says["name"].split()):
+                continue
+            if passage.text.count(says["name"]) < _TIMES and words[-1] not in passage.title:
+                continue
+            name = re.sub("^The ", "the ", says["name"])
+            made = says.groupdict().get("made")
+            asked = (
+                "When" if made else "Who" if _PERSON.search(passage.text) and says["verb"] in {"is", "was"} else "What"
+            )
+            yield f"{asked} {says['verb']} {name}{f' {made}' if made else ''}?"
