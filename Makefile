@@ -31,10 +31,12 @@ $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
 # Each lane of tests has a stamp for what it installs. uv unpacks large packages several times faster than pip does.
 INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
 
+# Of TIRA's client only the check of a run is used, so its requirements, pandas among them, stay away.
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing convqa and what its tests need (without torch) into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@$(INSTALL) --editable '.[baseline,documents,faiss,ja,mcp,pl,server,dev]'
+	@$(INSTALL) --no-deps 'tira>=0.0.200'
 	@touch $(VENV)/.base $@
 
 # Of pyserini only Anserini's jar is used, so its requirements, torch among them, stay away.

@@ -88,8 +88,8 @@ def translated(error: TransportError | ApiError, target: Target) -> BaseExceptio
     told = reason.rpartition(": ")[2]
     tls = "" if target.https else f" If it speaks HTTPS, write elasticsearch+https://... and set {CA}."
     return StoreUnavailable(
-        f"nothing answers at {target.http}: {told}. Start Elasticsearch (in a checkout of convqa: "
-        f"docker compose -f docker/compose.yaml up --detach --wait), or correct host and port of {target}.{tls}"
+        f"nothing answers at {target.http}: {told}. Start Elasticsearch (in a checkout of convqa: docker compose "
+        f"-f docker/compose.yaml up --detach --wait elasticsearch), or correct host and port of {target}.{tls}"
     )
 
 
