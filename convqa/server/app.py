@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 import convqa
 from convqa.domain import DEFAULT_LANGUAGE, Turn, TurnId
@@ -18,7 +19,7 @@ from convqa.errors import RunError
 from convqa.pipeline.load import Pipeline
 from convqa.server import guard, mrqa, openai, page, turns
 from convqa.server.access import Access
-from convqa.server.config import ServerConfig
+from convqa.server.config import LOOPBACK, ServerConfig
 from convqa.server.conversations import Conversations
 from convqa.server.examples import examples
 from convqa.server.metrics import Measured, Metrics
@@ -68,6 +69,9 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
         app.include_router(router)
     guard.install(app)
     app.add_middleware(guard.Guard, most=limits.body_bytes)
+    if config.is_local and not config.keys:
+        # Else another site's name could be made to point at this machine, and its page would read everything here.
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]", config.host, *config.hosts])
     if config.cors:
         app.add_middleware(CORSMiddleware, allow_origins=config.cors, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(Measured, metrics=metrics)

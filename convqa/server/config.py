@@ -101,7 +101,8 @@ class ServerConfig(_Section):
     """A file of ``configs/server``. ``without_keys`` permits a server without keys beyond this machine.
 
     ``filter`` says which passages anybody may see. ``conversations`` is the file that keeps them; None = one in the
-    folder of the user's data; "" = they are not kept.
+    folder of the user's data; "" = they are not kept. ``hosts``: names by which a proxy on this machine calls a server without
+    keys.
     """
 
     pipelines: dict[str, Served] = {"talk": Served()}
@@ -114,6 +115,7 @@ class ServerConfig(_Section):
     filter: FilterFields = {}
     conversations: str | None = None
     cors: list[str] = []
+    hosts: list[str] = []
     limits: Limits = Limits()
     batch: Batch = Batch()
 

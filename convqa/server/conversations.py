@@ -78,18 +78,18 @@ class Conversations:
     def close(self) -> None:
         self._database.close()
 
-    def of(self, owner: str) -> list[Summary]:
-        """An owner's conversations, the latest first."""
+    def of(self, owner: str, id: str | None = None) -> list[Summary]:
+        """An owner's conversations, the latest first; of an id only that one, if it is theirs."""
         rows = self._database.execute(
             "SELECT id, title, c.pipeline, count(number), created, updated FROM conversations c LEFT JOIN turns"
-            " ON conversation = id WHERE owner = ? GROUP BY id ORDER BY updated DESC, id",
-            [owner],
+            " ON conversation = id WHERE owner = ? AND id = coalesce(?, id) GROUP BY id ORDER BY updated DESC, id",
+            [owner, id],
         )
         return [Summary(*row) for row in rows]
 
     def find(self, owner: str, id: str) -> Summary | None:
         """A conversation of an owner; None where they have none of that id."""
-        return next((one for one in self.of(owner) if one.id == id), None)
+        return next(iter(self.of(owner, id)), None)
 
     def turns(self, caller: Caller, id: str) -> list[Kept]:
         """The turns of a conversation, in order; none where the caller has none of that id."""

@@ -108,7 +108,7 @@ def service_of(request: Request, name: str | None) -> Service:
 
 
 @router.get("/pipelines")
-async def pipelines(request: Request) -> dict[str, Any]:
+def pipelines(request: Request) -> dict[str, Any]:
     """The pipelines that are served, with their collections, and questions to begin with."""
     return {"pipelines": [service.description for service in request.app.state.services.values()]}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+HERE = "http://127.0.0.1"
 PASSAGES = [
     ("faust", "Faust is a tragic play by Johann Wolfgang von Goethe. It was published in 1808.", {"set": "books"}),
     ("goethe", "Johann Wolfgang von Goethe was a German poet. He was born in Frankfurt in 1749.", {"set": "people"}),
@@ -81,7 +82,7 @@ def make_client(make_app):
     opened = []
 
     def make(*arguments, **fields):
-        opened.append(TestClient(make_app(*arguments, **fields), raise_server_exceptions=False).__enter__())
+        opened.append(TestClient(make_app(*arguments, **fields), HERE, raise_server_exceptions=False).__enter__())
         return opened[-1]
 
     yield make

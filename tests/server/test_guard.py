@@ -72,6 +72,15 @@ def test_other_sites_may_ask_only_where_they_are_named(make_client):
         assert reply.headers.get("access-control-allow-origin") == allowed
 
 
+def test_a_name_that_was_made_to_point_here_is_refused(make_client, monkeypatch):
+    client = make_client(hosts=["proxy.example"])
+    for host, status in (("evil.example", 400), ("localhost:8000", 200), ("[::1]:8000", 200), ("proxy.example", 200)):
+        assert client.get("/api/conversations", headers={"Host": host}).status_code == status, host
+    monkeypatch.setenv("MY_KEY", "k" * 16)
+    client = make_client(keys={"mine": {"env": "MY_KEY"}})
+    assert client.get("/healthz", headers={"Host": "any.example"}).status_code == 200
+
+
 def test_what_takes_too_long(make_client, talk, monkeypatch):
     client = make_client(limits={"seconds": 0.2})
     run = talk.run

@@ -24,7 +24,7 @@ ASSISTANT: A physicist.
 @pytest.fixture
 def ai(client):
     """The package's own client, over the application."""
-    return openai.OpenAI(api_key="none", base_url="http://testserver/v1", http_client=client, max_retries=0)
+    return openai.OpenAI(api_key="none", base_url="http://127.0.0.1/v1", http_client=client, max_retries=0)
 
 
 def user(*said):
@@ -188,7 +188,7 @@ def test_a_key(make_client, monkeypatch):
     monkeypatch.setenv("MY_KEY", "k" * 16)
     client = make_client(keys={"mine": {"env": "MY_KEY"}})
     for key, right in (("k" * 16, True), ("wrong", False)):
-        ai = openai.OpenAI(api_key=key, base_url="http://testserver/v1", http_client=client, max_retries=0)
+        ai = openai.OpenAI(api_key=key, base_url="http://127.0.0.1/v1", http_client=client, max_retries=0)
         if right:
             assert answered(ai, user("thanks")).content
         else:
