@@ -101,8 +101,8 @@ class ServerConfig(_Section):
     """A file of ``configs/server``. ``without_keys`` permits a server without keys beyond this machine.
 
     ``filter`` says which passages anybody may see. ``conversations`` is the file that keeps them; None = one in the
-    folder of the user's data; "" = they are not kept. ``hosts``: names by which a proxy on this machine calls a server without
-    keys.
+    folder of the user's data; "" = they are not kept. ``hosts``: names by which a proxy on this machine calls
+    a server without keys.
     """
 
     pipelines: dict[str, Served] = {"talk": Served()}
