@@ -48,7 +48,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptTurn:
     """A turn as it was answered: by which pipeline, what it adds to the history, and its trimmed response.
 
     ``response`` is None where the caller may no longer see all passages that it was answered from.
@@ -91,7 +91,7 @@ class Conversations:
         """A conversation of an owner; None where they have none of that id."""
         return next(iter(self.of(owner, id)), None)
 
-    def turns(self, caller: Caller, id: str) -> list[Kept]:
+    def turns(self, caller: Caller, id: str) -> list[KeptTurn]:
         """The turns of a conversation, in order; none where the caller has none of that id."""
         rows = self._database.execute(
             "SELECT t.pipeline, exchange, response, filter FROM turns t JOIN conversations ON id = conversation"
@@ -142,12 +142,12 @@ class Conversations:
                 self._database.execute("COMMIT")
 
 
-def _kept(accepted: Filter, pipeline: str, exchange: bytes, response: bytes, filter: bytes) -> Kept:
+def _kept(accepted: Filter, pipeline: str, exchange: bytes, response: bytes, filter: bytes) -> KeptTurn:
     said = Exchange.from_json(orjson.loads(exchange))
     allowed = {name: tuple(values) for name, values in orjson.loads(filter).items()}
     if not within(allowed, accepted):
-        return Kept(pipeline, Exchange(said.question, status="failed"), None)
-    return Kept(pipeline, said, Response.from_json(orjson.loads(response)))
+        return KeptTurn(pipeline, Exchange(said.question, status="failed"), None)
+    return KeptTurn(pipeline, said, Response.from_json(orjson.loads(response)))
 
 
 def _slim(response: Response) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 import orjson
@@ -21,7 +21,7 @@ from convqa.driver.history import exchange
 from convqa.server import replies
 from convqa.server.access import Caller, passes
 from convqa.server.config import FilterFields, as_filter
-from convqa.server.conversations import Conversations, Kept, Summary
+from convqa.server.conversations import Conversations, KeptTurn, Summary
 from convqa.server.guard import ERRORS, Guarded, failure
 from convqa.server.service import Asked, Service
 from convqa.tasks.qrecc import talk
@@ -91,7 +91,17 @@ def caller_of(request: Request) -> Caller:
     return found
 
 
+def conversations_of(request: Request) -> Conversations:
+    """:raises HTTPException: 404 where none are kept."""
+    kept: Conversations | None = request.app.state.conversations
+    if kept is None:
+        raise HTTPException(404, "This server keeps no conversations.")
+    return kept
+
+
 Asker = Annotated[Caller, Depends(caller_of)]
+Kept = Annotated[Conversations, Depends(conversations_of)]
+_UNKNOWN = "There is no such conversation."
 
 
 def service_of(request: Request, name: str | None) -> Service:
@@ -130,7 +140,7 @@ async def turn(
     history = [Exchange(**said.model_dump()) for said in body.history or ()]
     number = len(history) + 1
     if body.conversation is not None:
-        turns = await _turns(request, caller, body.conversation)
+        turns = await asyncio.to_thread(_turns, conversations_of(request), caller, body.conversation)
         history, number = [one.exchange for one in turns if one.response is not None], len(turns) + 1
     made = prepared(request, service, caller, body.question, history, body.filter, body.scenario, number)
     asked = service.ask(made)
@@ -145,7 +155,7 @@ async def turn(
     if "text/event-stream" in accept:
         return EventSourceResponse(_events(asked, settled(), state.config.limits.seconds))
     try:
-        return _json(await settled())
+        return Response(orjson.dumps(await settled()), media_type="application/json")
     finally:
         asked.response.cancel()
 
@@ -217,70 +227,62 @@ def _event(name: str, data: Any) -> ServerSentEvent:
     return ServerSentEvent(orjson.dumps(data).decode(), event=name)
 
 
-def _json(data: Any, status: int = 200) -> Response:
-    return Response(orjson.dumps(data), status, media_type="application/json")
-
-
-@router.get("/passages/{id:path}", responses={200: {"model": PassageReply}})
-async def passage(request: Request, id: str, caller: Asker, pipeline: str | None = None) -> Response:
+@router.get("/passages/{id:path}")
+def passage(request: Request, id: str, caller: Asker, pipeline: str | None = None) -> PassageReply:
     """A passage of a pipeline's collection, if the caller may see it."""
-    service = service_of(request, pipeline)
-    found = await asyncio.to_thread(service.passage, id)
+    found = service_of(request, pipeline).passage(id)
     if found is None or not passes(found, caller.filter):
         raise HTTPException(404, "There is no such passage.")
-    return _json({"id": found.id, "text": found.text, "title": found.title, "url": found.url, "meta": dict(found.meta)})
+    return {"id": found.id, "text": found.text, "title": found.title, "url": found.url, "meta": dict(found.meta)}
 
 
 @router.get("/conversations")
-async def conversations(request: Request, caller: Asker) -> dict[str, list[Summary]]:
+def conversations(kept: Kept, caller: Asker) -> dict[str, list[Summary]]:
     """The caller's kept conversations, the latest first."""
-    kept = _kept(request)
-    return {"conversations": await asyncio.to_thread(kept.of, caller.owner)}
+    return {"conversations": kept.of(caller.owner)}
 
 
-@router.get("/conversations/{id}", responses={200: {"model": ConversationReply}})
-async def conversation(request: Request, id: str, caller: Asker) -> Response:
+@router.get("/conversations/{id}")
+def conversation(kept: Kept, id: str, caller: Asker) -> ConversationReply:
     """A kept conversation with its turns."""
-    turns = await _turns(request, caller, id)
-    summary = await asyncio.to_thread(_kept(request).find, caller.owner, id)
-    return _json({**asdict(summary), "turns": [_shown(id, *place) for place in enumerate(turns, 1)]} if summary else {})
+    summary = _found(kept, caller, id)
+    turns = [
+        replies.turn(
+            one.response or Answered(TurnId(id, number), error=replies.NO_LONGER),
+            one.exchange.question, one.pipeline, id,
+        )
+        for number, one in enumerate(kept.turns(caller, id), 1)
+    ]  # fmt: skip
+    return {
+        "id": id, "title": summary.title, "pipeline": summary.pipeline, "created": summary.created,
+        "updated": summary.updated, "turns": turns,
+    }  # fmt: skip
 
 
 @router.delete("/conversations/{id}", status_code=204)
-async def forget(request: Request, id: str, caller: Asker) -> None:
+def forget(kept: Kept, id: str, caller: Asker) -> None:
     """Delete a kept conversation."""
-    if not await asyncio.to_thread(_kept(request).delete, caller.owner, id):
-        raise _unknown()
+    if not kept.delete(caller.owner, id):
+        raise HTTPException(404, _UNKNOWN)
 
 
 @router.get("/conversations/{id}/export", responses={200: {"content": {"application/zip": {}}}})
-async def export(request: Request, id: str, caller: Asker) -> Response:
+def export(kept: Kept, id: str, caller: Asker) -> Response:
     """A kept conversation as evaluation data: questions.json and run.json of SCAI-QReCC, in a ZIP file."""
-    turns = await _turns(request, caller, id)
+    turns = _turns(kept, caller, id)
     seen = [(one.exchange.question, one.response) for one in turns if one.response is not None]
-    data = await asyncio.to_thread(talk.zipped, seen)
     headers = {"Content-Disposition": 'attachment; filename="conversation.zip"'}
-    return Response(data, media_type="application/zip", headers=headers)
+    return Response(talk.zipped(seen), media_type="application/zip", headers=headers)
 
 
-async def _turns(request: Request, caller: Caller, id: str) -> list[Kept]:
-    kept = _kept(request)
-    if await asyncio.to_thread(kept.find, caller.owner, id) is None:
-        raise _unknown()
-    return await asyncio.to_thread(kept.turns, caller, id)
+def _turns(kept: Conversations, caller: Caller, id: str) -> list[KeptTurn]:
+    _found(kept, caller, id)
+    return kept.turns(caller, id)
 
 
-def _kept(request: Request) -> Conversations:
-    kept: Conversations | None = request.app.state.conversations
-    if kept is None:
-        raise HTTPException(404, "This server keeps no conversations.")
-    return kept
-
-
-def _unknown() -> HTTPException:
-    return HTTPException(404, "There is no such conversation.")
-
-
-def _shown(id: str, number: int, kept: Kept) -> replies.TurnReply:
-    response = kept.response or Answered(TurnId(id, number), error=replies.NO_LONGER)
-    return replies.turn(response, kept.exchange.question, kept.pipeline, id)
+def _found(kept: Conversations, caller: Caller, id: str) -> Summary:
+    """:raises HTTPException: 404 where the caller has no conversation of this id."""
+    summary = kept.find(caller.owner, id)
+    if summary is None:
+        raise HTTPException(404, _UNKNOWN)
+    return summary
