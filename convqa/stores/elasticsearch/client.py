@@ -6,15 +6,16 @@ import os
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from elastic_transport import HttpHeaders, TransportError, Urllib3HttpNode
-from elasticsearch import ApiError, Elasticsearch
+from elasticsearch import ApiError, Elasticsearch, UnsupportedProductError
 from elasticsearch.serializer import OrjsonSerializer
 
-from convqa.errors import StoreUnavailable
+from convqa.errors import InputError, StoreUnavailable
 from convqa.stores.elasticsearch.errors import passes, translated
 from convqa.stores.elasticsearch.target import Credentials, Target
 
@@ -28,6 +29,9 @@ PATIENCE = 4.0
 """Seconds for which a request is repeated; those that write have more (bulk.py)."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 10.0
+
+_NOT_ACCEPTABLE = 406
+_PLAIN = {"accept": "application/json"}
 
 T = TypeVar("T")
 
@@ -77,9 +81,23 @@ def ask(
                 raise again.error from None
         except (TransportError, ApiError) as error:
             if is_last or not passes(error, waits):
+                _refuse_others(target, error)
                 raise translated(error, target) from None
         (sleep or time.sleep)(pause * random.uniform(0.75, 1.25))
         waited, pause = waited + pause, min(2 * pause, _LONGEST_PAUSE)
+
+
+def _refuse_others(target: Target, error: TransportError | ApiError) -> None:
+    """:raises InputError: where a server that was asked in vain says that it is OpenSearch."""
+    if not isinstance(error, UnsupportedProductError) and getattr(error, "status_code", 0) != _NOT_ACCEPTABLE:
+        return
+    with suppress(TransportError, TypeError, KeyError):
+        told: Any = client(target).transport.perform_request("GET", "/", headers=_PLAIN).body
+        if told["version"].get("distribution") == "opensearch":
+            raise InputError(
+                f"{target.http} is OpenSearch {told['version']['number']}, which convqa does not support. Give the "
+                "address of an Elasticsearch 8.19 or later, or index the passages into a folder."
+            )
 
 
 @lru_cache

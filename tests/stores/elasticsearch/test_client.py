@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import threading
 from base64 import b64encode
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
+from convqa.stores import find_stores, open_store
 from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.target import Credentials, Target
 
 SECRET = "s3cret-Pa55"
+
+
+OPENSEARCH = {"version": {"distribution": "opensearch", "number": "3.8.0"}, "tagline": "The OpenSearch Project"}
+
+
+@pytest.fixture
+def opensearch():
+    """Answers as OpenSearch 3.8.0 does: JSON without the header of Elasticsearch."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            data = json.dumps(OPENSEARCH if self.path == "/" else {}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json; charset=UTF-8")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args):
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield f"elasticsearch://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_opensearch_is_refused_by_its_name(opensearch):
+    for act in (lambda: open_store(f"{opensearch}/passages"), lambda: find_stores(opensearch)):
+        with pytest.raises(
+            InputError, match=r"is OpenSearch 3\.8\.0, which convqa does not support. Give the address of"
+        ):
+            act()
 
 
 @pytest.mark.parametrize(
