@@ -34,6 +34,9 @@ _NEXT = {"rankings": "Reading the passages", "readings": "Writing the answer"}
 _KEPT = 1000
 """Lines of earlier conversations that can be called back."""
 
+_ECHOED = 2_000
+"""Characters of a piped question that stand before its answer."""
+
 COMMANDS = {
     "/sources": ("[N]", "the places that the last answer cites; N: that one, in full"),
     "/rewrite": ("", "how the last question was understood, and what was searched"),
@@ -181,7 +184,7 @@ def _piped() -> Iterator[str]:
         if text.lower() == "/quit":
             return
         if text:
-            typer.echo(f"> {escape(text)}")
+            typer.echo(f"> {escape(text[:_ECHOED])}{' ...' if len(text) > _ECHOED else ''}")
             yield text
 
 
