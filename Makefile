@@ -35,7 +35,7 @@ INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing convqa and what its tests need (without torch) into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(INSTALL) --editable '.[baseline,documents,faiss,ja,mcp,pl,server,dev]'
+	@$(INSTALL) --editable '.[baseline,documents,ja,mcp,pl,server,dev]'
 	@$(INSTALL) --no-deps 'tira>=0.0.200'
 	@touch $(VENV)/.base $@
 

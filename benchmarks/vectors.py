@@ -51,8 +51,6 @@ ROWS = [
     Row("embedded", "float32", "exact"),
     Row("embedded", "float16", "exact"),
     Row("embedded", "int8", "exact"),
-    Row("embedded", "float32", "hnsw"),
-    Row("embedded", "int8", "hnsw"),
     Row("faiss", "float32", "Flat"),
     Row("elasticsearch", "float32", "exact"),
     Row("elasticsearch", "float32", "hnsw"),

@@ -74,8 +74,8 @@ class Encoder:
 class VectorOptions:
     """How a store keeps vectors, fixed by the first that are added.
 
-    ``exact`` compares with every vector; ``hnsw`` walks a graph (faster on large collections, and misses some);
-    ``auto`` is the engine's choice: exact in a folder, a graph in Elasticsearch.
+    ``exact`` compares with every vector; ``hnsw``, which a folder lacks, walks a graph (faster on large collections,
+    and misses some); ``auto`` is exact in a folder, a graph in Elasticsearch.
     """
 
     precision: Literal["float32", "float16", "int8", "bit"] = "float32"

@@ -66,7 +66,7 @@ class Manifest:
     )
     files: dict[str, Extent] = field(default_factory=dict)
     vectors: VectorState | None = None
-    vector_commits: int = 0  # goes on when vectors are gone: a reader of theirs may still write their graph by its name
+    vector_commits: int = 0  # goes on when vectors are gone: no name of a file comes twice
 
     def write(self, folder: Path) -> None:
         """Replace the folder's manifest, whole or not at all, and make it last."""

@@ -68,9 +68,7 @@ class Embedded(Writing):
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Scores are inner products with the vectors as they are stored.
 
-        With a filter every vector that it lets through is compared, even where there is a graph.
-
-        :raises InputError: also for a query that is no vector of the encoder, or ``hnsw`` without faiss.
+        :raises InputError: also for a query that is no vector of the encoder.
         """
         refuse_encoder(encoder, self.info(), self._name)
         queries = checked_vectors(matrix, None, encoder, f"queries of {self._name}")

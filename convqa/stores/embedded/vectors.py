@@ -1,14 +1,13 @@
 """Vectors of passages: a matrix file in memory map, and beside it, for each row, whose vector it is.
 
 ``vectors.matrix`` and ``vectors.rows`` grow at their ends; ``vectors.dead.G`` lists the rows that have no meaning since
-generation G: those of deleted passages, and those that a later vector of the passage replaced. ``vectors.graph.G`` is
-derived: see :mod:`convqa.stores.embedded.graph`.
+generation G: those of deleted passages, and those that a later vector of the passage replaced.
 
 Precisions: ``float32`` and ``float16`` as they are; ``int8`` is round(x / scale) with a scale for each row, its largest
 component / 127. A scale for each row needs no look at other rows, so that vectors may come in any order, and at 384
 dimensions its recall was that of a scale for each dimension (docs/benchmarks.md). Inner products are with what is
-stored. Index ``auto`` is ``exact``: for 64 queries at once numpy took a third of the time of faiss's Flat at 500,000
-vectors, and for one query about the same.
+stored, and every vector is compared: at 500,000 vectors numpy ranks 134 questions a second, and a graph takes longer to
+be made than 16,000 turns take without one (docs/benchmarks.md).
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from convqa.stores.base import Encoder, Floats, Integers, VectorOptions
 from convqa.stores.checks import checked_vectors, refuse_other_vectors
 from convqa.stores.embedded import exact
 from convqa.stores.embedded.files import Appender, array, write_array
-from convqa.stores.embedded.graph import Graph, faiss
 from convqa.stores.embedded.lookup import NUMBER
 from convqa.stores.embedded.manifest import Manifest, VectorState
 
@@ -48,10 +46,6 @@ def dead_name(generation: int) -> str:
     return f"vectors.dead.{generation}"
 
 
-def graph_name(generation: int) -> str:
-    return f"vectors.graph.{generation}"
-
-
 class Vectors:
     """The reading side of one state. Immutable, shared by threads."""
 
@@ -61,7 +55,6 @@ class Vectors:
         self._matrix = self._matrix.reshape(-1, state.encoder.dimension)
         self._rows = array(folder, ROWS, ROW, sizes)
         self._dead = array(folder, dead_name(state.generation), NUMBER, sizes)
-        self._graph = Graph(folder / graph_name(state.generation)) if state.options.index == "hnsw" else None
 
     def passages(self) -> NDArray[Any]:
         """The numbers of the passages that have vectors."""
@@ -73,7 +66,8 @@ class Vectors:
         known, rows = self._by_number
         places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
         found = known[places] == numbers
-        each = iter(self.values(rows[places[found]]))
+        at = rows[places[found]]
+        each = iter(_widened(self._matrix[at]) * self._rows["scale"][at, None])
         return [next(each) if there else None for there in found]
 
     @cached_property
@@ -93,7 +87,7 @@ class Vectors:
 
         A score is the inner product in 64 bits, rounded to 32: what it is does not depend on what else is asked.
 
-        :param among: rows; only these are looked at, all of them, even where there is a graph.
+        :param among: rows; only these are looked at.
         """
         for start in range(0, len(queries), exact.QUERIES):
             block = queries[start : start + exact.QUERIES]
@@ -101,8 +95,6 @@ class Vectors:
                 yield self._rows["number"][rows].astype(np.int64), self._scores(query, rows)
 
     def _candidates(self, queries: Floats, k: int, among: Integers | None) -> list[Integers]:
-        if self._graph is not None and among is None:
-            return self._graph.candidates(queries, k, self.live, self.values)
         if among is None:
             return exact.candidates(queries, len(self._rows), self._block, k)
 
@@ -136,11 +128,6 @@ class Vectors:
         found = self._rows[rows]
         scales = found["scale"] if self._matrix.dtype == np.int8 else None
         return exact.Block(_widened(self._matrix[rows]), scales, float(found["norm"].max()), dead)
-
-    def values(self, rows: Integers) -> Floats:
-        """Vectors as they are stored, as 32-bit floats."""
-        values: Floats = _widened(self._matrix[rows]) * self._rows["scale"][rows, None]
-        return values
 
 
 class VectorWriter:
@@ -177,7 +164,10 @@ class VectorWriter:
                 f"{', '.join(PRECISIONS)}."
             )
         if options.index == "hnsw":
-            faiss()
+            raise InputError(
+                f"{self._name}: a folder compares every vector and keeps no graph; wanted: index auto or exact, or a "
+                "collection in Elasticsearch."
+            )
 
     def _stored(self, values: Floats, precision: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """Vectors as they are written, and the scale of each."""

@@ -31,7 +31,7 @@ from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWriter, hashed
 from convqa.stores.embedded.manifest import FieldTotals, Manifest
 from convqa.stores.embedded.search import Snapshot
-from convqa.stores.embedded.vectors import VectorWriter, graph_name
+from convqa.stores.embedded.vectors import VectorWriter
 from convqa.stores.integrity import Extent
 from convqa.text.analysis import analyzer
 
@@ -42,7 +42,7 @@ _BATCH = 2000
 
 MADE = re.compile(
     r"(passages|ids|forward)\.(data|offsets)|forward\.counts|lengths|(ids|terms)\.(hashes|numbers)\.\d+"
-    r"|(terms\.frequencies|deleted)\.\d+|vectors\.(matrix|rows|dead\.\d+|graph\.\d+(\.[0-9a-f]{12})?)|tantivy"
+    r"|(terms\.frequencies|deleted)\.\d+|vectors\.(matrix|rows|dead\.\d+)|tantivy"
     r"|tantivy/([0-9a-f]{32}\..+|meta\.json|\.managed\.json|\.tantivy-(meta|writer)\.lock|\.tmp\w+)"
 )
 """The paths of what convqa makes in a data folder."""
@@ -130,9 +130,7 @@ class Writer:
 
     def _remove_unused(self, manifest: Manifest) -> None:
         """Remove files of earlier states, and what killed writers left."""
-        used = {*manifest.files}
-        if manifest.vectors is not None:
-            used |= {*manifest.vectors.files, graph_name(manifest.vectors.generation)}
+        used = {*manifest.files, *(manifest.vectors.files if manifest.vectors else ())}
         for path in self._base.data.iterdir():
             if path.name not in used and MADE.fullmatch(path.name) and path.is_file():
                 path.unlink(missing_ok=True)

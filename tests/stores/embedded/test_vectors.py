@@ -1,8 +1,7 @@
-"""Vectors on the embedded store: files, crashes, exactness, precision, the graph."""
+"""Vectors on the embedded store: files, crashes, exactness, precision."""
 
 from __future__ import annotations
 
-import builtins
 import json
 import os
 import signal
@@ -329,7 +328,7 @@ def bad(row, value):
         (IDS[:2], MATRIX[:2], Encoder("hash", "1" * 64, 16), None, r"checksum 1{12}\).*--replace"),
         (IDS[:2], MATRIX[:2, :8], Encoder("hash", "0" * 64, 8), None, "8 dimensions"),
         (IDS[:2], MATRIX[:2], ENCODER, VectorOptions("int8"), r"precision='float32'.*precision='int8'"),
-        (IDS[:2], MATRIX[:2], ENCODER, VectorOptions(index="hnsw"), "index='hnsw'"),
+        (IDS[:2], MATRIX[:2], ENCODER, VectorOptions(index="exact"), "index='exact'"),
         (
             ["p001", "x"],
             MATRIX[:2],
@@ -459,37 +458,12 @@ def test_a_killed_deletion_takes_the_vectors_with_it(folder, monkeypatch):
     assert found(opened(folder), 20) == expected(20, MATRIX[3:], ids=IDS[3:])
 
 
-@pytest.fixture
-def graph(bare):
-    """A collection that is searched by a graph."""
-    pytest.importorskip("faiss", reason="the extra faiss is not installed")
-    store = opened(bare)
-    store.add_vectors(IDS, MATRIX, ENCODER, VectorOptions(index="hnsw"))
-    store.commit()
-    return bare
-
-
-def graphs(folder):
-    return [path.name for path in data(folder).glob("vectors.graph.*")]
-
-
-def test_a_graph_finds_what_is_near_with_exact_scores(graph):
-    assert graphs(graph) == []
-    assert found(opened(graph), 10) == expected(10)
-    (name,) = graphs(graph)
-    written = (data(graph) / name).stat().st_mtime_ns
-    assert found(opened(graph), 10) == expected(10)
-    assert (data(graph) / name).stat().st_mtime_ns == written
-
-
 def test_with_a_filter_every_vector_that_it_lets_through_is_compared(bare, monkeypatch):
-    """The graph, which would miss some, is not asked."""
-    pytest.importorskip("faiss", reason="the extra faiss is not installed")
     monkeypatch.setattr(exact, "_NUMBERS", 37 * 16)
     chosen = [n for n in range(300) if n % 10 < 3 and n != 31]
     with create(at(bare), "en", replace=True) as store:
         store.add(Passage(IDS[n], "a text", meta={"last": n % 10}) for n in range(300))
-        store.add_vectors(IDS, MATRIX, ENCODER, VectorOptions(index="hnsw"))
+        store.add_vectors(IDS, MATRIX, ENCODER)
     store = opened(bare)
     store.delete([IDS[31]])
     store.commit()
@@ -501,68 +475,11 @@ def test_with_a_filter_every_vector_that_it_lets_through_is_compared(bare, monke
     for number in range(20):
         (few,) = store.search_vectors(QUERIES[:1], 300, ENCODER, 0, {"last": (number,)})
         assert len(few.hits) == (29 if number == 1 else 30 if number < 10 else 0)
-    assert list(data(bare).glob("vectors.graph*")) == []
 
 
-def test_a_graph_is_made_anew_when_the_vectors_change(graph):
-    store = opened(graph)
-    found(store, 10)
-    (first,) = graphs(graph)
-    store.delete(IDS[:50])
-    store.commit()
-    assert graphs(graph) == []
-    assert found(store, 10) == expected(10, MATRIX[50:], ids=IDS[50:])
-    assert graphs(graph) != [first]
-    store.add([Passage("x", "words only")])
-    store.commit()
-    (second,) = graphs(graph)
-    assert found(store, 10) == expected(10, MATRIX[50:], ids=IDS[50:])
-    assert graphs(graph) == [second]
-
-
-@pytest.mark.parametrize("damage", [b"", b"xx", b"IHNf" + b"\xff" * 200])
-def test_a_graph_that_cannot_be_read_is_made_anew(graph, caplog, damage):
-    found(opened(graph), 10)
-    (name,) = graphs(graph)
-    (data(graph) / name).write_bytes(damage)
-    assert found(opened(graph), 10) == expected(10)
-    assert "is made anew" in caplog.text
-    assert (data(graph) / name).stat().st_size > 10_000
-
-
-def test_a_graph_that_cannot_be_saved_is_made_in_every_process(graph, caplog, monkeypatch):
-    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
-    assert found(opened(graph), 10) == expected(10)
-    assert "cannot be saved" in caplog.text
-    assert graphs(graph) == []
-
-
-def test_graphs_of_the_same_vectors_are_the_same(graph):
-    first = found(opened(graph), 10)
-    (path,) = data(graph).glob("vectors.graph.*")
-    made = path.read_bytes()
-    path.unlink()
-    assert found(opened(graph), 10) == first
-    assert path.read_bytes() == made
-
-
-def test_without_faiss_a_graph_is_refused_with_the_command(graph, bare, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name == "faiss":
-            raise ImportError("No module named 'faiss'")
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InputError, match=r"pip install 'convqa\[faiss\]'"):
-        opened(graph).search_vectors(QUERIES, 5, ENCODER)
-    with (
-        pytest.raises(InputError, match=r"pip install 'convqa\[faiss\]'"),
-        create(at(bare.with_name("other")), "en") as store,
-    ):
-        store.add(PASSAGES)
-        store.add_vectors(IDS, MATRIX, ENCODER, VectorOptions(index="hnsw"))
+def test_a_graph_is_refused(bare):
+    with pytest.raises(InputError, match="keeps no graph; wanted: index auto or exact, or a collection in Elastic"):
+        opened(bare).add_vectors(IDS, MATRIX, ENCODER, VectorOptions(index="hnsw"))
 
 
 def test_every_half_number_is_widened_to_itself():
@@ -573,7 +490,7 @@ def test_every_half_number_is_widened_to_itself():
 
 
 def test_vectors_after_none_share_no_name_with_earlier_ones(tmp_path):
-    """A reader of the earlier ones may still write their graph, by the name of its generation."""
+    """A reader of the earlier ones may still have their files open."""
     url, generations = str(tmp_path / "collection"), []
     with create_store(url, "en") as store:
         store.add([Passage("a", "one"), Passage("b", "two")])
