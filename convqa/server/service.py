@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
 from collections.abc import AsyncIterator, Callable
@@ -11,16 +12,20 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+from starlette.exceptions import HTTPException
+
 from convqa.domain import Failure, Passage, Response, Turn
 from convqa.domain.batches import Batch
 from convqa.driver.waves import answer
-from convqa.errors import RunError
+from convqa.errors import InputError, RunError
 from convqa.pipeline.load import Pipeline
 from convqa.server.config import Batch as Gathering
 from convqa.stores import open_store
 from convqa.stores.address import redact
 
 T = TypeVar("T")
+
+log = logging.getLogger("convqa")
 
 _AT_ONCE = 4
 """Batches at the same time of a pipeline that waits for a language model's server; any other has the processor busy."""
@@ -165,14 +170,23 @@ class Service:
 
 
 def _settle(asked: Asked, result: Response | BaseException) -> None:
-    if not asked.response.done():
-        if isinstance(result, Response):
+    if isinstance(result, Response):
+        if not asked.response.done():
             asked.response.set_result(result)
-        else:
-            ordinary = Unavailable(str(result)) if isinstance(result, RunError) and result.transient else result
-            ordinary = ordinary.ordinary() if isinstance(ordinary, RunError) else ordinary
-            asked.response.set_exception(ordinary)
+    elif not asked.response.done():
+        asked.response.set_exception(_for_clients(result))
     asked.stages.put_nowait(None)
+
+
+def _for_clients(error: BaseException) -> Exception:
+    """What stopped a run, without places of the server's: those stand in its log."""
+    if isinstance(error, RunError) and error.transient:
+        return Unavailable(str(error))
+    ordinary = error.ordinary() if isinstance(error, RunError) else error
+    if isinstance(ordinary, InputError):
+        log.warning("a question was refused: %s", ordinary)
+        return HTTPException(422, "The pipeline cannot take this question, perhaps for its filter. The log says why.")
+    return ordinary if isinstance(ordinary, Exception) else Exception(str(ordinary))
 
 
 class Unavailable(Exception):
