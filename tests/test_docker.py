@@ -58,7 +58,7 @@ def argument(dockerfile, name):
 
 def test_elasticsearch_is_the_version_of_the_tests(services):
     source = (ROOT / "tests" / "services" / "elasticsearch_server.py").read_text(encoding="utf-8")
-    version = re.search(r'(?m)^VERSION = "(.*)"', source)[1]
+    version = re.search(r'(?m)^VERSION = .*"([\d.]+)"\)?$', source)[1]
     assert services["elasticsearch"]["image"].endswith(f"/elasticsearch:{version}")
 
 
