@@ -4,6 +4,8 @@ import { $, announce, h, icon } from "./dom.js";
 import * as api from "./api.js";
 import { count, fragment, named, parts, slice } from "./text.js";
 
+const OWN_NOTES = new Set(["digest", "passages", "start", "end"]);
+
 const narrow = matchMedia("(max-width: 1099px)");
 let shown = null; // {passages, index, pipeline, opener}
 let asked = 0;
@@ -56,7 +58,10 @@ function fill(place, passage) {
     const { place: site } = named(passage);
     $("panel-address").replaceChildren(...(site ? [site, " · "] : []), link);
   }
-  const meta = Object.entries(passage.meta ?? {}).filter(([, value]) => value !== "" && value !== null);
+  // What convqa index notes for itself says nothing to a reader.
+  const meta = Object.entries(passage.meta ?? {}).filter(
+    ([name, value]) => !OWN_NOTES.has(name) && value !== "" && value !== null,
+  );
   $("panel-meta").replaceChildren(
     ...[...meta, ["id", passage.id]].flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]),
   );
