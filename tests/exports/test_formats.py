@@ -147,7 +147,7 @@ def test_jwhr_keeps_the_rules_of_the_data_set(golden, tmp_path):
     assert [entry.turn for entry in entries] == ["12_1", "12_2", "a_b_1", "a_b_2", "a_b_3", None, f"{2**70}_3"]
     assert entries[5].id == 7
     assert [bool(entry.answer) for entry in entries] == [True, True, False, False, False, True, False]
-    assert [finding.message for entry in entries for finding in wrong_in_run(entry)] == []
+    assert [fault for entry in entries for fault in wrong_in_run(entry)] == []
     assert [reference.page.title for reference in entries[2].references] == ["Faust\nA play", "שלום", "p"]
     nothing = Response(TurnId("x", 1), Rewrite.unchanged("why"), Ranking(), answer=Answer("none", "", reason="no"))
     (searched,) = json.loads(written("jwhr", [nothing]))["references"]

@@ -18,7 +18,7 @@ from convqa.validation import explain, shorten
 
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """(entry, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
-    asked = {entry.id: entry.question for _, entry in read_entries(input_path, quiet=True)}
+    asked = {entry.id: entry.question for _, entry in read_entries(input_path)}
     found = list(values(file))
     for place, value in found:
         yield from ((named(place, value), message) for message in _entry_errors(value, asked))
@@ -33,7 +33,7 @@ def _entry_errors(value: Any, asked: Mapping[int, str]) -> Iterator[str]:
     except ValidationError as error:
         yield from (f"{field}: {message}" if field else message for field, message in explain(error))
         return
-    yield from (f"{finding.field}: {finding.message}" for finding in wrong_in_run(entry))
+    yield from wrong_in_run(entry)
     wanted = asked.get(entry.id, entry.question)
     if entry.question != wanted:
         yield f"question: found {shorten(entry.question)}; wanted that of the input, {shorten(wanted)}"

@@ -1,7 +1,4 @@
-"""Which files are the data set's, and their entries, checked: lines or an array, plain or gzip.
-
-A fault ends the reading; oddities are told in one warning for each kind.
-"""
+"""Which files are the data set's, and their entries, checked: lines or an array, plain or gzip."""
 
 from __future__ import annotations
 
@@ -11,9 +8,8 @@ from typing import Any, TypeVar
 
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.errors import InputError
-from convqa.files import log
 from convqa.tasks.files import any_file, files_in, first_object, read_start, read_values
-from convqa.tasks.jwhr.rules import Finding, faults, oddities
+from convqa.tasks.jwhr.rules import faults
 from convqa.tasks.jwhr.schema import ADVICE, LANGUAGE, WANTED, Entry
 from convqa.validation import read_as, shorten
 
@@ -24,8 +20,6 @@ OTHERS = frozenset({"run.jsonl", "passages.jsonl", "passages.jsonl.gz"})
 _LOOKED_AT = 2**20
 
 Kind = TypeVar("Kind", bound=Entry)
-Notes = dict[str, list[str]]
-"""Kind of an oddity -> what is odd."""
 
 
 def recognise(path: Path) -> bool:
@@ -39,10 +33,9 @@ def read(path: Path) -> Iterator[Conversation]:
         yield Conversation(entry.id, (Turn(TurnId(entry.id, 1), entry.question, language=LANGUAGE),))
 
 
-def read_entries(path: Path, quiet: bool = False) -> list[tuple[Path, Entry]]:
+def read_entries(path: Path) -> list[tuple[Path, Entry]]:
     """The entries of a file, or of all files of a folder, in order, each with its file.
 
-    :param quiet: say nothing of oddities: who reads a second time has heard of them.
     :raises InputError: naming file, line or record, entry and field of the first fault; also for an id that was there
         before, in whichever file: a run has one answer to an id.
     """
@@ -52,21 +45,16 @@ def read_entries(path: Path, quiet: bool = False) -> list[tuple[Path, Entry]]:
     if not files:
         raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; wanted files with {WANTED}.")
     for file in files:
-        notes: Notes = {}
         for place, entry in shaped(file, Entry):
             for fault in faults(entry):
-                raise InputError(f"{file}: {place}: {fault.field}: {fault.message}. {ADVICE}")
+                raise InputError(f"{file}: {place}: {fault}. {ADVICE}")
             other = owners.setdefault(entry.id, file)
             if other != file:
                 raise InputError(
                     f"{file}: {place}: id: is in {other.name} too, and a run has one answer to an id. Give the files "
                     "one by one."
                 )
-            for oddity in oddities(entry):
-                note(notes, place, oddity)
             found.append((file, entry))
-        if not quiet:
-            tell(file, notes)
     return found
 
 
@@ -87,16 +75,6 @@ def shaped(file: Path, kind: type[Kind]) -> list[tuple[str, Kind]]:
     if not found:
         raise InputError(f"{file}: there is no entry in it. {ADVICE}")
     return found
-
-
-def note(notes: Notes, place: str, finding: Finding) -> None:
-    notes.setdefault(finding.kind, []).append(f"{place}: {finding.field}: {finding.message}")
-
-
-def tell(file: Path, notes: Notes) -> None:
-    """Each kind is one warning, which shows the first."""
-    for kind, found in notes.items():
-        log.warning("%s: %s: %d. The first: %s", file, kind, len(found), found[0])
 
 
 def values(file: Path) -> Iterator[tuple[str, Any]]:

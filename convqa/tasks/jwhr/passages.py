@@ -16,7 +16,7 @@ from convqa.tasks.jwhr.schema import Entry, Page
 
 def passages(path: Path) -> Iterator[Passage]:
     """The passages of the entries of a file, or of all files of a folder."""
-    return passages_of(entry for _, entry in read_entries(path, quiet=True))
+    return passages_of(entry for _, entry in read_entries(path))
 
 
 def passages_of(entries: Iterable[Entry]) -> Iterator[Passage]:

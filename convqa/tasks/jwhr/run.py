@@ -8,9 +8,9 @@ from itertools import repeat
 from pathlib import Path
 
 from convqa.domain import Response, jwhr_entry
-from convqa.files import to_json_bytes, whole_file
+from convqa.files import log, to_json_bytes, whole_file
 from convqa.tasks.files import file_at
-from convqa.tasks.jwhr.input import Notes, note, shaped, tell
+from convqa.tasks.jwhr.input import shaped
 from convqa.tasks.jwhr.rules import wrong_in_run
 from convqa.tasks.jwhr.schema import RunEntry
 
@@ -36,13 +36,10 @@ def read(path: Path) -> Run:
     :raises InputError: for what is no entry, and for an id that is there twice.
     """
     file = file_at(path, FILE)
-    notes, entries = Notes(), {}
-    for place, entry in shaped(file, RunEntry):
-        entries[entry.id] = entry
-        for finding in wrong_in_run(entry):
-            note(notes, place, finding)
-    tell(file, notes)
-    return Run(file, entries)
+    entries = shaped(file, RunEntry)
+    if wrong := [f"{place}: {fault}" for place, entry in entries for fault in wrong_in_run(entry)]:
+        log.warning("%s: %d faults, which count as they score. The first: %s", file, len(wrong), wrong[0])
+    return Run(file, {entry.id: entry for _, entry in entries})
 
 
 def write(

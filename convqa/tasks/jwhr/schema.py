@@ -6,8 +6,6 @@ that is not there: tables are often exported so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pydantic import Field
 
 from convqa.validation import Record
@@ -23,7 +21,7 @@ ADVICE = f"Wanted: {WANTED}."
 
 
 class Shape(Record, extra="allow"):
-    """Types are strict; fields that the card does not have are kept, to be told."""
+    """Types are strict; fields that the card does not have are kept."""
 
 
 class Search(Shape):
@@ -93,14 +91,3 @@ class RunEntry(Entry):
 
     failed: bool | None = None
     turn: str | None = None
-
-
-def unknown_fields(shape: Shape, place: str = "") -> Iterator[str]:
-    """Paths of the fields that the card does not have."""
-    yield from (place + name for name in shape.model_extra or ())
-    for name in type(shape).model_fields:
-        value = getattr(shape, name)
-        for index, part in enumerate(value if isinstance(value, list) else [value]):
-            if isinstance(part, Shape):
-                step = f"{name}[{index}]" if isinstance(value, list) else name
-                yield from unknown_fields(part, f"{place}{step}.")

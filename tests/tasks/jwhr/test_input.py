@@ -141,48 +141,23 @@ def test_what_breaks_scoring_is_refused(write, entry, path, value, message):
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "kind", "message"),
+    ("path", "value"),
     [
-        ("answer.text", "首都です", "answers that are not their sentences joined",
-         "answer.text: found '首都です'; wanted its sentences joined: '首都です。'"),
-        ("answer.sentences", [], "answers that are not their sentences joined", "wanted its sentences joined: ''"),
-        ("answer.sentences.0.citations", [1], "citations of references without a page",
-         "answer.sentences[0].citations[0]: found 1, a reference without a page"),
-        ("references.0.link", {"referrer": -1}, "references with search and link",
-         "references[0]: has both search and link"),
-        ("references.0.search", ..., "references with neither search nor link",
-         "references[0]: has neither search nor link"),
-        ("references.1.not_found", ..., "references with neither page nor not_found",
-         "references[1]: has neither page nor not_found"),
-        ("references.0.page.summary", {"text": "x", "method": "y"}, "pages with quote and summary",
-         "references[0].page: has both quote and summary"),
-        ("references.0.page.quote.text", " ", "empty quotes and summaries",
-         "references[0].page.quote.text: found ' '; wanted a text, or no quote"),
-        ("references.1.link.referrer", 1, "links from no earlier reference",
-         "references[1].link.referrer: found 1; wanted the place of an earlier one of the 2 references"),
-        ("references.1.link.referrer", 9, "links from no earlier reference", "found 9"),
-        ("references.1.link.referrer", -1, "links from no earlier reference", "found -1"),
-        ("more", 1, "unknown fields", "more: is not known here"),
-        ("references.0.page.quote.note", 1, "unknown fields", "references[0].page.quote.note: is not known here"),
-        ("answer.sentences.0.more", 1, "unknown fields", "answer.sentences[0].more: is not known here"),
+        ("answer.text", "首都です"),
+        ("answer.sentences", []),
+        ("answer.sentences.0.citations", [1]),
+        ("references.0.link", {"referrer": -1}),
+        ("references.0.search", ...),
+        ("references.1.not_found", ...),
+        ("references.0.page.summary", {"text": "x", "method": "y"}),
+        ("references.0.page.quote.text", " "),
+        ("references.1.link.referrer", 9),
+        ("references.0.page.quote.note", 1),
     ],
-)  # fmt: skip
-def test_what_breaks_nothing_is_told(write, entry, told, path, value, kind, message):
-    file = write(changed(entry, path, value))
-    (turn,) = JWHR().gold(file).turns
-    assert turn.answer is not None
-    warning = next(one for one in told() if kind in one)
-    assert warning.startswith(f"{file}: {kind}: 1. The first: line 1 (entry 7): ") and message in warning
-    before = len(told())
-    list(JWHR().passages(file))
-    assert len(told()) == before  # who reads a second time has heard of it
-
-
-def test_one_warning_counts_them_all(write, entry, told):
-    del entry["references"][1]["link"]
-    list(JWHR().read(write(*({**entry, "id": id} for id in range(5)))))
-    (warning,) = told()
-    assert "references with neither search nor link: 5. The first: line 1 (entry 0)" in warning
+)
+def test_what_changes_no_score_is_read(write, entry, told, path, value):
+    (turn,) = JWHR().gold(write(changed(entry, path, value))).turns
+    assert turn.answer is not None and told() == []
 
 
 def test_ids_are_one_answer_each(write, entry, tmp_path):

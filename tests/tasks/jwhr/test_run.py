@@ -158,12 +158,10 @@ def test_check_lists_every_problem(write, made_up, golden):
         "from 0 on",
         "line 2 (entry 2): answer.text: found '毎年七月には川辺で灯籠祭りが開かれる。。'; wanted its sentences joined: "
         "'毎年七月には川辺で灯籠祭りが開かれる。'",
-        "line 3 (entry 3): more: is not known here",
         "line 3 (entry 3): question: found '別の問い'; wanted that of the input, '架空ガラスは何から作られますか?'",
-        "line 4 (entry 101): references[0]: has both search and link; wanted one of them",
-        "line 4 (entry 101): references[0]: has neither page nor not_found; wanted one of them",
-        "line 4 (entry 101): references[0].link.referrer: found 0; wanted the place of an earlier one of the 1 "
-        "references, from 0 on",
+        "line 4 (entry 101): references[0]: wanted either search or link",
+        "line 4 (entry 101): references[0]: wanted either page or not_found",
+        "line 4 (entry 101): references[0].link.referrer: found 0; wanted the place of an earlier reference",
         "line 6 (entry 'x'): id: found 'x'; input should be a valid integer",
         "line 6 (entry 'x'): question: is missing",
         "line 6 (entry 'x'): references: is missing",
@@ -184,7 +182,7 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
     caplog.set_level(logging.WARNING, "convqa")
     JWHR().read_run(write({**entry, "failed": True}, {**entry, "id": 8, "failed": None}))
     (told,) = [record.getMessage() for record in caplog.records]
-    assert ": failed entries with an answer: 1. The first: line 1 (entry 7): failed: found true" in told
+    assert ": 1 faults, which count as they score. The first: line 1 (entry 7): failed: found true" in told
 
 
 def test_check_of_no_run_and_of_part_of_one(write, made_up, golden, tmp_path):
@@ -201,7 +199,9 @@ def test_a_run_that_is_wrong_inside_is_read_and_told(write, entry, caplog):
     file = write(entry)
     assert JWHR().read_run(file).entries[7].answer.sentences[0].citations == [0, 5]
     (told,) = [record.getMessage() for record in caplog.records]
-    assert told.startswith(f"{file}: citations of no reference: 1. The first: line 1 (entry 7): answer.sentences[0]")
+    assert told.startswith(
+        f"{file}: 1 faults, which count as they score. The first: line 1 (entry 7): answer.sentences[0]"
+    )
     with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is that of line 1 too"):
         JWHR().read_run(write(entry, entry))
     with pytest.raises(InputError, match=r"line 1 \(entry 7\): references: is missing"):
