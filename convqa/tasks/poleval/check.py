@@ -54,13 +54,13 @@ def _line_errors(line: bytes) -> Iterator[str]:
 
 def _unknown_ids(asked: Questions, lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
     """Where the passages lie beside the questions: ids that are none of theirs."""
-    rows = [
-        (number, one.set, [id for id in dict.fromkeys(ids_in(line)) if id])
-        for (number, line), one in zip(lines, asked.items, strict=False)
-    ]
-    lacking = passages.unknown(asked, rows)
+    named: dict[str, set[str]] = {}
+    rows = [(number, one.set, ids_in(line)) for (number, line), one in zip(lines, asked.items, strict=False)]
+    for _, name, ids in rows:
+        named.setdefault(name, set()).update(filter(None, ids))
+    lacking = passages.unknown(asked, named)
     for number, name, ids in rows:
-        strange = [id for id in ids if id in lacking.get(name, ())]
+        strange = [id for id in dict.fromkeys(ids) if id in lacking.get(name, ())]
         if strange:
             of = f" of {name}" if name else ""
             yield number, f"found {', '.join(map(shorten, strange))}; wanted ids of the passages{of}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -58,20 +58,14 @@ def files_of(asked: Questions) -> dict[str, Path]:
     return found
 
 
-Row = tuple[int, str, Sequence[str]]
-"""A line that names passages: its number, the set that it is of, and their ids."""
-
-
-def unknown(asked: Questions, rows: Iterable[Row]) -> dict[str, set[str]]:
-    """Set -> the ids in rows that its passages do not have; nothing for sets whose passages are not found.
+def unknown(asked: Questions, ids: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Set -> those of its ids that its passages do not have; nothing for sets whose passages are not found.
 
     Reads until all are found, at worst a minute of millions.
     """
-    files = files_of(asked)
-    left: dict[str, set[str]] = {name: set() for name in files}
-    for _, name, ids in rows:
-        left.get(name, set()).update(ids)
-    for name, file in files.items():
+    left = {}
+    for name, file in files_of(asked).items():
+        left[name] = set(ids.get(name, ()))
         for record in read_records(file, WANTED):
             left[name].discard(record.id)
             if not left[name]:

@@ -38,7 +38,7 @@ class Run:
 def read(path: Path) -> Run:
     """out.tsv, or the one in a directory, read as GEval reads it."""
     file = file_at(path, FILE)
-    return Run(file, tuple(ids for _, ids in numbered_rankings(file, WANTED)))
+    return Run(file, tuple(rankings(file, WANTED)))
 
 
 def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
@@ -81,10 +81,10 @@ def _ids(response: Response) -> list[str]:
     return ids
 
 
-def numbered_rankings(path: Path, wanted: str) -> list[tuple[int, tuple[str, ...]]]:
-    """The number of each line, and its ids as GEval has them: it refuses none. A header is left out."""
-    rows = [(number, ids_in(line)) for number, line in read_lines(path, wanted)]
-    return rows[1:] if rows and rows[0][1][:1] == (HEADER,) else rows
+def rankings(path: Path, wanted: str) -> list[tuple[str, ...]]:
+    """The ids of each line as GEval has them: it refuses none. A header is left out."""
+    rows = [ids_in(line) for _, line in read_lines(path, wanted)]
+    return rows[1:] if rows and rows[0][:1] == (HEADER,) else rows
 
 
 def ids_in(line: bytes) -> tuple[str, ...]:

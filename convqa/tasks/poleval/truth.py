@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +12,8 @@ from convqa.errors import InputError
 from convqa.files import log
 from convqa.tasks import scores
 from convqa.tasks.files import any_file
-from convqa.tasks.poleval import passages
 from convqa.tasks.poleval.input import IN, Question, Questions, is_jl, is_questions, one_file, read_questions, read_rows
-from convqa.tasks.poleval.run import numbered_rankings
+from convqa.tasks.poleval.run import rankings
 from convqa.validation import shorten
 
 EXPECTED = "expected.tsv"
@@ -85,7 +84,7 @@ def _questions_of(truth: Path) -> Path:
 
 def _of_lines(file: Path) -> Gold:
     """Sets are those of the questions beside it; without these a turn is called by its line."""
-    rows = numbered_rankings(file, _WANTED_EXPECTED)
+    rows = rankings(file, _WANTED_EXPECTED)
     if not rows:
         raise InputError(f"{file}: there is no line to score; wanted {_WANTED_EXPECTED}.")
     beside = _questions_of(file)
@@ -96,10 +95,9 @@ def _of_lines(file: Path) -> Gold:
         asked = Questions(beside, tuple(Question(TurnId(line, 1), "", "") for line in range(1, len(rows) + 1)), ("",))
     if len(asked.items) != len(rows):
         raise InputError(f"{file}: has {len(rows)} lines; wanted {len(asked.items)}, as {beside.name} has questions.")
-    pairs = list(zip(asked.items, rows, strict=True))
-    _refuse_unknown(file, asked, [(number, one.set, list(filter(None, ids))) for one, (number, ids) in pairs])
     turns = (
-        GoldTurn(one.id, {"set": one.set} if known else {}, ids, line) for line, (one, (_, ids)) in enumerate(pairs)
+        GoldTurn(one.id, {"set": one.set} if known else {}, ids, line)
+        for line, (one, ids) in enumerate(zip(asked.items, rows, strict=True))
     )
     return Gold(file, tuple(turns), len(rows))
 
@@ -108,14 +106,11 @@ def _of_pairs(file: Path) -> Gold:
     """Positive pairs by question. A question without any is left out: nobody said that it has no answer."""
     asked = read_questions(_questions_of(file))
     relevant: dict[str, list[str]] = {str(one.id.conversation): [] for one in asked.items}
-    rows = []
     for line, question, passage, score in _pairs(file):
         if question not in relevant:
             raise InputError(f"{file}: line {line}: question-id: found {question!r}; wanted one of {asked.file.name}.")
-        rows.append((line, "", (passage,)))
         if score > 0:
             relevant[question].append(passage)
-    _refuse_unknown(file, asked, rows)
     turns = tuple(
         GoldTurn(one.id, {}, tuple(ids), line)
         for line, (one, ids) in enumerate(zip(asked.items, relevant.values(), strict=True))
@@ -127,19 +122,6 @@ def _of_pairs(file: Path) -> Gold:
         lacking = len(asked.items) - len(turns)
         log.warning("%s: left out %d of %d questions: they have no relevant passage", file, lacking, len(asked.items))
     return Gold(file, turns, len(asked.items))
-
-
-def _refuse_unknown(file: Path, asked: Questions, rows: Sequence[passages.Row]) -> None:
-    """Where the passages lie beside the questions: refuse the first line with an id that none of its set has."""
-    lacking = passages.unknown(asked, rows)
-    for line, name, ids in rows:
-        for id in (id for id in ids if id in lacking.get(name, ())):
-            used = {id for _, other, ids in rows if other == name for id in ids}
-            of = f" of {name}" if name else ""
-            raise InputError(
-                f"{file}: line {line}: passage-id: found {id!r}; wanted the id of a passage{of} of those beside it, as "
-                f"{len(used) - len(lacking[name])} of {len(used)} are."
-            )
 
 
 def _pairs(file: Path) -> Iterator[tuple[int, str, str, float]]:
