@@ -57,6 +57,17 @@ def data(tmp_path):
     return tmp_path
 
 
+def test_misspelled_evidence_is_read_and_what_is_none_is_refused(tmp_path):
+    """As in the published files."""
+    one = {**record("1", "Rome", "I live.", "Yes", [("b?", "yes")]), "snippet": "Rule"}
+    one["evidence"].insert(0, {"followup_question": "a?", "followup_answer": "Noe"})
+    (tmp_path / "x.json").write_text(json.dumps([one]))
+    assert utterances(tmp_path / "x.json")[0].evidence == (("a?", False), ("b?", True))
+    (tmp_path / "x.json").write_text(json.dumps([{**one, "evidence": [{"follow_up_question": "b?"}]}]))
+    with pytest.raises(InputError, match=r"record 0 \(utterance 'u1'\): evidence\[0\]: .*answer: is missing"):
+        utterances(tmp_path / "x.json")
+
+
 def test_seen_rule_texts_train_and_no_address_does_both(data):
     training, reported = split(data)
     assert {one.source.rpartition("/")[2] for one in training} == set(PLACES[3:])

@@ -56,7 +56,7 @@ class FollowUp(_Object):
 class Utterance(_Object):
     """An utterance of either form. ``answer`` and what follows is truth: input may lack it.
 
-    ``evidence`` is looked at when the truth is read: it has misspellings in the published files.
+    Only training reads ``evidence``.
     """
 
     utterance_id: Text

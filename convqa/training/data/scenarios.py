@@ -15,11 +15,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import AliasChoices, Field
+
 from convqa.tasks.sharc.answers import said
 from convqa.tasks.sharc.input import read_records, rule_texts, source
-from convqa.tasks.sharc.schema import Official, Open
-from convqa.tasks.sharc.truth import evidence_of
+from convqa.tasks.sharc.schema import ADVICE, Official, Open
 from convqa.training.data.records import need_files
+from convqa.validation import Record, read_as
 
 DEV = "sharc/sharc1_dev.json"
 OPEN = "sharc/open-retrieval/open_retrieval_sharc_dev.json"
@@ -71,6 +73,13 @@ def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Exam
     return examples(apart([*seen, *further], dev)), examples(dev)
 
 
+class _Evidence(Record):
+    """A question that a scenario answers. The published files once call the fields ``followup_...``."""
+
+    question: str = Field(validation_alias=AliasChoices("follow_up_question", "followup_question"))
+    answer: str = Field(validation_alias=AliasChoices("follow_up_answer", "followup_answer"))
+
+
 def utterances(path: Path) -> list[Utterance]:
     """The utterances of a file in either form, each with its rule text."""
     found = source(path)
@@ -79,7 +88,11 @@ def utterances(path: Path) -> list[Utterance]:
     for placed in read_records(found):
         record = placed.record
         snippet = record.snippet if isinstance(record, Official) else rules.get(record.gold_snippet_id or "", "")
-        evidence = tuple((question, answer.lower().startswith("y")) for question, answer in evidence_of(placed))
+        told = [
+            read_as(_Evidence, entry, f"{placed.where}: evidence[{index}]", ADVICE)
+            for index, entry in enumerate(record.evidence)
+        ]
+        evidence = tuple((one.question, one.answer.lower().startswith("y")) for one in told)
         made.append(Utterance(record, snippet, evidence))
     return made
 

@@ -28,7 +28,7 @@ def scored(truth, answers, form="official", seen=()):
     turns = []
     for place, answer in enumerate(truth):
         fields = {"class": said(answer, form).label, **({"snippet_seen": seen[place]} if seen else {})}
-        turns.append(GoldTurn(TurnId(f"u{place}", 1), fields, answer, (), ""))
+        turns.append(GoldTurn(TurnId(f"u{place}", 1), fields, answer, ""))
     run = Run(Path("predictions.json"), {f"u{place}": answer for place, answer in enumerate(answers)}, {})
     found = {}
     for column in TASK.score(Gold(Path("truth"), tuple(turns), form), run, Options()):
