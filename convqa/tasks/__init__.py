@@ -6,10 +6,8 @@ import importlib
 import os
 import pkgutil
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import get_type_hints
 
 from convqa.errors import InputError, nearest
 from convqa.files import log
@@ -93,34 +91,16 @@ def _outside(name: str) -> Task:
     texts = ("name", "input_file", "truth_file", "run_file", "default_pipeline")
     if not (isinstance(cls, type) and issubclass(cls, Task)):
         problem = "is no class derived from convqa.tasks.Task"
-    elif cls.__abstractmethods__:
-        problem = f"lacks {', '.join(sorted(cls.__abstractmethods__))}"
     elif lacking := [text for text in texts if not isinstance(getattr(cls, text, None), str)]:
         problem = f"lacks {', '.join(lacking)}"
     elif cls.name != name:
         problem = f"is called {cls.name!r}"
-    elif taken := _taken(cls):
-        problem = f"has options of other tasks with another type or default: {', '.join(taken)}"
     else:
         try:
             return cls()
         except Exception as error:
             problem = f"cannot be made ({type(error).__name__}: {error})"
     raise InputError(f"task {name}: {point.value} (an entry point of {GROUP}) {problem}. Fix its package.")
-
-
-def _taken(cls: type[Task]) -> list[str]:
-    """The options of a task that are convqa's own tasks', and not the same."""
-    own: dict[str, object] = {}
-    for task in _own().values():
-        own |= _kinds(task.options)
-    return [name for name, kind in _kinds(cls.options).items() if own.get(name, kind) != kind]
-
-
-def _kinds(options: type[Options]) -> dict[str, object]:
-    """Type and default of each option."""
-    hints = get_type_hints(options)
-    return {field.name: (hints[field.name], field.default) for field in fields(options)}
 
 
 def _named(name: str) -> Task:

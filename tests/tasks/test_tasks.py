@@ -160,10 +160,9 @@ def test_the_options_of_a_task_are_its_own(installed, root, tmp_path, call):
         (
             "half = bare:Half",
             "from convqa.tasks import Task\nclass Half(Task): pass",
-            r"bare:Half .* lacks gold, ",
+            r"bare:Half .* lacks name, input_file, ",
         ),
         ("half = other:Half", OUTSIDE.replace('"half"', '"other"'), "is called 'other'"),
-        ("half = clash:Half", OUTSIDE.replace("by_halves", "no_rewriting").replace("bool", "int"), ": no_rewriting"),
     ],
 )
 def test_a_broken_one_is_no_matter_until_it_is_asked_for(installed, tmp_path, call, point, source, reason):
