@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from convqa.validation import Record
@@ -34,26 +34,14 @@ def _yes_or_no(text: str) -> str:
 Text = Annotated[str, AfterValidator(_not_blank)]
 
 
-class _Object(Record):
-    """An object; anything else is refused with the fields that it needs."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_object(cls, found: Any) -> Any:
-        if not isinstance(found, dict):
-            needed = " and ".join(name for name, field in cls.model_fields.items() if field.is_required())
-            raise PydanticCustomError("object", f"Wanted: an object with {needed}")
-        return found
-
-
-class FollowUp(_Object):
+class FollowUp(Record):
     """A question that was asked back, and what the user said to it."""
 
     follow_up_question: Text
     follow_up_answer: Annotated[Text, AfterValidator(_yes_or_no)]
 
 
-class Utterance(_Object):
+class Utterance(Record):
     """An utterance of either form. ``answer`` and what follows is truth: input may lack it.
 
     Only training reads ``evidence``.

@@ -73,7 +73,7 @@ def test_input_may_lack_the_truth(utterance, write):
         ({"snippet": " "}, "snippet: found ' '; wanted: text"),
         ({"question": 3}, "question: found 3; input should be a valid string"),
         ({"history": {}}, r"history: found \{\}; input should be a valid list"),
-        ({"history": ["a?"]}, r"history\[0\]: found 'a\?'; wanted: an object with follow_up_question and follow"),
+        ({"history": ["a?"]}, r"history\[0\]: found 'a\?'; wanted an object"),
         (asked("", "Yes"), r"history\[0\].follow_up_question: found ''; wanted: text"),
         (asked("a?", "\n"), r"history\[0\].follow_up_answer: found '\\n'; wanted: text"),
         (asked("a?", "Maybe"), r"history\[0\].follow_up_answer: found 'Maybe'; wanted: Yes or No"),
