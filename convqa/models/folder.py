@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import orjson
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from convqa.errors import InputError
 from convqa.files import read_json, unwritable
@@ -38,17 +38,6 @@ _SHAPING = {TOKENIZER, "tokenizer_config.json", "vocab.txt", "vocab.json", "merg
             "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "added_tokens.json", "config.json",
             "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json",
             "generation_config.json", "chat_template.jinja", "chat_template.json"}  # fmt: skip
-_SPDX = {name.lower(): name for name in ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "CC-BY-4.0",
-         "CC-BY-SA-4.0", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "GPL-3.0", "AGPL-3.0", "MPL-2.0")}  # fmt: skip
-
-
-def spdx(licence: str) -> str:
-    """A licence as SPDX spells it, where it is one of the usual ones: cards write it in small letters.
-
-    >>> spdx("apache-2.0"), spdx("see the original")
-    ('Apache-2.0', 'see the original')
-    """
-    return _SPDX.get(licence.lower(), licence)
 
 
 class Manifest(BaseModel, extra="forbid", frozen=True):
@@ -66,7 +55,7 @@ class Manifest(BaseModel, extra="forbid", frozen=True):
     pooling: Literal["mean", "cls"] | None = None
     base: str = ""
     languages: list[str] = []
-    licence: Annotated[str, AfterValidator(spdx)] = ""
+    licence: str = ""
     files: dict[str, str]
     settings: dict[str, Any] = {}
 
@@ -166,9 +155,9 @@ def check_target(target: Path) -> None:
 
 
 def licence_of(folder: Path) -> str:
-    """The licence that a model's card names in its head, as SPDX spells it; "" where it names none."""
+    """The licence that a model's card names in its head; "" where it names none."""
     found = re.search(r"^license:\s*(\S+)", _head(folder), re.M)
-    return spdx(found[1]) if found else ""
+    return found[1] if found else ""
 
 
 def languages_of(folder: Path) -> list[str]:

@@ -34,10 +34,6 @@ class Tokenizer:
     """
 
     def __init__(self, inner: Tokenizer_, max_tokens: int) -> None:
-        # With a token of either text of a pair. (With less room than its special tokens, the library does not cut.)
-        least = inner.num_special_tokens_to_add(True) + 2
-        if max_tokens < least:
-            raise InputError(f"texts are to be cut at {max_tokens} tokens; wanted {least} or more")
         self.inner = inner
         self.max_tokens = max_tokens
         inner.no_padding()
@@ -70,10 +66,7 @@ def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
         inner = Tokenizer_.from_file(str(file))
     except Exception as error:  # the library raises Exception itself
         raise InputError(f"{file}: this is no tokenizer ({error}). Copy or make the model again.") from error
-    try:
-        return Tokenizer(inner, max_tokens)
-    except InputError as error:
-        raise InputError(f"{folder}: {error}: mend the length in the model's files, or copy the model again.") from None
+    return Tokenizer(inner, max_tokens)
 
 
 def _tokens(encoding: Encoding) -> Tokens:

@@ -20,7 +20,7 @@ from convqa.errors import InputError
 from convqa.models.engines.torch.networks import load_pooled
 from convqa.models.export import write_model
 from convqa.models.folder import ModelFolder, licence_of
-from convqa.models.kinds.resolver import LEAST_TOKENS, PATTERNS, Resolver, load_resolver
+from convqa.models.kinds.resolver import LEAST_TOKENS, Resolver, load_resolver
 from convqa.models.kinds.resolver_input import MOST_TOKENS, Layout, lay_out
 from convqa.models.tokens import Tokenizer
 from convqa.models.types import OUTPUTS, Choice
@@ -89,7 +89,7 @@ class Training(Recipe):
         about = {
             "kind": "resolver", "name": folder.name, "precision": "int8", "max_tokens": self.most,
             "base": name_of(self.settings.base), "licence": licence_of(self.base.path),
-            "settings": {PATTERNS: self.patterns},
+            "settings": {"patterns": self.patterns},
         }  # fmt: skip
         write_model(folder, self.net, self.tokenizer, about, text)
 

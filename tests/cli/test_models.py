@@ -43,7 +43,7 @@ def test_check_runs_a_resolver_and_refuses_a_bad_one(call, tmp_path):
     manifest = json.loads((folder / "convqa.json").read_text())
     (folder / "convqa.json").write_text(json.dumps({**manifest, "settings": {}}))
     code, _, error = call("models", "check", folder)
-    assert code == 2 and "settings: wanted patterns" in error
+    assert code == 2 and "settings: patterns: " in error
 
 
 def test_a_download_needs_permission(process, tmp_path):

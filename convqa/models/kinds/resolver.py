@@ -6,21 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from pydantic import BaseModel, Field
 
 from convqa.errors import InputError, WorkError
 from convqa.models.engines import load_once
-from convqa.models.folder import MANIFEST, ModelFolder
+from convqa.models.folder import ModelFolder
 from convqa.models.kinds.resolver_input import Layout, Past, lay_out
 from convqa.models.kinds.resolver_output import Scores, edited, term_probabilities
 from convqa.models.source import find_model
 from convqa.models.tokens import Tokens
 from convqa.models.types import Choice, Model, Network, Options
 
-PATTERNS = "patterns"
-"""The name in the manifest's settings of what may come before a word, with a slot for words of the history."""
-
 LEAST_TOKENS = 128
 """Tokens of a sequence that a question and the first question of its history have room in."""
+
+
+class Settings(BaseModel):
+    """The fields of a manifest that only resolvers have.
+
+    ``patterns``: what may come before a word, with a slot for words of the history.
+    """
+
+    patterns: tuple[str, ...] = Field(min_length=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +69,7 @@ class Resolver(Model):
         self._tokenizer = network.tokenizer.inner
         self._tokenizer.no_truncation()
         self._run = network.run
-        patterns = network.settings.get(PATTERNS)
-        if not (isinstance(patterns, list) and patterns and all(isinstance(pattern, str) for pattern in patterns)):
-            raise InputError(
-                f"{folder.path / MANIFEST}: settings: wanted {PATTERNS}, a list of texts; found {patterns!r}. Copy or "
-                "make the model again."
-            )
-        if self.max_tokens < LEAST_TOKENS:
-            raise InputError(
-                f"{folder.path / MANIFEST}: max_tokens: found {self.max_tokens}; a resolver wants {LEAST_TOKENS} or "
-                "more."
-            )
-        self._patterns = tuple(patterns)
+        self._patterns = folder.settings(Settings, network.settings).patterns
 
     def resolve(self, turns: Sequence[tuple[str, Sequence[Past]]]) -> list[Resolution]:
         """What each question needs of its history (oldest first), in order.
@@ -94,11 +90,6 @@ def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa:
     :raises InputError: if there is none, if it is damaged, no resolver, or cannot be run as the options ask.
     """
     folder = find_model(name)
-    manifest = folder.manifest
-    if manifest is None or manifest.kind != "resolver":
-        kind = "of transformers" if manifest is None else f"of kind {manifest.kind!r}"
-        raise InputError(
-            f"{folder.path} holds a model {kind}; wanted a resolver: the shipped one, or one that "
-            "convqa train resolver made."
-        )
+    if folder.manifest is None:
+        raise InputError(f"{folder.path} holds a model of transformers; wanted one that convqa train resolver made.")
     return load_once("resolver", folder, options, Resolver)

@@ -193,7 +193,6 @@ def test_weights_of_another_architecture_are_refused(make):
             {"max_seq_length": -5},
             "max_seq_length: found -5; .* greater than or equal to 1",
         ),
-        ("sentence_bert_config.json", {"max_seq_length": 1}, "texts are to be cut at 1 tokens; wanted 5 or more"),
         ("tokenizer_config.json", {"model_max_length": "long"}, "model_max_length: found 'long'"),
         ("config_sentence_transformers.json", {"prompts": [1]}, r"prompts: found \[1\]; wanted an object"),
         ("config_sentence_transformers.json", {"prompts": {"query": 3}}, r"prompts\.query: found 3"),

@@ -45,9 +45,8 @@ def test_check_runs_it_and_measures():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"settings": {}}, "settings: wanted patterns, a list of texts; found None"),
-        ({"settings": {"patterns": "{}"}}, "settings: wanted patterns, a list of texts"),
-        ({"max_tokens": 5}, "max_tokens: found 5; a resolver wants 128 or more"),
+        ({"settings": {}}, "settings: patterns: is missing"),
+        ({"settings": {"patterns": "{}"}}, "settings: patterns: found '{}'"),
     ],
 )
 def test_a_manifest_that_is_not_the_graphs_is_refused_at_load(copied, load, fields, message):
