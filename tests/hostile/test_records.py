@@ -281,7 +281,6 @@ CASES = [
             )
         },
         exits=0,
-        says="links from no earlier reference",
     ),
 ]
 
