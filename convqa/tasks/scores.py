@@ -11,6 +11,7 @@ from convqa.domain import DEFAULT_LANGUAGE, TurnId
 from convqa.files import log
 from convqa.metrics import alce
 from convqa.metrics.alce import CitedSentence
+from convqa.text.support import SUPPORTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +119,6 @@ class AnswerScorer:
     name: str
     score: Callable[[Sequence[tuple[str, str]]], Sequence[float]]
     official: bool = False
-
-
-SUPPORTED = 0.5
-"""The score from which on evidence is taken to support a sentence."""
 
 
 class Supports(Protocol):
