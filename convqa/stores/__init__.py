@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import cast
@@ -25,7 +25,16 @@ _ENGINES = {
 }
 """Scheme -> module, loaded when the scheme is first used. A folder has no scheme."""
 
-_FUNCTIONS = [name for name in vars(Engine) if not name.startswith("_")]
+_LACKING = {
+    "create": "it is only read. Give another place for a collection of convqa's",
+    "delete": "it is only read: nothing is deleted",
+    "change": "it has no settings: k1 and b are given at search time",
+    "check": "its engine keeps no checksums that could be compared",
+    "take_over": "there is no lock to take over, since it ends with the process that holds it. Leave --take-over out",
+}
+"""What is said where an engine has no such function."""
+
+_FUNCTIONS = [name for name in vars(Engine) if not name.startswith("_") and name not in _LACKING]
 
 GROUP = "convqa.stores"
 """The entry points of other packages' engines: scheme = module."""
@@ -72,9 +81,10 @@ def create_store(
     :param settings: the engine's own, for the index; they come before those of the collection's file.
     :raises InputError: if there is a collection already and it is not to be replaced, or for an unknown setting.
     """
-    engine, found = _engine(url)
-    return engine.create(
-        found, language or found.language or DEFAULT_LANGUAGE, replace, {**found.settings, **(settings or {})}
+    create, found = _function("create", url)
+    return cast(
+        AbstractContextManager[WritableStore],
+        create(found, language or found.language or DEFAULT_LANGUAGE, replace, {**found.settings, **(settings or {})}),
     )
 
 
@@ -83,9 +93,9 @@ def delete_store(url: str) -> None:
 
     :raises InputError: if there is none.
     """
-    engine, found = _engine(url)
-    engine.delete(found)
-    if opened := _opened.pop(engine.key(found), None):
+    delete, found = _function("delete", url)
+    delete(found)
+    if opened := _opened.pop(_engine(url)[0].key(found), None):
         opened[1].close()
 
 
@@ -94,8 +104,8 @@ def change_store(url: str, settings: Mapping[str, object]) -> None:
 
     :raises InputError: if there is none, or for a setting that its engine cannot change.
     """
-    engine, found = _engine(url)
-    engine.change(found, settings)
+    change, found = _function("change", url)
+    change(found, settings)
 
 
 def check_store(url: str) -> Check:
@@ -103,10 +113,7 @@ def check_store(url: str) -> Check:
 
     :raises InputError: if there is none, it may not be read, or its engine keeps no checksums.
     """
-    engine, found = _engine(url)
-    check = getattr(engine, "check", None)
-    if check is None:
-        raise InputError(f"collection {redact(found.url)}: its engine keeps no checksums that could be compared.")
+    check, found = _function("check", url)
     return cast(Check, check(found))
 
 
@@ -115,13 +122,7 @@ def take_over(url: str) -> None:
 
     :raises InputError: for an engine whose locks end with their process.
     """
-    engine, found = _engine(url)
-    free = getattr(engine, "take_over", None)
-    if free is None:
-        raise InputError(
-            f"collection {redact(found.url)}: there is no lock to take over, since it ends with the process that holds "
-            "it. Leave --take-over out."
-        )
+    free, found = _function("take_over", url)
     free(found)
 
 
@@ -168,6 +169,15 @@ def _engine(url: str | Path | None) -> tuple[Engine, Address]:
             f"engine that an installed package offers.{nearest(name, filter(None, [*_ENGINES, *plugins(GROUP)]))}"
         )
     return engine, found
+
+
+def _function(name: str, url: str) -> tuple[Callable[..., object], Address]:
+    """A function that not every engine has. :raises InputError: saying so."""
+    engine, found = _engine(url)
+    function = getattr(engine, name, None)
+    if function is None:
+        raise InputError(f"collection {redact(found.url)}: {_LACKING[name]}.")
+    return function, found
 
 
 def _load(scheme: str) -> Engine | None:

@@ -245,7 +245,7 @@ class WritableStore(Store, Transaction, Protocol):
 
 
 class Engine(Protocol):
-    """The functions that an engine's module offers, all by address."""
+    """The functions of an engine's module, all by address. One that only reads lacks create, delete and change."""
 
     def key(self, address: Address) -> str:
         """The same string for every address of the same collection, as far as the address tells."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
 
 from convqa.errors import InputError
 from convqa.stores.address import Address
@@ -50,27 +48,6 @@ def open_collection(address: Address) -> Anserini:
             + "".join(f" Inside it there is one: {inside}." for inside in _inside(folder)[:1])
         )
     return Anserini(folder)
-
-
-def create(address: Address, *_: object) -> NoReturn:
-    """:raises InputError: always: Anserini makes its indexes."""
-    raise InputError(
-        f"{folder_of(address)} is a place for an Anserini index, which convqa only reads. Give another place for a "
-        "collection of convqa's, or make the index with Anserini's IndexCollection (-storeRaw)."
-    )
-
-
-def delete(address: Address) -> NoReturn:
-    """:raises InputError: always."""
-    raise InputError(f"{folder_of(address)} is an Anserini index, which convqa only reads: nothing is deleted.")
-
-
-def change(address: Address, settings: Mapping[str, object]) -> None:
-    """:raises InputError: always: k1 and b are given at search time, and nothing else can be set."""
-    raise InputError(
-        f"{folder_of(address)} is an Anserini index, which has no settings: k1 and b are given at search time. Found "
-        f"{', '.join(sorted(settings)) or 'none'}."
-    )
 
 
 def check(address: Address) -> Check:

@@ -88,7 +88,11 @@ def create(
     folder = Path(os.path.realpath(address.url))
     others = dict(settings or {})
     source = str(others.pop("source", ""))
-    change(address, others)
+    if others:
+        raise InputError(
+            f"collection {folder}: a folder has no settings, since k1 and b are given at search time; found "
+            f"{', '.join(sorted(others))}."
+        )
     _check_target(folder, replace)
     is_new = not folder.exists()
     with writing(folder):
@@ -160,15 +164,6 @@ def delete(address: Address) -> None:
     except OSError as error:
         left = _left(folder) if folder.is_dir() else ""
         logger.warning("%s stays: %s", folder, f"not convqa's: {left}" if left else error.strerror)
-
-
-def change(address: Address, settings: Mapping[str, object]) -> None:
-    """:raises InputError: for any setting, as this engine takes all at search time."""
-    if settings:
-        raise InputError(
-            f"collection {os.path.realpath(address.url)}: a folder has no settings, since k1 and b are given at search "
-            f"time; found {', '.join(sorted(settings))}."
-        )
 
 
 def check(address: Address) -> Check:
