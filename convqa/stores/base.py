@@ -150,7 +150,7 @@ def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:
     A k1 or b that the index has anyway may be asked for.
 
     :param store: its name for the message.
-    :raises InputError: naming the parameter.
+    :raises InputError: naming the parameter; for k1 or b, which every pipeline gives, it says how to search without.
     """
     default = SearchParams()
     fixed = {"k1": info.k1, "b": info.b}
@@ -158,12 +158,17 @@ def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:
         name, value = parameter.name, getattr(params, parameter.name)
         if value == getattr(default, name) or name in info.capabilities:
             continue
-        made_with = fixed.get(name)
-        if made_with is None:
+        if name not in fixed:
             known = ", ".join(sorted(info.capabilities - NO_PARAMETERS)) or "no parameter"
             raise InputError(f"{store} cannot search with {name}={value!r}; it can with {known}.")
-        if not math.isclose(value, made_with, rel_tol=1e-6):
-            raise InputError(f"{store} was made with {name}={made_with!r} and cannot search with {name}={value!r}.")
+        made_with = fixed[name]
+        if made_with is None or not math.isclose(value, made_with, rel_tol=1e-6):
+            made = "is not scored by BM25" if made_with is None else f"was made with k1={info.k1!r} and b={info.b!r}"
+            other = ", or change the index: convqa collections set URL --k1 K1 --b B --yes"
+            raise InputError(
+                f"{store} {made} and cannot search with {name}={value!r}. Search with its own scoring: --set "
+                f"retriever.k1=null --set retriever.b=null{other if 'write' in info.capabilities else ''}."
+            )
 
 
 def check_weights(weights: Iterable[float], query: Query) -> None:

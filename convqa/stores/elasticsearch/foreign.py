@@ -28,11 +28,11 @@ from convqa.stores.base import (
     SearchParams,
     check_weights,
     refuse_encoder,
+    refuse_unknown,
 )
 from convqa.stores.checks import checked_vectors
 from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.layout import Layout
-from convqa.stores.elasticsearch.options import refuse
 from convqa.stores.elasticsearch.reading import Answer, Reader
 from convqa.stores.elasticsearch.schema import is_text
 from convqa.stores.elasticsearch.search import Scored, answers, asked, nearest, rankings
@@ -99,7 +99,7 @@ class Foreign:
 
     def check(self, params: SearchParams) -> None:
         """:raises InputError: for a filter on a field that is not indexed, too."""
-        refuse(params, self.info(), f"collection {self.target}")
+        refuse_unknown(params, self.info(), f"collection {self.target}")
         self._filter(params)
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:

@@ -1,8 +1,7 @@
-"""A user's options for an index: settings of one that convqa makes, and parameters of a search."""
+"""A user's settings for an index that convqa makes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,6 @@ from pydantic import BaseModel, Field
 
 from convqa.errors import InputError
 from convqa.stores.address import redact
-from convqa.stores.base import Info, SearchParams, refuse_unknown
 from convqa.stores.elasticsearch.loading import THREADS
 from convqa.validation import read_as
 
@@ -43,21 +41,3 @@ def changes(url: str, settings: Mapping[str, object]) -> dict[str, Any]:
     if not settings:
         raise InputError(f"collection {redact(url)}: nothing is to be changed. {advice}")
     return given.model_dump(exclude_unset=True)
-
-
-def refuse(params: SearchParams, info: Info, place: str, changeable: bool = False) -> None:
-    """Raise for the first parameter that is asked for and that an index cannot honour.
-
-    :param changeable: whether its k1 and b are convqa's to change.
-    :raises InputError: for k1 or b, which every pipeline gives, it says how to search with those of the index.
-    """
-    for name, value, fixed in (("k1", params.k1, info.k1), ("b", params.b, info.b)):
-        if value is None or (fixed is not None and math.isclose(value, fixed, rel_tol=1e-6)):
-            continue
-        made = f"was made with k1={info.k1!r} and b={info.b!r}" if fixed is not None else "is not scored by BM25"
-        other = ", or change the index: convqa collections set URL --k1 K1 --b B --yes" if changeable else ""
-        raise InputError(
-            f"{place} {made} and cannot search with {name}={value!r}. Search with its own scoring: "
-            f"--set retriever.k1=null --set retriever.b=null{other}."
-        )
-    refuse_unknown(params, info, place)

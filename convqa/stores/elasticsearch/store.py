@@ -9,11 +9,21 @@ from typing import Any
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import RunError, WorkError
-from convqa.stores.base import Encoder, Filter, Floats, Ids, Info, Matrix, SearchParams, Transaction, refuse_encoder
+from convqa.stores.base import (
+    Encoder,
+    Filter,
+    Floats,
+    Ids,
+    Info,
+    Matrix,
+    SearchParams,
+    Transaction,
+    refuse_encoder,
+    refuse_unknown,
+)
 from convqa.stores.checks import checked_vectors, stored_analyzer
 from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch.index import look_up
-from convqa.stores.elasticsearch.options import refuse
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import PARTS, Version, total, vectors_of
 from convqa.stores.elasticsearch.search import fetch, passage, search, search_vectors, vectors
@@ -65,7 +75,7 @@ class Elasticsearch(Writing):
 
     def check(self, params: SearchParams) -> None:
         """:raises InputError: for another k1 or b than the index has, too; it says how to go on."""
-        refuse(params, self.info(), f"collection {self.target}", changeable=True)
+        refuse_unknown(params, self.info(), f"collection {self.target}")
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b are the index's; passages that score 0 are no hits."""
