@@ -10,6 +10,7 @@ from typing import Any
 from elasticsearch import Elasticsearch
 
 from convqa.errors import ConvqaError, RunError, StoreUnavailable
+from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.client import TIMEOUT, Again, ask, client
 from convqa.stores.elasticsearch.errors import NO_SHARD, SEARCH_FAILED, IndexMissing, refused
 from convqa.stores.elasticsearch.target import Target
@@ -60,23 +61,16 @@ class Reader:
         """
         distinct = list(dict.fromkeys(bodies))
         path = ",".join((*_ALWAYS, *(f"responses.{field}" for field in fields)))
-        chunks = [distinct[start : start + CHUNK] for start in range(0, len(distinct), CHUNK)]
-        answers = [answer for chunk in chunks for answer in self._chunk(chunk, path)]
-        known = dict(zip(distinct, answers, strict=True))
+        known: dict[bytes, Answer] = {}
+        for chunk in slices(distinct, CHUNK):
+
+            def attempt(_: object, chunk: Sequence[bytes] = chunk) -> Sequence[Answer]:
+                answers = self._request(chunk, path)
+                _raise(failure for answer in answers if (failure := self._failure(answer)))
+                return answers
+
+            known |= zip(chunk, ask(self.target, attempt), strict=True)
         return [known[body] for body in bodies]
-
-    def _chunk(self, bodies: Sequence[bytes], path: str) -> list[Answer]:
-        answers: dict[bytes, Answer] = {}
-
-        def attempt(_: object) -> None:
-            waiting = [body for body in bodies if body not in answers]
-            found = list(zip(waiting, self._request(waiting, path), strict=True))
-            failures = {body: failure for body, answer in found if (failure := self._failure(answer))}
-            answers.update((body, answer) for body, answer in found if body not in failures)
-            _raise(failures.values())
-
-        ask(self.target, attempt)
-        return [answers[body] for body in bodies]
 
     def _request(self, bodies: Sequence[bytes], path: str) -> Sequence[Answer]:
         data = b"".join(b"{}\n" + body + b"\n" for body in bodies)
@@ -97,17 +91,14 @@ class Reader:
         """
         how: dict[str, Any] = {"realtime": realtime} | ({} if fields is None else {"source": list(fields)})
         found: dict[str, Answer] = {}
-        for start in range(0, len(keys), _DOCUMENTS):
-            waiting = list(keys[start : start + _DOCUMENTS])
+        for piece in slices(keys, _DOCUMENTS):
 
-            def attempt(known: Elasticsearch, waiting: list[str] = waiting) -> None:
-                asked: Any = known.mget(index=self.name, ids=waiting, filter_path=_WANTED, **how)
-                found.update((each["_id"], each.get("_source", {})) for each in asked["docs"] if each.get("found"))
-                failed = [each for each in asked["docs"] if "error" in each]
-                waiting[:] = [each["_id"] for each in failed]
-                _raise([refused(503, each, self.target) for each in failed])
+            def attempt(known: Elasticsearch, piece: Sequence[str] = piece) -> list[Answer]:
+                docs = known.mget(index=self.name, ids=list(piece), filter_path=_WANTED, **how)["docs"]
+                _raise(refused(503, each, self.target) for each in docs if "error" in each)
+                return [each for each in docs if each.get("found")]
 
-            ask(self.target, attempt)
+            found |= {each["_id"]: each.get("_source", {}) for each in ask(self.target, attempt)}
         return found
 
     def scan(self, fields: Sequence[str] = ()) -> Iterator[Mapping[str, Any]]:
