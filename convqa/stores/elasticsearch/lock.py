@@ -25,9 +25,6 @@ from convqa.stores.elasticsearch.target import Target
 
 logger = logging.getLogger(__name__)
 
-_given_up: set[str] = set()
-"""Owners of this process that are done: the server was away when they released their lock."""
-
 _SHORT = 5.0
 """Seconds that a release may take: what stays is taken from a process that is gone."""
 _ID = "writer"
@@ -90,7 +87,6 @@ class Lock:
 
     def release(self) -> None:
         """Let others write. Does not wait for a server that is away."""
-        _given_up.add(self._owner)
         quick = client(self._target).options(request_timeout=_SHORT)
         with suppress(ApiError, TransportError):
             found = quick.get(index=self._index, id=_ID).body
@@ -153,4 +149,4 @@ def _is_here(holder: Mapping[str, Any]) -> bool:
 
 
 def _is_gone(holder: Mapping[str, Any]) -> bool:
-    return holder["owner"] in _given_up or (_is_here(holder) and _started(holder["pid"]) != holder["started"])
+    return _is_here(holder) and _started(holder["pid"]) != holder["started"]

@@ -88,7 +88,7 @@ def test_folders_have_no_lock_to_take_over(tmp_path):
         take_over(str(tmp_path / "passages"))
 
 
-def test_a_server_that_is_away_is_not_waited_for_and_its_lock_is_free_when_it_is_back(target, monkeypatch):
+def test_a_server_that_is_away_is_not_waited_for(target, monkeypatch):
     asked = []
 
     def away(self, method, target, body=None, headers=None, request_timeout=None):
@@ -100,4 +100,3 @@ def test_a_server_that_is_away_is_not_waited_for_and_its_lock_is_free_when_it_is
         patched.setattr(module._Node, "perform_request", away)
         held.release()
     assert asked == [lock._SHORT]
-    Lock(target).release()
