@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import Field
@@ -24,34 +23,12 @@ _VALUE = re.compile(r"([?&;][^=&;]*=)[^&;]*")
 _WANTED = "Wanted: url, and if needed fields, vector, encoder, language and settings."
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Record, extra="forbid"):
     """Where an index that others filled keeps its passages: names of its fields, "" for none.
 
     ``id`` "" is the engine's own id of a document. ``meta``: fields that become ``Passage.meta``.
     """
 
-    text: str
-    id: str = ""
-    title: str = ""
-    url: str = ""
-    meta: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A collection's URL. ``settings`` are the engine's, for making it. The others are told for an index that others
-    filled: its ``fields`` and ``language``, the field that is a ``vector``, and the ``encoder`` that made those."""
-
-    url: str
-    fields: Fields | None = None
-    language: str | None = None
-    settings: Mapping[str, object] = field(default_factory=dict, hash=False)
-    vector: str = ""
-    encoder: str = ""
-
-
-class _Fields(Record, extra="forbid"):
     text: str = Field(min_length=1)
     id: str = ""
     title: str = ""
@@ -59,11 +36,13 @@ class _Fields(Record, extra="forbid"):
     meta: list[str] = []
 
 
-class _Collection(Record, extra="forbid"):
-    """A file of ``configs/collections``."""
+class Address(Record, extra="forbid"):
+    """A collection's URL, as a file of ``configs/collections`` holds it. ``settings`` are the engine's, for making it.
+    The others are told for an index that others filled: its ``fields`` and ``language``, the field that is a
+    ``vector``, and the ``encoder`` that made those."""
 
     url: str = Field(min_length=1)
-    fields: _Fields | None = None
+    fields: Fields | None = None
     language: str | None = None
     settings: dict[str, int | float | str | bool] = {}
     vector: str = ""
@@ -76,12 +55,12 @@ def address(name: str) -> Address:
     :raises InputError: if the file is missing or has a mistake.
     """
     if SCHEME.match(name) or Path(name).is_dir():
-        return Address(name)
+        return Address(url=name)
     if name.endswith(_SUFFIXES):
         return _read(Path(name))
     if name in shipped_names() and not Path(name).exists():
         return _read(shipped("configs", "collections", f"{name}.yaml"))
-    return Address(name)
+    return Address(url=name)
 
 
 def shipped_names() -> list[str]:
@@ -97,7 +76,7 @@ def _read(path: Path) -> Address:
             "CONVQA_ELASTICSEARCH_API_KEY or CONVQA_ELASTICSEARCH_PASSWORD, or name a file that holds it in "
             "CONVQA_ELASTICSEARCH_API_KEY_FILE or CONVQA_ELASTICSEARCH_PASSWORD_FILE."
         )
-    record = read_as(_Collection, data, where, _WANTED)
+    record = read_as(Address, data, where, _WANTED)
     try:
         if record.language is not None:
             analyzer(record.language)
@@ -108,10 +87,7 @@ def _read(path: Path) -> Address:
             f"{where}: wanted both, vector (the field of an index's vectors) and encoder (what made them)."
         )
     encoder = str(path.parent / record.encoder) if record.encoder.startswith("./") else record.encoder
-    found = record.fields
-    fields = None if found is None else Fields(found.text, found.id, found.title, found.url, tuple(found.meta))
-    url = _from(path.parent, record.url)
-    return Address(url, fields, record.language, record.settings, record.vector, encoder)
+    return record.model_copy(update={"url": _from(path.parent, record.url), "encoder": encoder})
 
 
 def _from(folder: Path, url: str) -> str:

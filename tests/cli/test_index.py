@@ -70,7 +70,7 @@ class Server:
         return lambda address: getattr(embedded, name)(self._at(address))
 
     def _at(self, address):
-        return stores.Address(address.url.removeprefix("rec:"))
+        return stores.Address(url=address.url.removeprefix("rec:"))
 
 
 @pytest.fixture

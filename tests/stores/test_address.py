@@ -24,7 +24,7 @@ def file(tmp_path):
     "name", ["folder", "a/b", "./a:b", "C:\\x.y", "elasticsearch://h:9200/x.yaml", "anserini:x.yaml", "collection"]
 )
 def test_urls_and_folders_stand_as_they_are(name):
-    assert address(name) == Address(name)
+    assert address(name) == Address(url=name)
 
 
 def test_a_file_says_where_the_passages_are_and_how(file):
@@ -33,7 +33,9 @@ def test_a_file_says_where_the_passages_are_and_how(file):
         "settings: {shards: 3, k1: 0.9, x: true}\n"
     )
     settings = {"shards": 3, "k1": 0.9, "x": True}
-    assert address(path) == Address("elasticsearch://host:9200/web", Fields("body", meta=("year",)), "de", settings)
+    assert address(path) == Address(
+        url="elasticsearch://host:9200/web", fields=Fields(text="body", meta=["year"]), language="de", settings=settings
+    )
 
 
 def test_a_file_names_the_field_of_vectors_and_what_made_them(file, tmp_path):
@@ -55,16 +57,16 @@ def test_shipped_files_can_be_read_and_go_by_name():
     found = {name: address(name) for name in shipped_names()}
     assert found["elasticsearch"].url == "elasticsearch://localhost:9200/passages"
     assert found["elasticsearch"].fields is None
-    assert found["haystack"].fields == Fields("content")
+    assert found["haystack"].fields == Fields(text="content")
 
 
 def test_a_folder_of_that_name_comes_before_a_shipped_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "haystack").mkdir()
     (tmp_path / "odd.yaml").mkdir()
-    assert address("haystack") == Address("haystack")
-    assert address("odd.yaml") == Address("odd.yaml")
-    assert address("elasticsearch") != Address("elasticsearch")
+    assert address("haystack") == Address(url="haystack")
+    assert address("odd.yaml") == Address(url="odd.yaml")
+    assert address("elasticsearch") != Address(url="elasticsearch")
 
 
 def test_a_store_is_made_and_opened_by_its_file(file, tmp_path):
@@ -138,4 +140,4 @@ def test_secrets_belong_into_the_environment(file, text, place):
 
 def test_an_index_may_call_its_fields_as_it_likes(file):
     found = address(file("url: c\nfields: {text: token, id: key, meta: [password]}"))
-    assert found.fields == Fields("token", "key", meta=("password",))
+    assert found.fields == Fields(text="token", id="key", meta=["password"])

@@ -12,7 +12,7 @@ from convqa.errors import InputError, StoreDamaged, nearest
 from convqa.stores.address import Fields
 from convqa.stores.elasticsearch.search import inner_product
 
-_HAYSTACK = Fields("content")
+_HAYSTACK = Fields(text="content")
 _NOT_META = frozenset({"content", "id", "blob", "embedding", "sparse_embedding", "score", "dataframe"})
 """Of a document of Haystack's; its other fields are meta."""
 

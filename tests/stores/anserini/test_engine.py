@@ -22,21 +22,21 @@ def folder(tmp_path):
 
 def test_the_same_folder_has_one_key_with_and_without_scheme(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
-    assert key(Address("anserini:index")) == key(Address(str(folder))) == f"anserini:{folder}"
+    assert key(Address(url="anserini:index")) == key(Address(url=str(folder))) == f"anserini:{folder}"
 
 
 def test_identity_changes_with_the_files_but_not_with_a_lock(folder):
-    before = identity(Address(f"anserini:{folder}"))
+    before = identity(Address(url=f"anserini:{folder}"))
     assert before is not None and len(before) == 32
     (folder / "write.lock").touch()
-    assert identity(Address(str(folder))) == before
+    assert identity(Address(url=str(folder))) == before
     segments = bytearray((folder / "segments_1").read_bytes())
     segments[40] ^= 1
     (folder / "segments_1").write_bytes(segments)
-    assert identity(Address(str(folder))) not in (None, before)
+    assert identity(Address(url=str(folder))) not in (None, before)
     (folder / "segments_1").unlink()
-    assert identity(Address(str(folder))) is None
-    assert identity(Address("anserini:nowhere")) is None
+    assert identity(Address(url=str(folder))) is None
+    assert identity(Address(url="anserini:nowhere")) is None
 
 
 def test_indexes_are_found_in_a_folder(folder):
@@ -68,9 +68,9 @@ def test_what_is_no_index_says_so(folder, tmp_path):
 
 def test_english_only_and_no_fields():
     with pytest.raises(InputError, match=r"in English here; found language 'de'.*--language de"):
-        open_collection(Address(f"anserini:{LUCENE8}", language="de"))
+        open_collection(Address(url=f"anserini:{LUCENE8}", language="de"))
     with pytest.raises(InputError, match="leave fields, vector and encoder out"):
-        open_collection(Address(f"anserini:{LUCENE8}", Fields("body")))
+        open_collection(Address(url=f"anserini:{LUCENE8}", fields=Fields(text="body")))
 
 
 def test_a_bit_that_is_not_as_lucene_wrote_it_is_found(folder):

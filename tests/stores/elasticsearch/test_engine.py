@@ -57,7 +57,7 @@ def everything(target):
 
 def make(target, given, language="en", replace=False, **settings):
     # With few threads few requests are without an answer when a build is stopped.
-    with engine.create(Address(target.url), language, replace, {"threads": 2, **settings}) as made:
+    with engine.create(Address(url=target.url), language, replace, {"threads": 2, **settings}) as made:
         made.add(given)
 
 
@@ -110,11 +110,11 @@ def test_a_collection_is_an_alias_of_one_segment_that_holds_what_was_sent(target
 
 
 def test_nothing_is_there_before_the_block_ends(target):
-    with engine.create(Address(target.url), "en") as made:
+    with engine.create(Address(url=target.url), "en") as made:
         made.add(passages(3))
         assert look_up(target) is None
-        assert engine.find(Address(target.url)) == []
-    assert engine.find(Address(target.url)) == [target.url]
+        assert engine.find(Address(url=target.url)) == []
+    assert engine.find(Address(url=target.url)) == [target.url]
 
 
 def test_a_mistake_in_the_source_leaves_nothing(target):
@@ -131,7 +131,7 @@ def test_what_fails_while_replacing_leaves_the_old_version(target):
 
 
 def test_an_add_that_failed_is_not_forgotten(target):
-    with pytest.raises(WorkError, match="an add failed"), engine.create(Address(target.url), "en") as made:
+    with pytest.raises(WorkError, match="an add failed"), engine.create(Address(url=target.url), "en") as made:
         with pytest.raises(DuplicatePassage):
             made.add([Passage("x", "one"), Passage("x", "other")])
         made.add(passages(3))
@@ -237,7 +237,7 @@ def test_a_reader_sees_the_old_or_the_new_version_and_never_none(target):
 
 def test_vectors_are_replaced_with_their_passages(target):
     encoder = Encoder("e", "c", 3)
-    with engine.create(Address(target.url), "en") as made:
+    with engine.create(Address(url=target.url), "en") as made:
         made.add(passages(3))
         made.add_vectors(["p1"], np.ones((1, 3)), encoder)
     old, _ = look_up(target)
@@ -262,10 +262,10 @@ def test_what_others_made_is_never_touched(target, as_alias):
     with pytest.raises(InputError, match="was not made by convqa: it is left alone"):
         make(target, passages(3), replace=True)
     with pytest.raises(InputError, match="was not made by convqa"):
-        engine.delete(Address(target.url))
+        engine.delete(Address(url=target.url))
     with pytest.raises(InputError, match="was not made by convqa"):
-        engine.change(Address(target.url), {"replicas": 1})
-    assert engine.find(Address(target.url)) == []
+        engine.change(Address(url=target.url), {"replicas": 1})
+    assert engine.find(Address(url=target.url)) == []
     assert versions(target) == [name]
 
 
@@ -293,10 +293,13 @@ def test_other_mistakes_are_told_before_anything_is_made(target):
         make(target, [], language="xx")
     with (
         pytest.raises(InputError, match="leave fields, vector and encoder out"),
-        engine.create(Address(target.url, Fields("t")), "en"),
+        engine.create(Address(url=target.url, fields=Fields(text="t")), "en"),
     ):
         pass
-    with pytest.raises(InputError, match="too long"), engine.create(Address(f"{target.url}{'x' * 220}"), "en"):
+    with (
+        pytest.raises(InputError, match="too long"),
+        engine.create(Address(url=f"{target.url}{'x' * 220}"), "en"),
+    ):
         pass
     assert indices_like(target, f"{target.index}*") == {}
 
@@ -317,7 +320,7 @@ def test_k1_and_b_can_be_changed_and_scores_follow(target):
         return [hit.score for hit in open_store(target.url).search([Query("Rome")], 1, SearchParams())[0].hits]
 
     before = scores()
-    engine.change(Address(target.url), {"k1": 2.0, "b": 0.1, "replicas": 0})
+    engine.change(Address(url=target.url), {"k1": 2.0, "b": 0.1, "replicas": 0})
     info = open_store(target.url).info()
     assert (info.k1, info.b, info.count) == (2.0, 0.1, 2)
     assert scores() != before
@@ -338,33 +341,36 @@ def test_k1_and_b_can_be_changed_and_scores_follow(target):
 )
 def test_what_cannot_be_changed_is_refused(target, settings, message):
     with pytest.raises(InputError, match=message):
-        engine.change(Address(target.url), settings)
+        engine.change(Address(url=target.url), settings)
 
 
 def test_a_deleted_collection_is_gone_with_all_that_was_beside_it(target, small):
     make(target, passages(3))
     stopped(target, passages(230), StoreUnavailable("away"), 220, replace=True)
-    engine.delete(Address(target.url))
+    engine.delete(Address(url=target.url))
     assert indices_like(target, f"{target.index}*") == {}
-    for gone in (lambda: engine.delete(Address(target.url)), lambda: engine.change(Address(target.url), {"b": 0.5})):
+    for gone in (
+        lambda: engine.delete(Address(url=target.url)),
+        lambda: engine.change(Address(url=target.url), {"b": 0.5}),
+    ):
         with pytest.raises(InputError, match="there is no collection"):
             gone()
 
 
 def test_what_a_first_build_that_was_cut_off_left_can_be_deleted(target, small):
     stopped(target, passages(230), KeyboardInterrupt(), 170)
-    engine.delete(Address(target.url))
+    engine.delete(Address(url=target.url))
     assert everything(target) == []
     with pytest.raises(InputError, match="there is no collection"):
-        engine.delete(Address(target.url))
+        engine.delete(Address(url=target.url))
 
 
 def test_a_lock_without_a_collection_can_be_deleted_when_nobody_holds_it(target):
     held = Lock(target)
     with pytest.raises(WorkError, match="is being written"):
-        engine.delete(Address(target.url))
+        engine.delete(Address(url=target.url))
     held.release()
-    engine.delete(Address(target.url))
+    engine.delete(Address(url=target.url))
     assert everything(target) == []
 
 
@@ -383,7 +389,7 @@ def test_a_build_whose_lock_was_taken_over_is_not_put_in_place(target, monkeypat
 def test_collections_are_found_on_a_server(target, elasticsearch):
     make(target, passages(3))
     foreign(Target.parse(f"{target.url}-x"), as_alias=True)
-    found = engine.find(Address(elasticsearch))
+    found = engine.find(Address(url=elasticsearch))
     assert target.url in found
     assert f"{target.url}-x" not in found
 

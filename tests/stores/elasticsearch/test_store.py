@@ -27,9 +27,9 @@ def test_equal_addresses_have_equal_keys():
         ("elasticsearch://host/docs", "elasticsearch://host:9200/docs/"),
         ("elasticsearch://[::1]/docs", "elasticsearch://[::1]:9200/docs"),
     ):
-        assert key(Address(url)) == key(Address(other))
-        assert key(Address(url)) != key(Address(url, Fields("body")))
-        assert key(Address(url)) != key(Address(url.replace("docs", "more")))
+        assert key(Address(url=url)) == key(Address(url=other))
+        assert key(Address(url=url)) != key(Address(url=url, fields=Fields(text="body")))
+        assert key(Address(url=url)) != key(Address(url=url.replace("docs", "more")))
 
 
 def test_nothing_there_is_unavailable():
@@ -101,7 +101,7 @@ def anew(url):
 
 
 def added(url):
-    store = open_collection(Address(url))
+    store = open_collection(Address(url=url))
     store.add([Passage("new", "a passage")])
     store.commit()
 
@@ -109,11 +109,11 @@ def added(url):
 @services
 @pytest.mark.parametrize("change", [anew, added, lambda url: change_store(url, {"k1": 0.5})], ids=["new", "add", "k1"])
 def test_another_version_ends_those_who_read_the_old_one(url, change):
-    store = open_collection(Address(url))
-    before, pages = identity(Address(url)), store.scan()
+    store = open_collection(Address(url=url))
+    before, pages = identity(Address(url=url)), store.scan()
     next(pages)
     change(url)
-    assert identity(Address(url)) != before
+    assert identity(Address(url=url)) != before
     for read in (
         lambda: store.search([Query("w1")], 3, DEFAULT),
         lambda: store.fetch(["p0001"]),
@@ -131,14 +131,14 @@ def test_another_version_ends_those_who_read_the_old_one(url, change):
 
 @services
 def test_vectors_of_another_process_stop_those_who_search_vectors_and_nobody_else(url):
-    first = open_collection(Address(url))
+    first = open_collection(Address(url=url))
     first.add_vectors(["p0001"], np.eye(1, 2), ENCODER)
     first.commit()
-    store, before = open_collection(Address(url)), identity(Address(url))
+    store, before = open_collection(Address(url=url)), identity(Address(url=url))
     first.add_vectors(["p0001"], np.ones((1, 2)), ENCODER)
     assert store.search_vectors(np.eye(1, 2), 3, ENCODER)[0].hits[0].score == 1
     first.commit()
-    assert identity(Address(url)) != before
+    assert identity(Address(url=url)) != before
     for read in (lambda: store.search_vectors(np.eye(1, 2), 3, ENCODER), lambda: store.vectors(["p0001"])):
         with pytest.raises(RunError, match="changed since it was opened"):
             read()
@@ -150,9 +150,9 @@ def test_vectors_of_another_process_stop_those_who_search_vectors_and_nobody_els
 def test_the_same_store_is_kept_until_something_is_committed(url):
     store = open_store(url)
     assert open_store(url) is store
-    before = identity(Address(url))
+    before = identity(Address(url=url))
     store.add([Passage("new", "a new passage")])
-    assert identity(Address(url)) == before
+    assert identity(Address(url=url)) == before
     store.commit()
     assert store.search([Query("new")], 3, DEFAULT)[0].hits[0].id == "new"
     assert open_store(url).info().count == store.info().count == 1301
@@ -171,7 +171,7 @@ def test_the_same_store_is_kept_until_something_is_committed(url):
 def test_what_this_version_cannot_read_is_said_and_can_be_deleted(url, changes, error, message):
     record(*index_of(url), **changes)
     with pytest.raises(error, match=message):
-        open_collection(Address(url))
+        open_collection(Address(url=url))
     delete_store(url)
 
 
@@ -179,12 +179,12 @@ def test_what_this_version_cannot_read_is_said_and_can_be_deleted(url, changes, 
 def test_what_is_no_collection_is_said(url):
     known, name = index_of(url)
     with pytest.raises(InputError, match="has fields of its own; leave fields, vector and encoder out"):
-        open_collection(Address(url, Fields("text")))
+        open_collection(Address(url=url, fields=Fields(text="text")))
     known.indices.put_alias(index=name, name=f"{name}-two")
     known.indices.create(index=f"{name}-other", aliases={f"{name}-two": {}})
     target = Target.parse(url)
     with pytest.raises(InputError, match=r"is an alias of 2 indexes.*wanted: one"):
-        open_collection(Address(replace(target, index=f"{name}-two").url))
+        open_collection(Address(url=replace(target, index=f"{name}-two").url))
     known.indices.delete(index=f"{name}-other")
 
 

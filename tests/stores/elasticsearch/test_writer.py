@@ -45,7 +45,7 @@ def target(index_url):
 
 @pytest.fixture
 def store(target):
-    opened = open_collection(Address(target.url))
+    opened = open_collection(Address(url=target.url))
     yield opened
     opened.close()
 

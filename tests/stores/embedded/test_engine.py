@@ -131,7 +131,7 @@ def test_a_deletion_that_ended_early_says_where_and_is_given_again(folder, monke
 
 def test_a_folder_that_may_not_be_removed_itself_stays_empty(folder, monkeypatch, caplog):
     monkeypatch.setattr(Path, "rmdir", stubborn(errno.EBUSY, folder.name))
-    engine.delete(engine.Address(str(folder)))
+    engine.delete(engine.Address(url=str(folder)))
     assert everything(folder) == []
     assert caplog.messages == [f"{folder} stays: Device or resource busy"]
 

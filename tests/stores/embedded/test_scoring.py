@@ -19,7 +19,7 @@ from convqa.text.analysis import analyzer, weigh
 
 
 def at(folder):
-    return Address(str(folder))
+    return Address(url=str(folder))
 
 
 TOKENS = analyzer("en").tokens

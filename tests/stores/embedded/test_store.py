@@ -25,7 +25,7 @@ from convqa.stores.embedded.manifest import Manifest
 
 
 def at(folder):
-    return Address(str(folder))
+    return Address(url=str(folder))
 
 
 PASSAGES = [Passage(f"p{number}", f"passage number w{number} of many") for number in range(20)]
@@ -108,7 +108,7 @@ from pathlib import Path
 from convqa.domain import Passage
 from convqa.stores.address import Address
 from convqa.stores.embedded.engine import open_collection
-store = open_collection(Address(sys.argv[1]))
+store = open_collection(Address(url=sys.argv[1]))
 for batch in range(10_000):
     store.add([Passage(f"b{batch}-{n}", f"added passage number n{n} of batch t{batch}") for n in range(50)])
     store.delete([f"b{batch}-0"])
@@ -337,7 +337,7 @@ def killed(self, folder):
     if folder == Path({str(folder)!r}):
         die()
 Manifest.write = killed
-with create(Address({str(folder)!r}), "en", replace=True) as store:
+with create(Address(url={str(folder)!r}), "en", replace=True) as store:
     store.add([Passage("new", "passage of the new collection")])
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL

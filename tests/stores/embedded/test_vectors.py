@@ -43,7 +43,7 @@ QUERIES = vectors(70, seed=1)
 
 
 def at(folder):
-    return Address(str(folder))
+    return Address(url=str(folder))
 
 
 def opened(folder):
@@ -274,7 +274,7 @@ from convqa.stores.embedded.engine import open_collection
 def encode(passage):
     seed = int.from_bytes(hashlib.sha256(passage.text.encode()).digest()[:8], "little")
     return np.random.default_rng(seed).standard_normal(16)
-store = open_collection(Address(sys.argv[1]))
+store = open_collection(Address(url=sys.argv[1]))
 missing = store.without_vectors()
 while batch := list(islice(missing, 20)):
     store.add_vectors([p.id for p in batch], np.array([encode(p) for p in batch]), Encoder("hash", "0" * 64, 16))
