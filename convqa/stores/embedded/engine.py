@@ -137,23 +137,21 @@ def delete(address: Address) -> None:
 
     Its folders go too, and the link that the address names, unless something else lies in them.
 
-    :raises InputError: if there is nothing of convqa's in the folder, or what is there may not be removed; then all of
-        it stays.
+    :raises InputError: if there is nothing of convqa's in the folder.
     :raises WorkError: if a writer is at work on it, or some of it could not be removed.
     """
     link, folder = Path(address.url), Path(os.path.realpath(address.url))
     check_folder(folder, "collection")
     if not (is_collection(folder) or any(_made(path) for path in folder.iterdir())):
         raise InputError(f"{folder} is not a collection: nothing is deleted.")
-    _check_removable(folder)
     lock = writer_lock(folder)
     try:
         # The manifest first: without it nobody opens what is being removed. The lock last.
         _remove(sorted(_ours(folder), key=lambda path: (path == folder / LOCK, path != folder / NAME)))
     except OSError as error:
         raise WorkError(
-            f"collection {folder} is deleted only in part: {error.filename} cannot be removed ({error.strerror}). See "
-            "to that, then give the command again."
+            f"collection {folder} is deleted only in part, or not at all: {error.filename} cannot be removed "
+            f"({error.strerror}). See to that, then give the command again."
         ) from error
     finally:
         lock.release()
@@ -234,16 +232,6 @@ def _remove_builds(folder: Path) -> None:
             "collection %s: files of an earlier one stay: %s cannot be removed (%s)",
             folder, error.filename, error.strerror,
         )  # fmt: skip
-
-
-def _check_removable(folder: Path) -> None:
-    """:raises InputError: if the system lets nobody take something of ours out of the folder."""
-    for place in (folder, *(path for path in _ours(folder) if path.is_dir())):
-        if not os.access(place, os.W_OK | os.X_OK):
-            raise InputError(
-                f"collection {folder} cannot be deleted: {place} cannot be written to. Nothing was deleted; make it "
-                "writable first."
-            )
 
 
 def _remove(paths: Iterable[Path]) -> None:

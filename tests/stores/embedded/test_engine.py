@@ -111,18 +111,12 @@ def test_through_a_link_both_the_collection_and_the_link_go(folder, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_may_not_be_removed_is_left_whole(folder, monkeypatch):
-    before, data = everything(folder), next(folder.glob("data-*"))
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != data / "tantivy")
-    with pytest.raises(InputError, match=r"data-\w+/tantivy cannot be written to. Nothing was deleted"):
-        delete_store(str(folder))
-    assert everything(folder) == before and open_store(str(folder)).info().count == 2
-
-
 def test_a_deletion_that_ended_early_says_where_and_is_given_again(folder, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rmdir", stubborn(errno.EPERM, "tantivy"))
-        with pytest.raises(WorkError, match=r"only in part: tantivy cannot be removed \(Operation not permitted\)"):
+        with pytest.raises(
+            WorkError, match=r"only in part, or not at all: tantivy cannot be removed \(Operation not permitted\)"
+        ):
             delete_store(str(folder))
     assert not exists(str(folder)) and list(folder.glob("data-*"))
     delete_store(str(folder))
