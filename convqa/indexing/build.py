@@ -51,8 +51,15 @@ def index(
     passages = reporting(read_passages(sources) if task is None else _brought(task, sources), progress)
     try:
         if add and exists(url):
-            _refuse_settings(settings, url)
-            _add(passages, url, language)
+            if settings:
+                raise InputError(
+                    f"collection {redact(url)} is there, and adding does not change how it was made; found "
+                    f"{', '.join(settings)}. Leave them out; convqa collections set changes k1, b and replicas, and "
+                    "--replace makes the collection anew."
+                )
+            store = writable(url, language)
+            store.add(passages)
+            store.commit()
         else:
             build(passages, url, language, replace, settings)
     except DuplicatePassage as error:
@@ -85,21 +92,6 @@ def build(
     """A new collection of passages, in place when it is whole."""
     with create_store(url, language, replace, settings) as store:
         store.add(passages)
-
-
-def _refuse_settings(settings: Mapping[str, object] | None, url: str) -> None:
-    if settings:
-        raise InputError(
-            f"collection {redact(url)} is there, and adding does not change how it was made; found "
-            f"{', '.join(settings)}. Leave them out; convqa collections set changes k1, b and replicas, and --replace "
-            "makes the collection anew."
-        )
-
-
-def _add(passages: Iterable[Passage], url: str, language: str | None) -> None:
-    store = writable(url, language)
-    store.add(passages)
-    store.commit()
 
 
 def writable(url: str, language: str | None) -> WritableStore:

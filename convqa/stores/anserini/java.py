@@ -12,7 +12,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import threading
 from functools import cache
@@ -186,14 +185,10 @@ def _homes() -> list[tuple[str, Path]]:
 
 
 def _version(home: Path) -> int | None:
-    """The version of a Java, by its file ``release``, else by asking it (Java 8 says 1.8); None where there is none."""
+    """The version of a Java, by its file ``release`` (Java 8 says 1.8); None where there is none."""
     try:
         text = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        try:
-            asked = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, check=False)
-        except OSError:
-            return None
-        text = asked.stderr
-    found = re.search(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)', text)
+        return None
+    found = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', text)
     return int(found[1]) if found else None

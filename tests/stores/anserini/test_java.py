@@ -60,13 +60,6 @@ def test_the_first_recent_java_is_taken_and_jdk4pys_last(bare, monkeypatch):
     assert java._java() == (bare / "new", 21)
 
 
-def test_a_home_without_a_release_file_is_asked(bare):
-    place = home(bare / "x", "21")
-    (place / "release").unlink()
-    (place / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"23.0.1\" 2024' >&2\n")
-    assert java._version(place) == 23
-
-
 def test_missing_packages_are_named_with_the_extras(bare):
     with pytest.raises(InputError, match=r"jpype1, which is not installed.*convqa\[anserini\].*anserini-light"):
         java._load()
