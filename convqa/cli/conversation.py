@@ -181,7 +181,7 @@ def _piped() -> Iterator[str]:
     for number, line in enumerate(typer.get_text_stream("stdin", errors="replace")):
         # Files that come from Windows begin with a mark of byte order.
         text = (line if number else line.removeprefix("\ufeff")).strip()
-        if text.lower() == "/quit":
+        if text.lower().split()[:1] == ["/quit"]:
             return
         if text:
             typer.echo(f"> {escape(text[:_ECHOED])}{' ...' if len(text) > _ECHOED else ''}")
@@ -210,7 +210,7 @@ def _typed() -> Iterator[str]:
         except EOFError:
             typer.echo()
             return
-        if line.lower() == "/quit":
+        if line.lower().split()[:1] == ["/quit"]:
             return
         if line:
             with suppress(OSError), history.open("a", encoding="utf-8") as file:

@@ -14,6 +14,9 @@ from convqa.errors import InputError
 if TYPE_CHECKING:
     pass
 
+if TYPE_CHECKING:
+    from convqa.server.config import Served
+
 
 @command
 def serve(
@@ -51,9 +54,12 @@ def serve(
     run(base.model_copy(update=changes).checked(), parsed(settings), llm_of(llm, llm_model, llm_role))
 
 
-def _served(names: list[str]) -> dict[str, object]:
+def _served(names: list[str]) -> dict[str, Served]:
     from pathlib import Path
 
     from convqa.server.config import Served
 
-    return {Path(name).stem: Served(pipeline=name) for name in names}
+    served = {Path(name).stem: Served(pipeline=name) for name in names}
+    if len(served) < len(set(names)):
+        raise InputError("--pipeline: two files have the same name; clients tell pipelines apart by it. Rename one.")
+    return served

@@ -47,7 +47,7 @@ class Access:
     @property
     def has_rules(self) -> bool:
         """Whether some callers may see passages that others may not."""
-        return bool(self._users or any(self._filters.values()))
+        return bool(self._users or self._everybody or any(self._filters.values()))
 
     def caller(self, request: Request) -> Caller:
         """Who asks.
@@ -59,7 +59,10 @@ class Access:
         users = self._users
         if users is None or (users.keys and key not in users.keys):
             return Caller(key, accepted)
-        user = request.headers.get(users.header, "").strip()
+        named = request.headers.getlist(users.header)
+        if len(named) > 1:
+            raise HTTPException(400, f"The header {users.header} is there twice.")
+        user = "".join(named).strip()
         if not user:
             raise HTTPException(
                 403, f"This server wants to know which user asks: the header {users.header} is missing."
@@ -67,7 +70,7 @@ class Access:
         rule = users.filters.get(user, users.others)
         if rule is None:
             raise HTTPException(403, "This user may see no passages here.")
-        return Caller(f"{key}/{user}", both(accepted, as_filter(_for(user, rule))))
+        return Caller(f"{key}\n{user}", both(accepted, as_filter(_for(user, rule))))
 
     def count(self, caller: Caller) -> None:
         """Count a question of a caller.
@@ -86,7 +89,7 @@ class Access:
 
     def _key(self, request: Request) -> str:
         """The name of the key that a request has, found in the same time whichever it is."""
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip().encode()
+        given = request.headers.get("Authorization", "").partition(" ")[2].strip().encode("latin-1")
         matching = [name for name, secret in self._secrets.items() if hmac.compare_digest(secret, given)]
         if not matching:
             raise HTTPException(

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 import convqa
 from convqa.domain import DEFAULT_LANGUAGE, Turn, TurnId
@@ -24,7 +23,6 @@ from convqa.server.conversations import Conversations
 from convqa.server.examples import examples
 from convqa.server.metrics import Measured, Metrics
 from convqa.server.service import Service
-from convqa.stores import open_store
 
 _EXAMPLES = 4
 
@@ -68,23 +66,22 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     for router in routers:
         app.include_router(router)
     guard.install(app)
-    app.add_middleware(guard.Guard, most=limits.body_bytes)
-    if config.is_local and not config.keys:
-        # Else another site's name could be made to point at this machine, and its page would read everything here.
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]", config.host, *config.hosts])
+    # Else another site's name could be made to point at this machine, and its page would read everything here.
+    hosts = [*LOOPBACK, config.host, *config.hosts] if config.is_local and not config.keys else None
+    app.add_middleware(guard.Guard, most=limits.body_bytes, hosts=hosts)
     if config.cors:
         app.add_middleware(CORSMiddleware, allow_origins=config.cors, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(Measured, metrics=metrics)
     return app
 
 
-@open_routes.get("/healthz")
+@open_routes.api_route("/healthz", methods=["GET", "HEAD"])
 async def healthz() -> dict[str, str]:
     """Whether the server runs."""
     return {"status": "ok"}
 
 
-@open_routes.get("/readyz")
+@open_routes.api_route("/readyz", methods=["GET", "HEAD"])
 async def readyz(request: Request) -> Response:
     """Whether it can answer: 503 while a collection's server is away."""
     services: Mapping[str, Service] = request.app.state.services
@@ -110,12 +107,12 @@ def _examples(service: Service) -> list[str]:
         return answer(pipeline, [Turn(TurnId("example", 1), question, language=service.language)])[0]
 
     try:
-        draws = pipeline.collection is not None and service.language == DEFAULT_LANGUAGE
-        if pipeline.asks_a_server or not draws:
+        store = service.store if service.language == DEFAULT_LANGUAGE else None
+        if pipeline.asks_a_server or store is None:
             ask("Is this ready?")
         # Questions to a language model are waited for and paid for: one is enough.
         tried = None if pipeline.asks_a_server else ask
-        return examples(open_store(pipeline.collection).scan(), tried, _EXAMPLES) if draws else []
+        return [] if store is None else examples(store.scan(), tried, _EXAMPLES)
     except RunError as error:
         log.warning("no example questions: %s", error)
         return []

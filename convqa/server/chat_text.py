@@ -24,6 +24,7 @@ from convqa.server import replies
 _SOURCES = "\n\nSources:\n\n"
 _NO_ANSWER = "No answer: "
 _ASKED = "A question back: "
+_IDLE = "Nothing to look up. Ask whenever you like."
 _NOTES = {TOLD: "As said before: ", UNSURE: "Not sure: "}
 _QUOTE = 200
 _MARKS = re.compile(r" (?:\[\d+\])+")
@@ -37,7 +38,7 @@ def pieces(response: Response, language: str) -> Iterator[str]:
     if answer is None or answer.kind == "none":
         asked = response.rewrite is None or bool(response.rewrite.queries)
         reason = answer.reason if answer else "this pipeline makes no answers"
-        yield f"{_NO_ANSWER}{escape(reason)}.{caveat}" if asked else "Nothing to look up. Ask whenever you like."
+        yield f"{_NO_ANSWER}{escape(reason)}.{caveat}" if asked else _IDLE
         return
     yield _ASKED if answer.kind == "question" else "".join(_NOTES.get(note, "") for note in answer.notes)
     numbers, first = numbered(answer), True
@@ -55,9 +56,14 @@ def pieces(response: Response, language: str) -> Iterator[str]:
 
 def _source(citation: replies.CitationReply) -> str:
     title = escape(citation["title"] or citation["passage"]).replace("[", "(").replace("]", ")")
-    named = f"[{title}]({citation['url']})" if re.fullmatch(r"https?://[^\s()<>]+", citation["url"]) else title
+    named = f"[{title}]({citation['url']})" if is_address(citation["url"]) else title
     quote = shorten(escape(citation["quote"]), _QUOTE, placeholder=" ...")
     return f'- [{citation["number"]}] {named}: "{quote}"'
+
+
+def is_address(url: str) -> bool:
+    """Whether a link may point there."""
+    return re.fullmatch(r"https?://[^\s()<>]+", url) is not None
 
 
 def marks(content: str) -> list[tuple[int, int, int]]:
@@ -77,6 +83,8 @@ def exchange(question: str, content: str) -> Exchange:
     >>> exchange("Who?", 'Not sure: Goethe did. [1]\n\nSources:\n\n- [1] Faust: "Goethe did."').answer
     'Goethe did.'
     """
+    if content.startswith(_IDLE):
+        return Exchange(question, "", status="idle")
     if content.startswith(_NO_ANSWER) or not content.strip():
         return Exchange(question, "", status="unanswered")
     said = content.partition("\n\n")[0]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
 
-from convqa.domain import Exchange, Hit, Passage, Ranking, Response
+from convqa.domain import Exchange, Hit, Passage, Ranking, Response, Turn, TurnId
 from convqa.errors import InputError
 from convqa.files import to_json_bytes
 from convqa.server.access import Caller, to_fields, within
@@ -70,7 +68,9 @@ class Conversations:
         try:
             if file != ":memory:":
                 Path(file).parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+                # For nobody else on this machine; its companions take its mode.
+                Path(file).touch(0o600)
+            self._database = sqlite3.connect(file, check_same_thread=False)
             self._database.executescript(f"PRAGMA journal_mode=WAL; PRAGMA foreign_keys=ON; {_TABLES}")
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"conversations: {file} cannot be used ({error}). Name another file.") from error
@@ -100,46 +100,36 @@ class Conversations:
         )
         return [_kept(caller.filter, *row) for row in rows]
 
-    def begin(self, owner: str, title: str, pipeline: str) -> str:
-        """A new conversation; its id cannot be guessed."""
+    def begin(self, owner: str, turn: Turn, pipeline: str, exchange: Exchange, response: Response) -> str:
+        """Keep the first turn of a new conversation, and return its id, which cannot be guessed."""
         id, now = secrets.token_urlsafe(12), _now()
-        with self._writing():
-            self._database.execute(
-                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", [id, owner, title[:_TITLE], pipeline, now, now]
-            )
+        row = [id, owner, turn.question[:_TITLE], pipeline, now, now]
+        with self._lock, self._database:
+            self._database.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", row)
+            self._insert(id, turn, pipeline, exchange, response)
         return id
 
-    def add(self, id: str, pipeline: str, exchange: Exchange, response: Response, filter: Filter) -> bool:
-        """Keep a turn, and say whether it could be: not if another took its number, or the conversation was deleted.
-
-        :param filter: the passages that it could be answered from.
-        """
-        data = [to_json_bytes(part) for part in (exchange.to_json(), _slim(response).to_json(), to_fields(filter))]
-        with self._writing():
-            try:
-                self._database.execute(
-                    "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", [id, response.id.number, pipeline, *data]
-                )
-            except sqlite3.IntegrityError:
-                return False
-            self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [_now(), id])
+    def add(self, id: str, turn: Turn, pipeline: str, exchange: Exchange, response: Response) -> bool:
+        """Keep a turn, and say whether it could be: not if another took its number, or the conversation was deleted."""
+        try:
+            with self._lock, self._database:
+                self._insert(id, turn, pipeline, exchange, response)
+                self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [_now(), id])
+        except sqlite3.IntegrityError:
+            return False
         return True
+
+    def _insert(self, id: str, turn: Turn, pipeline: str, exchange: Exchange, response: Response) -> None:
+        named = replace(_slim(response), id=TurnId(id, turn.id.number))
+        data = [to_json_bytes(part) for part in (exchange.to_json(), named.to_json(), to_fields(turn.filter))]
+        row = [id, turn.id.number, pipeline, *data]
+        self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def delete(self, owner: str, id: str) -> bool:
         """Remove a conversation with its turns, and say whether there was one."""
-        with self._writing():
-            return bool(
-                self._database.execute("DELETE FROM conversations WHERE id = ? AND owner = ?", [id, owner]).rowcount
-            )
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with self._lock:
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            finally:
-                self._database.execute("COMMIT")
+        sql = "DELETE FROM conversations WHERE id = ? AND owner = ?"
+        with self._lock, self._database:
+            return bool(self._database.execute(sql, [id, owner]).rowcount)
 
 
 def _kept(accepted: Filter, pipeline: str, exchange: bytes, response: bytes, filter: bytes) -> KeptTurn:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterable, Callable, Coroutine, Sequence
 from http import HTTPStatus
+from sqlite3 import OperationalError
 from typing import Any
 
+import anyio
 import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
+from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypedDict
 
-from convqa.errors import ConvqaError, InputError
+from convqa.errors import ConvqaError, InputError, RunError, StoreUnavailable
+from convqa.server.listening import GRACE
 from convqa.server.service import Saturated, Unavailable
 from convqa.validation import explain
 
@@ -33,6 +37,12 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
+_HEARTBEAT = 5
+"""Seconds of silence after which a stream says that it is there."""
+
+_MISTAKES = 5
+"""Mistakes of a body that a reply names."""
+
 _AGAIN = "5"
 """Seconds after which to ask a server again that is away."""
 
@@ -54,18 +64,23 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     for code, said in {
         400: "No JSON, or a mistake in it", 401: "No key, or a wrong one", 403: "This user may see nothing",
         404: "Not there, or not to be seen", 405: "Another method", 409: "The conversation went on meanwhile",
-        413: "The body is too long", 422: "A field is not as it should be", 429: "Too many questions a minute",
-        503: "Too many questions wait, or a collection's server is away", 504: "It took too long",
+        413: "The body is too long", 415: "Not declared as JSON", 422: "A field is not as it should be",
+        429: "Too many questions a minute", 503: "Too many questions wait, or a collection's server is away",
+        504: "It took too long",
     }.items()
 }  # fmt: skip
 
 
 class Guard:
-    """Refuses bodies that are too long, at once where their length is declared, and adds the headers of security."""
+    """Refuses bodies that are too long, at once where their length is declared, and adds the headers of security.
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    :param hosts: the names that a request may call the server by; None = any.
+    """
+
+    def __init__(self, app: ASGIApp, most: int, hosts: Sequence[str] | None) -> None:
         self._app = app
         self._most = most
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -87,7 +102,10 @@ class Guard:
             await send(message)
 
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if declared.isdigit() and int(declared[:20]) > self._most:
+        if self._hosts is not None and Request(scope).url.hostname not in self._hosts:
+            said = "A server without keys answers only to this machine's names, and those under hosts: in its file."
+            await failure(HTTPException(400, said))(scope, receive, secured)
+        elif declared.isdigit() and int(declared[:20]) > self._most:
             await failure(self._too_long())(scope, receive, secured)
         else:
             await self._app(scope, counted, secured)
@@ -118,29 +136,38 @@ class Guarded(APIRoute):
             state = request.app.state
             try:
                 request.state.caller = state.access.caller(request)
+                if self.body_field is not None and "json" not in request.headers.get("Content-Type", ""):
+                    raise HTTPException(415, "The body is JSON: say so with the header Content-Type: application/json.")
                 async with asyncio.timeout(state.config.limits.seconds):
                     return await handle(_Json(request.scope, request.receive))
             except TimeoutError:
                 return failure(HTTPException(504, f"This took longer than {state.config.limits.seconds:g} s."))
-            except Exception as error:
+            except (RunError, Exception) as error:
                 return failure(error)
 
         return guarded
 
 
-def failure(error: Exception) -> JSONResponse:
+def stream(events: AsyncIterable[ServerSentEvent]) -> EventSourceResponse:
+    """A reply of events, with a heartbeat; at the server's end it has the time that other replies have."""
+    return EventSourceResponse(
+        events, ping=_HEARTBEAT, shutdown_event=anyio.Event(), shutdown_grace_period=GRACE - _HEARTBEAT
+    )
+
+
+def failure(error: BaseException) -> JSONResponse:
     """An error as JSON; what is no mistake of the caller's is said without its details, which stand in the log."""
     status, message, headers = 500, "The server failed at this request. Its log says why.", {}
     match error:
         case HTTPException():
             status, message, headers = error.status_code, str(error.detail), dict(error.headers or {})
         case RequestValidationError():
-            status, message = 422, "; ".join(f"{_field(field)}: {what}" for field, what in explain(error))  # type: ignore[arg-type]
+            status, message = 422, _mistakes(error)
         case InputError():
             status, message = 400, str(error)
         case Saturated():
-            status, message, headers = 503, f"{error}.".capitalize(), {"Retry-After": f"{error.seconds}"}
-        case Unavailable():
+            status, message, headers = 503, f"{error}.", {"Retry-After": f"{error.seconds}"}
+        case Unavailable() | OperationalError() | StoreUnavailable():
             log.warning("%s", error)
             status, message, headers = 503, "What is searched does not answer now. Ask again.", {"Retry-After": _AGAIN}
         case ConvqaError():
@@ -158,6 +185,12 @@ def install(app: FastAPI) -> None:
 
     for kind in (HTTPException, Exception):
         app.add_exception_handler(kind, handled)
+
+
+def _mistakes(error: RequestValidationError) -> str:
+    found = explain(error)  # type: ignore[arg-type]
+    said = "; ".join(f"{_field(field)}: {what}" for field, what in found[:_MISTAKES])
+    return said if len(found) <= _MISTAKES else f"{said}; and {len(found) - _MISTAKES} more"
 
 
 def _field(path: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +14,7 @@ import uvicorn
 
 from convqa.errors import InputError
 
-_GRACE = 30
+GRACE = 30
 """Seconds that are left to what was asked before the end."""
 
 
@@ -60,9 +62,14 @@ def serve(app: Any, listener: socket.socket, path: str = "/") -> None:
     log.handlers, log.propagate = logging.getLogger("convqa").handlers, False
     options = uvicorn.Config(
         app, log_config=None, log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=GRACE,
     )  # fmt: skip
     server = _Server(options)
     server.path = path
     with _mistakes(*listener.getsockname()[:2]):
-        server.run([listener])
+        try:
+            server.run([listener])
+        finally:
+            if threading.active_count() > 1 and server.should_exit:
+                # Work that outlived its grace would hold the process until it ends, which a language model's may not.
+                threading.Timer(1, os._exit, [143]).start()

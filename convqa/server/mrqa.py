@@ -19,6 +19,7 @@ from convqa.files import parse_line
 from convqa.qa import QA
 from convqa.server.guard import ERRORS, Guarded
 from convqa.server.service import Service
+from convqa.server.turns import Asker
 from convqa.tasks.mrqa.contexts import Context, Question, conversations
 from convqa.validation import Record, read_as
 
@@ -69,11 +70,14 @@ def answer_context(qa: QA, line: object) -> dict[str, str]:
 
 
 @router.post("/", summary="Answer the questions of a context (MRQA 2019)")
-async def predict(request: Request) -> dict[str, str]:
+async def predict(request: Request, caller: Asker) -> dict[str, str]:
     """Answers by question id, "" where there is none, of the first pipeline that answers from a text that is given."""
     services: Mapping[str, Service] = request.app.state.services
     service = next((one for one in services.values() if not one.pipeline.needs_collection), None)
     if service is None:
         raise HTTPException(404, "No pipeline here answers from a text that is given: convqa serve --pipeline mrqa.")
+    if "Origin" in request.headers:
+        raise HTTPException(403, "This is for programs, not for pages of other sites.")
+    request.app.state.access.count(caller)
     line, _ = parse_line(await request.body(), "the body", _WANTED, first=True)
     return await service.do(lambda: answer_context(QA(service.pipeline), line))

@@ -14,21 +14,18 @@ from urllib.parse import quote
 import orjson
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
 
-from convqa.domain import Exchange, MetaValue
+from convqa.domain import Exchange
 from convqa.domain import Response as Answered
 from convqa.server import chat_text, replies
-from convqa.server.guard import ERRORS, Guarded, failure
+from convqa.server.guard import ERRORS, Guarded, failure, stream
 from convqa.server.service import Asked, Service
-from convqa.server.turns import Asker, Text, prepared, service_of
+from convqa.server.turns import Asker, Filters, Some, Text, prepared, service_of
 from convqa.validation import Record
 
 router = APIRouter(prefix="/v1", route_class=Guarded, responses=ERRORS)
-
-_HEARTBEAT = 5
-"""Seconds of silence after which a stream says that it is there."""
 
 _USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 """Clients want the field; nothing here is counted or paid by token."""
@@ -56,7 +53,7 @@ class Message(Record, extra="allow"):
     """A message; of other roles than user and assistant it is passed over."""
 
     role: str
-    content: Text | list[Part] | None = None
+    content: Text | Some[Part] | None = None
 
     @property
     def text(self) -> str:
@@ -69,10 +66,10 @@ class Completion(Record, extra="allow"):
     """A request. ``filter`` is ours: meta field -> accepted values; other fields are passed over."""
 
     model: str
-    messages: Annotated[list[Message], Field(min_length=1)]
+    messages: Annotated[Some[Message], Field(min_length=1)]
     stream: bool | None = False
     stream_options: dict[str, Any] | None = None
-    filter: dict[str, list[MetaValue]] = {}
+    filter: Filters = {}
 
 
 @router.get("/models")
@@ -102,7 +99,7 @@ async def complete(request: Request, body: Completion, caller: Asker) -> Respons
     asked = service.ask(turn)
     if body.stream:
         events = _answering(asked, body, str(request.base_url), service, request.app.state.config.limits.seconds)
-        return EventSourceResponse(events, ping=_HEARTBEAT)
+        return stream(events)
     try:
         response = _sound(await asked.response)
     finally:
@@ -124,7 +121,7 @@ def conversation(messages: Sequence[Message]) -> tuple[str, list[Exchange]]:
         elif message.role == "assistant" and open_question:
             history.append(chat_text.exchange("\n".join(open_question), message.text))
             open_question = []
-    if not open_question or messages[-1].role != "user":
+    if not open_question:
         raise HTTPException(422, "messages: the last one must be a question: role user, with a text.")
     return "\n".join(open_question), history
 
@@ -182,9 +179,9 @@ def _cited(response: Answered, content: str, address: str, service: Service) -> 
 
 def _named(citation: Mapping[str, Any], address: str, pipeline: str) -> dict[str, str]:
     """Where a passage can be opened: its own address, or this server's."""
-    passage = citation["passage"]
+    passage, url = citation["passage"], citation["url"]
     own = f"{address}api/passages/{quote(passage, safe='')}?pipeline={quote(pipeline)}"
-    return {"url": citation["url"] or own, "title": citation["title"] or passage}
+    return {"url": url if chat_text.is_address(url) else own, "title": citation["title"] or passage}
 
 
 def _whole_or_streamed(body: Completion, said: Sequence[str]) -> Response:
@@ -195,7 +192,7 @@ def _whole_or_streamed(body: Completion, said: Sequence[str]) -> Response:
         for chunk in _chunks(body, said, {}):
             yield chunk
 
-    return EventSourceResponse(events())
+    return stream(events())
 
 
 def _reply(body: Completion, content: str, cited: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Saturated(Exception):
     """More waits than a server may keep. ``seconds``: when to ask again."""
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(f"the server has more questions than it can answer. Ask again in {seconds} s")
+        super().__init__(f"The server has more questions than it can answer. Ask again in {seconds} s")
         self.seconds = seconds
 
 
@@ -70,6 +70,9 @@ class Service:
         self.name = name
         self.pipeline = pipeline
         self.language = pipeline.language
+        # As the stations do, it keeps to the collection as it was when it was opened.
+        self.store = None if pipeline.collection is None else open_store(pipeline.collection)
+        self._info = None if self.store is None else self.store.info()
         self.examples: list[str] = []
         self._gathering = gathering
         self._waiting = waiting
@@ -84,8 +87,7 @@ class Service:
     @property
     def description(self) -> dict[str, Any]:
         """What clients are shown of it. A collection is named by the last part of its URL alone."""
-        url = self.pipeline.collection
-        info = None if url is None else open_store(url).info()
+        url, info = self.pipeline.collection, self._info
         return {
             "id": self.name,
             "collection": None if info is None else PurePath((info.source or redact(url or "")).rstrip("/")).name,
@@ -104,31 +106,36 @@ class Service:
             await asyncio.sleep(0.01)
         for task in self._tasks:
             task.cancel()
-        self._pool.shutdown()
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def ask(self, turn: Turn) -> Asked:
         """Put a turn into the queue.
 
         :raises Saturated: if too many wait already.
         """
-        if self._busy >= self._waiting:
-            raise Saturated(max(1, math.ceil(self._busy * self._pace)))
+        self._enter()
         asked = Asked(turn, asyncio.get_running_loop().create_future())
-        self._busy += 1
         asked.response.add_done_callback(self._done)
         self._asked.put_nowait(asked)
         return asked
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Do other work with the pipeline, when it is free."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        """Do other work with the pipeline, when it is free. :raises Saturated: if too many wait already."""
+        self._enter()
+        done = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        done.add_done_callback(self._done)
+        return await asyncio.shield(done)
 
     def passage(self, id: str) -> Passage | None:
         """A passage of the pipeline's collection; None where there is none."""
-        collection = self.pipeline.collection
-        return None if collection is None else open_store(collection).fetch([id])[0]
+        return None if self.store is None else self.store.fetch([id])[0]
 
-    def _done(self, response: asyncio.Future[Response]) -> None:  # noqa: ARG002 - the callback's signature
+    def _enter(self) -> None:
+        if self._busy >= self._waiting:
+            raise Saturated(max(1, math.ceil(self._busy * self._pace)))
+        self._busy += 1
+
+    def _done(self, response: asyncio.Future[Any]) -> None:  # noqa: ARG002 - the callback's signature
         self._busy -= 1
 
     async def _work(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Request, Response
 from pydantic import AfterValidator, Field
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
 from typing_extensions import TypedDict
 
@@ -22,7 +22,7 @@ from convqa.server import replies
 from convqa.server.access import Caller, passes
 from convqa.server.config import FilterFields, as_filter
 from convqa.server.conversations import Conversations, KeptTurn, Summary
-from convqa.server.guard import ERRORS, Guarded, failure
+from convqa.server.guard import ERRORS, Guarded, failure, stream
 from convqa.server.service import Asked, Service
 from convqa.tasks.qrecc import talk
 from convqa.text.dialogue import added, open_question
@@ -38,6 +38,10 @@ def _without_nul(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_without_nul)]
+Item = TypeVar("Item")
+Some = Annotated[list[Item], Field(max_length=1000, fail_fast=True)]
+"""A list of a length that is no attack: its first mistake ends the reading."""
+Filters = Annotated[dict[str, Some[MetaValue]], Field(max_length=50)]
 
 
 class Said(Record, extra="forbid"):
@@ -58,8 +62,8 @@ class Question(Record, extra="forbid"):
     question: Annotated[Text, Field(min_length=1, pattern=r"\S")]
     pipeline: str | None = None
     conversation: str | None = None
-    history: list[Said] | None = None
-    filter: dict[str, list[MetaValue]] = {}
+    history: Some[Said] | None = None
+    filter: Filters = {}
     scenario: Text = ""
     keep: bool = True
 
@@ -133,15 +137,16 @@ async def turn(
     are made.
     """
     state = request.app.state
-    service = service_of(request, body.pipeline)
     if body.conversation is not None and body.history is not None:
         raise HTTPException(422, "conversation and history exclude each other: give the one that holds what was said.")
     kept: Conversations | None = state.conversations if body.keep and body.history is None else None
     history = [Exchange(**said.model_dump()) for said in body.history or ()]
-    number = len(history) + 1
+    number, name = len(history) + 1, body.pipeline
     if body.conversation is not None:
         turns = await asyncio.to_thread(_turns, conversations_of(request), caller, body.conversation)
         history, number = [one.exchange for one in turns if one.response is not None], len(turns) + 1
+        name = name or next((one.pipeline for one in turns[-1:] if one.pipeline in state.services), None)
+    service = service_of(request, name)
     made = prepared(request, service, caller, body.question, history, body.filter, body.scenario, number)
     asked = service.ask(made)
 
@@ -149,11 +154,13 @@ async def turn(
         response = await asked.response
         id = body.conversation
         if kept is not None:
-            id = await asyncio.to_thread(_keep, kept, caller, service, made, response, id)
+            # What the rewrite took from the history may be of any passage that the caller may see.
+            seen = caller.filter if made.history else made.filter
+            id = await asyncio.to_thread(_keep, kept, caller, service.name, replace(made, filter=seen), response, id)
         return replies.turn(response, body.question, service.name, id)
 
     if "text/event-stream" in accept:
-        return EventSourceResponse(_events(asked, settled(), state.config.limits.seconds))
+        return stream(_events(asked, settled(), state.config.limits.seconds))
     try:
         return Response(orjson.dumps(await settled()), media_type="application/json")
     finally:
@@ -188,15 +195,14 @@ def prepared(
     )
 
 
-def _keep(kept: Conversations, caller: Caller, service: Service, turn: Turn, response: Answered, id: str | None) -> str:
+def _keep(kept: Conversations, caller: Caller, pipeline: str, turn: Turn, response: Answered, id: str | None) -> str:
     """Keep a turn in its conversation, or in a new one; that one's id.
 
     :raises HTTPException: 409 where another turn was answered meanwhile; 404 where the conversation is gone.
     """
     if id is None:
-        id = kept.begin(caller.owner, turn.question, service.name)
-    named = replace(response, id=TurnId(id, turn.id.number))
-    if not kept.add(id, service.name, exchange(turn, response), named, turn.filter):
+        return kept.begin(caller.owner, turn, pipeline, exchange(turn, response), response)
+    if not kept.add(id, turn, pipeline, exchange(turn, response), response):
         if kept.find(caller.owner, id) is None:
             raise HTTPException(404, "This conversation was deleted.")
         raise HTTPException(409, "This conversation went on meanwhile. Load it, and ask again.")

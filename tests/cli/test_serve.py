@@ -139,6 +139,13 @@ def test_a_pipeline_without_answers(call, pipeline, tmp_path):
     assert code == 2 and "makes no answers" in err
 
 
+def test_two_files_of_one_name(call, pipeline, tmp_path):
+    other = tmp_path / pipeline.name
+    other.write_text(pipeline.read_text(), encoding="utf-8")
+    code, _, err = call("serve", "--port", 0, "--pipeline", pipeline, "--pipeline", other)
+    assert code == 2 and "two files have the same name" in err
+
+
 def test_without_the_extra(call, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else object())
     code, _, err = call("serve")

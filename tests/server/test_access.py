@@ -107,6 +107,26 @@ def test_no_examples_where_not_everybody_may_see_everything(make_client, keys, t
     assert client.get("/api/pipelines", headers=bearer(KEY)).json()["pipelines"][0]["examples"] == []
 
 
+def test_examples_keep_to_a_filter_for_everybody(make_client):
+    client = make_client(served={"talk": {}}, filter={"set": ["people"]})
+    assert client.get("/api/pipelines").json()["pipelines"][0]["examples"] == []
+
+
+def test_a_header_that_is_there_twice_is_refused(make_client, keys):
+    client = make_client(keys=keys, users={"header": "X-User", "filters": {"anna": {}, "bert": {}}})
+    twice = [("Authorization", f"Bearer {KEY}"), ("X-User", "anna"), ("X-User", "bert")]
+    assert client.get("/api/conversations", headers=twice).status_code == 400
+
+
+def test_what_a_rewrite_took_from_passages_is_hidden_with_them(make_client, keys):
+    wide = make_client(keys=keys)
+    id = ask(wide, SALARY, bearer(KEY)).json()["conversation"]
+    ask(wide, "Who was Marie Curie?", bearer(KEY), conversation=id, filter={"set": ["people"]})
+    narrow = make_client(keys={**keys, "mine": {"env": "MY_KEY", "filter": {"set": ["people"]}}})
+    turns = narrow.get(f"/api/conversations/{id}", headers=bearer(KEY)).json()["turns"]
+    assert [turn["answer"] for turn in turns] == [None, None]
+
+
 def test_rates_are_counted_by_key(make_client, keys):
     client = make_client(keys=keys, limits={"per_minute": 2})
     said = [ask(client, "thanks", bearer(KEY)) for _ in range(3)]

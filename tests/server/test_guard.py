@@ -57,6 +57,37 @@ def test_errors_have_one_form(client, path):
     assert set(error) == {"message", "type", "code"} and error["code"] in {404, 405}
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/turn", b'{"question":"x","filter":{"a":[' + b"{}," * 250_000 + b"{}]}}"),
+        ("/api/turn", b'{"question":"x","history":[' + b"{}," * 250_000 + b"{}]}"),
+        ("/v1/chat/completions", b'{"model":"talk","messages":[' + b"0," * 400_000 + b"0]}"),
+    ],
+)
+def test_many_mistakes_are_refused_at_once_and_in_few_words(client, path, body):
+    begun = time.process_time()
+    reply = client.post(path, content=body, headers=JSON)
+    assert reply.status_code == 422 and len(reply.content) < 2000
+    assert time.process_time() - begun < 1
+
+
+def test_a_body_that_is_not_declared_as_json(client):
+    reply = client.post("/api/turn", content=b'{"question": "x"}', headers={"Content-Type": "text/plain"})
+    assert reply.status_code == 415 and "Content-Type: application/json" in reply.json()["error"]["message"]
+
+
+def test_a_collection_that_is_gone_is_said_in_json(client, monkeypatch):
+    from convqa.errors import StoreUnavailable
+
+    def away(*_):
+        raise StoreUnavailable("/a/path is gone")
+
+    monkeypatch.setattr("convqa.server.service.Service.passage", away)
+    reply = client.get("/api/passages/faust")
+    assert reply.status_code == 503 and reply.headers["retry-after"] and "/a/path" not in reply.text
+
+
 def test_headers_of_security(client):
     for path in ("/healthz", "/nowhere", "/api/pipelines"):
         headers = client.get(path).headers

@@ -95,6 +95,24 @@ def test_a_conversation_goes_on_as_in_python(ai, talk):
             assert content == "Nothing to look up. Ask whenever you like."
 
 
+def test_thanks_are_no_history(ai, client):
+    said = ["Who was Johann Wolfgang von Goethe?", "A poet. [1]", "thanks"]
+    messages = user(*said)
+    messages.append({"role": "assistant", "content": answered(ai, messages).content})
+    messages.append({"role": "user", "content": "Where was he born?"})
+    assert "Frankfurt" in answered(ai, [*messages, {"role": "system", "content": "Be brief."}]).content
+    from convqa.server.chat_text import exchange
+
+    assert exchange("thanks", messages[3]["content"]).status == "idle"
+
+
+def test_addresses_that_are_none_are_not_annotated(make_client, talk, monkeypatch):
+    from convqa.server import openai as routes
+
+    named = routes._named({"passage": "a b", "url": "javascript:alert(1)", "title": ""}, "http://here/", "talk")
+    assert named == {"url": "http://here/api/passages/a%20b?pipeline=talk", "title": "a b"}
+
+
 def test_contents_of_parts_and_messages_of_the_system(ai):
     parts = [{"type": "text", "text": CURIE}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}]
     messages = [

@@ -99,6 +99,18 @@ def test_an_exported_conversation_is_an_input_and_a_run(client, tmp_path):
     assert [len(conversation.turns) for conversation in task.read(tmp_path)] == [2]
 
 
+def test_a_conversation_stays_with_its_pipeline(make_client, talk):
+    client = make_client({"first": talk, "second": talk})
+    id = ask(client, "Who was Marie Curie?", pipeline="second")["conversation"]
+    assert ask(client, "What did she win?", conversation=id)["pipeline"] == "second"
+    assert ask(client, "And when?", conversation=id, pipeline="first")["pipeline"] == "first"
+
+
+def test_the_file_of_conversations_is_for_its_owner_alone(client, tmp_path):
+    ask(client, "Who was Marie Curie?")
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("conversations.sqlite*")} == {0o600}
+
+
 def test_passages(client):
     assert client.get("/api/passages/faust").json() == {
         "id": "faust",
