@@ -54,13 +54,15 @@ def address(name: str) -> Address:
 
     :raises InputError: if the file is missing or has a mistake.
     """
+    # Not validated: a path on disk may be no UTF-8.
+    plain = Address.model_construct(url=name)
     if SCHEME.match(name) or Path(name).is_dir():
-        return Address(url=name)
+        return plain
     if name.endswith(_SUFFIXES):
         return _read(Path(name))
     if name in shipped_names() and not Path(name).exists():
         return _read(shipped("configs", "collections", f"{name}.yaml"))
-    return Address(url=name)
+    return plain
 
 
 def shipped_names() -> list[str]:

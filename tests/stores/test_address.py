@@ -25,6 +25,7 @@ def file(tmp_path):
 )
 def test_urls_and_folders_stand_as_they_are(name):
     assert address(name) == Address(url=name)
+    assert address(f"{name}\udcff").url == f"{name}\udcff"
 
 
 def test_a_file_says_where_the_passages_are_and_how(file):
