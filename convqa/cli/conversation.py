@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,6 @@ from convqa.errors import ConvqaError, InputError, RunError, nearest
 from convqa.exports.text import escape
 from convqa.files import whole_file
 from convqa.pipeline.document import shipped_pipelines
-from convqa.places import data_folder
 from convqa.qa import QA
 from convqa.tasks.qrecc import talk as evaluation
 
@@ -30,9 +28,6 @@ _SURROUNDINGS = 500
 
 _NEXT = {"rankings": "Reading the passages", "readings": "Writing the answer"}
 """What is done when an output was made."""
-
-_KEPT = 1000
-"""Lines of earlier conversations that can be called back."""
 
 _ECHOED = 2_000
 """Characters of a piped question that stand before its answer."""
@@ -189,23 +184,15 @@ def _piped() -> Iterator[str]:
 
 
 def _typed() -> Iterator[str]:
-    """The lines that are typed at a prompt, but for empty ones. Ctrl-C clears a line.
-
-    Arrow keys call earlier lines back, where Python has readline.
-    """
-    history = data_folder() / "chat-history"
-    readline = _editor(history)
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt(readline.get_line_buffer() if readline else "")
-
-    signal.signal(signal.SIGINT, interrupted)
+    """The lines that are typed at a prompt, but for empty ones. Ctrl-C clears a line."""
+    with suppress(ImportError):  # arrow keys call earlier lines back
+        import readline  # noqa: F401
     sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
     while True:
         try:
             line = input("> ").strip()
-        except KeyboardInterrupt as cleared:
-            typer.echo("" if any(cleared.args) else "\nCtrl-D or /quit leaves.")
+        except KeyboardInterrupt:
+            typer.echo()
             continue
         except EOFError:
             typer.echo()
@@ -213,20 +200,4 @@ def _typed() -> Iterator[str]:
         if line.lower().split()[:1] == ["/quit"]:
             return
         if line:
-            with suppress(OSError), history.open("a", encoding="utf-8") as file:
-                file.write(f"{' '.join(line.split())}\n")
             yield line
-
-
-def _editor(history: Path) -> Any:
-    """Python's readline with the lines of a file, which is made; None where there is none."""
-    try:
-        import readline
-    except ImportError:
-        return None
-    with suppress(OSError):
-        history.parent.mkdir(parents=True, exist_ok=True)
-        history.touch(mode=0o600)
-        for line in history.read_text(encoding="utf-8", errors="replace").splitlines()[-_KEPT:]:
-            readline.add_history(line)
-    return readline
