@@ -11,13 +11,13 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import convqa
 from convqa.components.base import Retriever
-from convqa.domain import Exchange, Failure, Passage, Rewrite, Turn, TurnId
+from convqa.domain import Failure, Passage, Rewrite, Turn, TurnId
 from convqa.domain.batches import Rewrites, Turns
 from convqa.errors import RunError
 from convqa.qa import QA, Talk
@@ -38,13 +38,6 @@ _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
-class Said(BaseModel, extra="forbid"):
-    """An earlier question of the user, and what was answered."""
-
-    question: str
-    answer: str = ""
-
-
 def create_server(qa: QA, name: str) -> MCPServer:
     """The server of a pipeline that is ready. It remembers conversations while it runs. :param name: the pipeline's."""
     server = MCPServer("convqa", version=convqa.__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
@@ -53,21 +46,19 @@ def create_server(qa: QA, name: str) -> MCPServer:
     talks: OrderedDict[str, Talk] = OrderedDict()
 
     @server.tool(annotations=_READ_ONLY)
-    def ask(question: Text, conversation: str = "", history: list[Said] | None = None) -> dict[str, Any]:
+    def ask(question: Text, conversation: str = "") -> dict[str, Any]:
         """Answer a question with sentences from the passages, each with the numbers of its citations.
 
-        Give the conversation that an earlier answer named, to follow up; or the history, oldest first; or neither, to
-        begin. A citation has its passage's id, and quotes the characters [start, end) of its text. Kind "none" is no
-        answer, with its reason and the nearest passages; kind "question" asks back.
+        Give the conversation that an earlier answer named, to follow up. A citation has its passage's id, and quotes
+        the characters [start, end) of its text. Kind "none" is no answer, with its reason and the nearest passages;
+        kind "question" asks back.
         """
         with lock:
-            if conversation and (history or conversation not in talks):
-                raise ToolError("There is no such conversation, or a history beside it. Give neither, to begin one.")
+            if conversation and conversation not in talks:
+                raise ToolError("There is no such conversation. Leave it out to begin one.")
             id = conversation or secrets.token_urlsafe(12)
             talk = talks.setdefault(id, qa.conversation(id))
             talks.move_to_end(id)
-            if history:
-                talk.history = tuple(Exchange(said.question, said.answer) for said in history)
             response = talk.ask(question)
             if len(talks) > _KEPT:
                 talks.popitem(last=False)

@@ -75,18 +75,6 @@ def test_a_conversation_with_citations(server, talk):
     assert second["answer"]["text"] == expected.answer.text
 
 
-def test_a_history_takes_the_place_of_a_conversation(server):
-    history = [{"question": QUESTIONS[0], "answer": "Johann Wolfgang von Goethe was a German poet."}]
-    followed, alone = asked(
-        server,
-        ("ask", {"question": QUESTIONS[1], "history": history}),
-        ("ask", {"question": QUESTIONS[1]}),
-    )
-    assert followed["rewrite"]["text"] == "When was Goethe born?"
-    assert alone["rewrite"]["text"] == QUESTIONS[1]
-    assert followed["conversation"] != alone["conversation"]
-
-
 def test_a_search_and_what_is_not_there(server):
     found, none, unanswered = asked(
         server,
@@ -106,7 +94,6 @@ def test_a_search_and_what_is_not_there(server):
         ("ask", {"question": " "}, "question"),
         ("ask", {}, "question"),
         ("ask", {"question": "Who?", "conversation": "nobody's"}, "no such conversation"),
-        ("ask", {"question": "Who?", "history": [{"answer": "x"}]}, "history"),
         ("search", {"query": "Who?", "k": 0}, "k"),
         ("search", {"query": "Who?", "k": 21}, "k"),
         ("nothing", {}, "nothing"),
