@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from convqa.cli.app import command
 from convqa.cli.options import AllowDownload, Collection, LlmModel, LlmName, LlmRole, Settings, given, llm_of, parsed
 from convqa.errors import InputError
-
-if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
-    from convqa.server.config import Served
 
 
 @command
@@ -44,22 +39,16 @@ def serve(
     """
     if missing := [name for name in ("fastapi", "uvicorn", "limits") if importlib.util.find_spec(name) is None]:
         raise InputError(f"convqa serve needs {', '.join(missing)}: pip install 'convqa[server]'.")
-    from convqa.server.config import ServerConfig, read_config
+    from convqa.server.config import Served, ServerConfig, read_config
     from convqa.server.run import run
 
     base = read_config(config) if config else ServerConfig()
     changes = given(collection=collection, host=host, port=port, without_keys=without_keys or None)
     if pipeline:
-        changes["pipelines"] = _served(pipeline)
+        served = {Path(name).stem: Served(pipeline=name) for name in pipeline}
+        if len(served) < len(set(pipeline)):
+            raise InputError(
+                "--pipeline: two files have the same name; clients tell pipelines apart by it. Rename one."
+            )
+        changes["pipelines"] = served
     run(base.model_copy(update=changes).checked(), parsed(settings), llm_of(llm, llm_model, llm_role))
-
-
-def _served(names: list[str]) -> dict[str, Served]:
-    from pathlib import Path
-
-    from convqa.server.config import Served
-
-    served = {Path(name).stem: Served(pipeline=name) for name in names}
-    if len(served) < len(set(names)):
-        raise InputError("--pipeline: two files have the same name; clients tell pipelines apart by it. Rename one.")
-    return served

@@ -21,40 +21,18 @@ _TIMES = 2
 _ASKED = 16
 """Questions that are tried."""
 
+_FEW = 3
+"""Blanks below which the name in a question is of one word."""
+
 _NAME = r"(?P<name>(?:[Tt]he )?[A-Z][\w'-]+(?: (?:(?:of|the|and|de|von) )?[A-Z][\w'-]+){0,4})(?: \([^()]{0,80}\))?,? "
 _IS = re.compile(_NAME + r"(?P<verb>is|was|are|were) (?:an?|the|one of)\b")
 _WHEN = re.compile(
     _NAME + r"(?P<verb>was) (?P<made>born|founded|established|published|built|released|invented)\b.{0,60}\d{4}"
 )
 _PERSON = re.compile(r"\b(?:He|She)\b")
-_NO_NAMES = frozenset(
-    [
-        "It",
-        "He",
-        "She",
-        "They",
-        "This",
-        "That",
-        "There",
-        "These",
-        "Those",
-        "What",
-        "Who",
-        "In",
-        "We",
-        "You",
-        "I",
-        "A",
-        "An",
-        "My",
-        "Our",
-        "Their",
-        "One",
-        "Since",
-        "While",
-        "If",
-        "When",
-    ]
+_NO_NAME = re.compile(
+    r"(?<!\S)(?:An?|He|I[fnt]?|My|One|Our|She|Since|That|Their|There|These|They|This|Those|We|What|When|While|Who|You)"
+    r"(?!\S)"
 )
 
 
@@ -67,10 +45,6 @@ def examples(passages: Iterator[Passage], ask: Callable[[str], Response] | None,
     # A name of several words is rarely another thing too.
     tried = sorted(drawn, key=lambda question: question.count(" ") < _FEW)[: _ASKED if ask else wanted]
     return list(islice((question for question in tried if ask is None or _is_sure(ask(question))), wanted))
-
-
-_FEW = 3
-"""Blanks below which the name in a question is of one word."""
 
 
 def _is_sure(response: Response) -> bool:
@@ -88,9 +62,9 @@ def _questions(passages: Iterator[Passage]) -> Iterator[str]:
         for start, end in sentences(passage.text[:1000], "en")[:_FIRST]:
             sentence = passage.text[start:end]
             says = _WHEN.match(sentence) or _IS.match(sentence)
-            if says is None or not _NO_NAMES.isdisjoint(words := says["name"].split()):
+            if says is None or _NO_NAME.search(says["name"]):
                 continue
-            if passage.text.count(says["name"]) < _TIMES and words[-1] not in passage.title:
+            if passage.text.count(says["name"]) < _TIMES and says["name"].split()[-1] not in passage.title:
                 continue
             name = re.sub("^The ", "the ", says["name"])
             made = says.groupdict().get("made")

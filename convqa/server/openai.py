@@ -14,7 +14,7 @@ from urllib.parse import quote
 import orjson
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
-from sse_starlette import ServerSentEvent
+from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
 from convqa.domain import Exchange
@@ -94,7 +94,8 @@ async def complete(request: Request, body: Completion, caller: Asker) -> Respons
     service = service_of(request, body.model)
     question, history = conversation(body.messages)
     if _ERRANDS.match(question):
-        return _whole_or_streamed(body, [errand(question, history)])
+        text = errand(question, history)
+        return EventSourceResponse(iter(_chunks(body, [text], {}))) if body.stream else _json(_reply(body, text, {}))
     turn = prepared(request, service, caller, question, history, body.filter)
     asked = service.ask(turn)
     if body.stream:
@@ -182,17 +183,6 @@ def _named(citation: Mapping[str, Any], address: str, pipeline: str) -> dict[str
     passage, url = citation["passage"], citation["url"]
     own = f"{address}api/passages/{quote(passage, safe='')}?pipeline={quote(pipeline)}"
     return {"url": url if chat_text.is_address(url) else own, "title": citation["title"] or passage}
-
-
-def _whole_or_streamed(body: Completion, said: Sequence[str]) -> Response:
-    if not body.stream:
-        return _json(_reply(body, "".join(said), {}))
-
-    async def events() -> AsyncIterator[ServerSentEvent]:
-        for chunk in _chunks(body, said, {}):
-            yield chunk
-
-    return stream(events())
 
 
 def _reply(body: Completion, content: str, cited: Mapping[str, Any]) -> dict[str, Any]:

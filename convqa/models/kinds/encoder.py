@@ -127,10 +127,8 @@ class RemoteEncoder(TextEncoder):
     def _asked(self, texts: Sequence[str]) -> list[list[float]]:
         from openai import APIConnectionError, APIStatusError
 
-        who, wanted = (
-            f"the encoder {self._model!r} at {self._server}",
-            [text if text.strip() else "." for text in texts],
-        )
+        who = f"the encoder {self._model!r} at {self._server}"
+        wanted = [text if text.strip() else "." for text in texts]
         try:
             answer = self._client.embeddings.create(model=self._model, input=wanted, encoding_format="float")
         except APIConnectionError as error:
