@@ -37,6 +37,8 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@$(INSTALL) --editable '.[baseline,documents,ja,mcp,pl,server,dev]'
 	@$(INSTALL) --no-deps 'tira>=0.0.200'
+	@# Its wheel brings its own tests as the package tests, in whose place worker processes would look for ours.
+	@rm -rf $(VENV)/lib/python*/site-packages/tests
 	@touch $(VENV)/.base $@
 
 # Of pyserini only Anserini's jar is used, so its requirements, torch among them, stay away.
