@@ -18,10 +18,15 @@ from convqa.driver.journal import JOURNAL
 from convqa.errors import InputError
 from convqa.files import mend, whole_file
 from convqa.pipeline.load import Pipeline
+from convqa.safe_yaml import parse_yaml, read_yaml
+from convqa.validation import shorten
 
 META = "run.meta.json"
 RESOLVED = "pipeline.resolved.yaml"
 IR_METADATA = "ir-metadata.yml"
+
+_MOST_CHANGES = 4
+"""Parameters that a message names."""
 
 
 class RunFolder:
@@ -53,7 +58,7 @@ class RunFolder:
                     )
         elif changed := differences(old["fingerprint"], mark):
             limits = f" ({old['fingerprint'].get('limit') or 'none'}, now {mark['limit'] or 'none'})"
-            values = {"pipeline": f" ({RESOLVED} there has the old one)", "limit": limits}
+            values = {"pipeline": self._changed_parameters(pipeline), "limit": limits}
             parts = (f"{'other' if 'code of' in name else 'another'} {name}{values.get(name, '')}" for name in changed)
             raise InputError(
                 f"output {self._folder}: holds a run with {', '.join(parts)}. Give another folder, or --restart to "
@@ -91,6 +96,22 @@ class RunFolder:
         ir_metadata = yaml.safe_dump(_ir_metadata(self._meta), sort_keys=False, allow_unicode=True)
         _write(self._folder / IR_METADATA, ir_metadata.encode())
 
+    def _changed_parameters(self, pipeline: Pipeline) -> str:
+        """In which parameters the pipeline differs from the one that was run, in brackets; "" if that is not known."""
+        try:
+            old = _leaves(read_yaml(self._folder / RESOLVED, "pipeline"))
+        except InputError:
+            return ""
+        new = _leaves(parse_yaml(pipeline.document.to_yaml(), "pipeline"))
+        names = sorted(
+            (name for name in {**old, **new} if old.get(name) != new.get(name)),
+            key=lambda name: (not name.endswith(".type"), name),
+        )
+        parts = [f"{name} {shorten(old.get(name))}, now {shorten(new.get(name))}" for name in names[:_MOST_CHANGES]]
+        if len(names) > _MOST_CHANGES:
+            parts.append(f"{len(names) - _MOST_CHANGES} more")
+        return f" ({'; '.join(parts)})" if parts else ""
+
     def _remove(self, *names: str) -> None:
         for name in names:
             try:
@@ -110,6 +131,14 @@ class RunFolder:
 
     def _write_meta(self) -> None:
         _write(self._folder / META, orjson.dumps(self._meta, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def _leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """The parameters of a resolved pipeline by the names that ``--set`` has for them, and its other fields."""
+    if not isinstance(value, dict):
+        return {path.replace(".init_parameters", "", 1).removeprefix("components."): value}
+    inner = (_leaves(part, f"{path}.{name}".removeprefix(".")) for name, part in value.items())
+    return {name: leaf for leaves in inner for name, leaf in leaves.items()}
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -24,13 +24,14 @@ def read_responses(folder: Path) -> Iterator[Response]:
 
     Memory holds the responses of one group of conversations, as the run itself did, and a few bytes for each wave.
 
-    :raises InputError: if the folder holds no run, one that has answered nothing, or a response that is none.
+    :raises InputError: if the folder holds no run, one that has answered nothing or lacks turns that it had answered,
+        or a response that is none.
     """
     path = folder / JOURNAL
     if not path.is_file():
         what = f"it has no {JOURNAL}" if folder.is_dir() else "there is no such folder"
         raise InputError(f"{folder}: no run: {what}. Wanted is the folder that convqa run wrote.")
-    _warn_of_unfinished(folder)
+    turns = _turns_of_whole_run(folder)
     waves: dict[int, list[tuple[int, int, int]]] = {}
     for _, lines in whole_waves(path):
         offset, first = lines[0]
@@ -38,6 +39,11 @@ def read_responses(folder: Path) -> Iterator[Response]:
         waves.setdefault(group, []).append((number, offset, size))
     if not waves:
         raise InputError(f"{path}: holds no response yet. Run again to go on with it.")
+    held = sum(size for found in waves.values() for _, _, size in found)
+    if turns is not None and held < turns:
+        raise InputError(
+            f"{path}: holds {held} of the {turns} turns that the run answered. Run again: it answers the rest."
+        )
     with path.open("rb") as file:
         for group in sorted(waves):
             yield from _conversations(path, file, sorted(waves[group]))
@@ -66,12 +72,21 @@ def _response(path: Path, line: bytes) -> Response:
         ) from None
 
 
-def _warn_of_unfinished(folder: Path) -> None:
+def _turns_of_whole_run(folder: Path) -> int | None:
+    """How many turns a run answered; None, and a warning, where it has not ended, or nobody noted it."""
     meta = folder / META
-    found = read_json(meta, "what convqa run notes about a run") if meta.is_file() else {"status": "done"}
-    if not isinstance(found, dict) or found.get("status") != "done":
+    if not meta.is_file():
+        return None
+    found = read_json(meta, "what convqa run notes about a run")
+    if not isinstance(found, dict):
+        raise InputError(f"{meta}: wanted what convqa run notes about a run, an object. Run again.")
+    if found.get("status") != "done":
         logger.warning(
             "%s: this run is not finished; what it has answered so far is read. trec-rag and jwhr name a turn by its "
             "conversation where that has one turn, which further turns change",
             folder,
         )
+        return None
+    counts = found.get("counts")
+    turns = counts.get("turns") if isinstance(counts, dict) else None
+    return turns if isinstance(turns, int) else None

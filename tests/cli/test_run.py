@@ -226,10 +226,21 @@ def test_another_fingerprint_is_refused_until_restart(call, small, indexed, tmp_
     arguments = ("run", small, tmp_path / "out", "--collection", indexed, *PLAIN)
     call(*arguments)
     code, _, err = call(*arguments, "--set", "retriever.top_k=5")
-    assert (
-        code == 2
-        and "another pipeline (pipeline.resolved.yaml there has the old one). Give another folder, or --restart" in err
+    assert code == 2 and "another pipeline (retriever.top_k 100, now 5). Give another folder, or --restart" in err
+    (tmp_path / "mine.yaml").write_text(
+        "extends: copy-bm25\nmetadata: {note: new}\n"
+        "override: {rewriter.type: expansion, retriever.filter: {year: [1]}}\n"
     )
+    code, _, err = call(*arguments, "--pipeline", tmp_path / "mine.yaml")
+    kinds = [f"'convqa.components.rewriters.{name}'" for name in ("copy.Copy", "expansion.Expansion")]
+    assert (
+        code == 2 and f"another pipeline (rewriter.type {', now '.join(kinds)}; metadata.note None, now 'new'; " in err
+    )
+    assert "retriever.filter.year None, now [1]; " in err
+    assert err.count(", now ") == 4 and "; 1 more). Give" in err
+    (tmp_path / "out" / "pipeline.resolved.yaml").unlink()
+    code, _, err = call(*arguments, "--set", "retriever.top_k=5")
+    assert code == 2 and "holds a run with another pipeline. Give another folder" in err
     code, _, err = call(*arguments, "--limit", 2, "--history", "none")
     assert code == 2 and "holds a run with another history, another limit (none, now 2). Give another folder" in err
     assert call(*arguments, "--set", "retriever.top_k=5", "--restart")[0] == 0

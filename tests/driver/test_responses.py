@@ -65,6 +65,13 @@ def test_a_run_that_is_not_finished_is_read_and_said(tmp_path, caplog):
         assert ("is not finished" in caplog.text and "which further turns change" in caplog.text) == said
 
 
+def test_a_run_that_lacks_turns_is_refused_before_any_is_read(tmp_path):
+    journal(tmp_path, [(0, 0, [answered(1, 1)]), (1, 0, [answered(2, 1)])])
+    (tmp_path / "run.meta.json").write_bytes(orjson.dumps({"status": "done", "counts": {"turns": 3}}))
+    with pytest.raises(InputError, match="holds 2 of the 3 turns that the run answered"):
+        next(read_responses(tmp_path))
+
+
 @pytest.mark.parametrize("offsets", [[-1, 3], [4, 3], ["5", 7], [3.0, 7], [None, 7], [True, 7]])
 def test_a_response_that_is_none_is_named(tmp_path, offsets):
     cited = Answer.of([Sentence("It is so.", (Citation("p", 0, 5),))], "en")
