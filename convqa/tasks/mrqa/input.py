@@ -16,6 +16,7 @@ from convqa.errors import InputError
 from convqa.tasks.files import files_in, read_start
 from convqa.tasks.mrqa import jsonl, squad
 from convqa.tasks.mrqa.contexts import Context, conversations
+from convqa.tasks.mrqa.jsonl import Lenient
 from convqa.tasks.mrqa.sets import AVERAGES, domain_of, official_name
 from convqa.text.analysis import analyzer
 
@@ -64,7 +65,7 @@ def data_sets(path: Path) -> list[DataSet]:
     for one in found:
         if form_of(one.path)[0] is None:  # refused with the words of the reader that it would have
             try:
-                next(read_contexts(one.path), None)
+                next(read_contexts(one.path, aligned=False), None)
             except InputError as error:
                 raise InputError(f"{error} Take the file out of {path}, or give the others one by one.") from None
         other = named.setdefault(one.name, one.path)
@@ -82,7 +83,7 @@ def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
     """
     owners: dict[str, DataSet] = {}
     for one in sets:
-        for context in read_contexts(one.path):
+        for context in read_contexts(one.path, aligned=False):
             for question in context.questions:
                 other = owners.setdefault(question.id, one)
                 if other is not one:
@@ -93,17 +94,20 @@ def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
             yield one, context
 
 
-def read_contexts(path: Path) -> Iterator[Context]:
-    """The contexts of a file in either format, in order; MRQA's are read one at a time."""
+def read_contexts(path: Path, lenient: Lenient | None = None, aligned: bool = True) -> Iterator[Context]:
+    """The contexts of a file in either format, in order; MRQA's are read one at a time.
+
+    :param lenient, aligned: as ``read_jsonl`` has them; of SQuAD-format JSON all else is always read strictly.
+    """
     form, packed = form_of(path)
     if form is None:  # the reader that can say best what is wrong
         form = "squad" if path.name.endswith(".json") else "mrqa"
     if form == "mrqa":
-        yield from jsonl.read_jsonl(path)
+        yield from jsonl.read_jsonl(path, lenient, aligned)
     elif packed:
         raise InputError(f"{path}: SQuAD-format JSON is read as plain JSON only; unpack it with gunzip.")
     else:
-        yield from squad.read_squad(path)
+        yield from squad.read_squad(path, aligned)
 
 
 def form_of(path: Path) -> tuple[Form | None, bool]:

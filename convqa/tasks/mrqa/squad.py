@@ -34,13 +34,13 @@ class _Article(Record):
     paragraphs: list[_Paragraph]
 
 
-def read_squad(path: Path) -> list[Context]:
+def read_squad(path: Path, aligned: bool = True) -> list[Context]:
     """The paragraphs of a file, in order; a question that cannot be answered has no answers.
 
-    A question without an id is called ``ARTICLE-PARAGRAPH-QUESTION``, each counted from 0. An answer that does not
-    stand where the file says stays without its span, with one warning: predictions and their scores do not rest on
-    spans.
+    A question without an id is called ``ARTICLE-PARAGRAPH-QUESTION``, each counted from 0.
 
+    :param aligned: refuse an answer that does not stand where the file says; else it stays without its span, and one
+        warning tells how many there are: predictions and their scores do not rest on spans.
     :raises InputError: naming file and record of the first mistake: also where an id names two questions.
     """
     data = read_json(path, WANTED)
@@ -57,6 +57,8 @@ def read_squad(path: Path) -> list[Context]:
             for index, asked in enumerate(paragraph.qas):
                 where = f"{path}: data[{number}].paragraphs[{place}].qas[{index}]"
                 question = _question(asked, paragraph.context, f"{number}-{place}-{index}", where, shifted)
+                if aligned and shifted:
+                    raise InputError(shifted[0])
                 if question.id in seen:
                     raise InputError(f"{where}: id: {question.id!r} names an earlier question too.")
                 seen.add(question.id)

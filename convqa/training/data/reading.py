@@ -4,7 +4,7 @@
 ... are reported on. ``new-wiki`` and ``reddit`` (SQuADShifts): one context in twenty validates and one is reported on
 (of ``new-wiki`` whole articles, one in twelve). What trains shares no sentence of eight words with what validates or
 is reported on. Files of one's own, in SQuAD's or MRQA's format, train whole; without a set that validates, one context
-in fifty of them does. They are read one context at a time.
+in fifty of them does. They are read one context at a time, and of MRQA's what is wrong is left out with a warning.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from convqa.errors import InputError
 from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.tasks.mrqa.input import read_contexts
+from convqa.tasks.mrqa.jsonl import Lenient
 from convqa.tasks.mrqa.squad import read_squad
 from convqa.text.analysis import analyzer
 from convqa.text.idf import idf
@@ -61,9 +62,10 @@ def split(settings: ReaderSettings, root: Path | None) -> Split:
     named = sorted(settings.sets() - {OWN})
     files = {name: _there(root, FILES[name]) for name in named}
     own = [_there(root, name) for name in settings.own]
+    lenient = Lenient()
     held = {part: {name: list(_part(name, files[name], part)) for name in named} for part in (VALIDATE, REPORT)}
     if not named:
-        held[VALIDATE] = {OWN: [context for file in own for context in _own(file, validates=True)]}
+        held[VALIDATE] = {OWN: [context for file in own for context in _own(file, lenient, validates=True)]}
         if not any(context.questions for context in held[VALIDATE][OWN]):
             raise InputError(
                 f"own: the {len(own)} files have fewer than {_VALIDATED} contexts; wanted more, as one in {_VALIDATED} "
@@ -78,8 +80,8 @@ def split(settings: ReaderSettings, root: Path | None) -> Split:
 
     def owned() -> Iterator[Context]:
         for file in own:
-            some = read_contexts(file) if named else _own(file, validates=False)
-            share = settings.each / _questions(file) if settings.each else 1.0
+            some = read_contexts(file, lenient) if named else _own(file, lenient, validates=False)
+            share = settings.each / _questions(file, lenient) if settings.each else 1.0
             yield from drawn((one for one in some if telling.isdisjoint(_telling(one.text))), share, settings.seed)
 
     training: dict[str, Callable[[], Iterator[Context]]] = {name: partial(known, name) for name in named}
@@ -144,14 +146,14 @@ def _belongs(name: str, article: int, number: int) -> str:
     return {of - 1: REPORT, of // 2 - 1: VALIDATE}.get(place % of, TRAIN)
 
 
-def _own(file: Path, validates: bool) -> Iterator[Context]:
-    for number, context in enumerate(read_contexts(file)):
+def _own(file: Path, lenient: Lenient, validates: bool) -> Iterator[Context]:
+    for number, context in enumerate(read_contexts(file, lenient)):
         if (number % _VALIDATED == _VALIDATED // 2) == validates:
             yield context
 
 
-def _questions(file: Path) -> int:
-    return max(1, sum(len(context.questions) for context in read_contexts(file)))
+def _questions(file: Path, lenient: Lenient) -> int:
+    return max(1, sum(len(context.questions) for context in read_contexts(file, lenient)))
 
 
 def _telling(text: str) -> set[str]:
