@@ -171,9 +171,9 @@ class Service:
             for asked in batch:
                 loop.call_soon_threadsafe(_settle, asked, error)
             return
+        loop.call_soon_threadsafe(self._told, self.name, made)
         for asked, response in zip(batch, made, strict=True):
             loop.call_soon_threadsafe(_settle, asked, response)
-        loop.call_soon_threadsafe(self._told, self.name, made)
 
 
 def _settle(asked: Asked, result: Response | BaseException) -> None:

@@ -43,8 +43,10 @@ class Terminal:
     def until(self, pattern, seconds=60):
         """All that is shown up to a pattern."""
         end = time.monotonic() + seconds
+        waiting = select.poll()
+        waiting.register(self.master, select.POLLIN)
         while not (found := re.search(pattern, self._unread)):
-            if not select.select([self.master], [], [], max(end - time.monotonic(), 0))[0]:
+            if not waiting.poll(1000 * max(end - time.monotonic(), 0)):
                 raise AssertionError(f"{pattern!r} did not come; there is {self._unread!r}")
             try:
                 self._unread += os.read(self.master, 65536).decode(errors="replace")

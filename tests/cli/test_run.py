@@ -71,7 +71,7 @@ def test_a_run_writes_its_folder(call, small, indexed, tmp_path):
     cited = [c for t in run for c in t["Model_citations"]]
     assert cited and all(c["passage_id"] and c["end"] > c["start"] for c in cited)
     meta = json.loads((tmp_path / "out" / "run.meta.json").read_text())
-    assert meta["status"] == "done" and meta["counts"]["turns"] == 34 and meta["counts"]["exchanges_given"] == 0
+    assert meta["status"] == "done" and meta["counts"]["turns"] == len(run) and meta["counts"]["exchanges_given"] == 0
     assert meta["counts"]["exchanges_own"] > 0 and meta["timings"]["retriever"] > 0
     assert meta["versions"]["haystack-ai"] and meta["fingerprint"]["collection"]["count"] == 326
 
