@@ -39,6 +39,9 @@ LANES = {
 CPU_SECONDS = 5.0
 """The most processor time that a test without the marker slow may take in its call."""
 
+SLOWER = 1.5
+"""How much more processor time the same test takes on one machine than on another of its kind."""
+
 BUSY = 2.0
 """Load a core from which on the machine has other work, and processor time grows with it: no test fails for it."""
 
