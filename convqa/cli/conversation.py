@@ -27,7 +27,7 @@ _SURROUNDINGS = 500
 """Characters that are shown on either side of a cited place, where it is the only one."""
 
 _NEXT = {"rankings": "Reading the passages", "readings": "Writing the answer"}
-"""What is done when an output was made."""
+"""The stage that runs next, by the output that was just made."""
 
 _ECHOED = 2_000
 """Characters of a piped question that stand before its answer."""

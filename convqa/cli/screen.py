@@ -24,7 +24,7 @@ _NEAREST = 66
 
 _WIDEST = 100
 _HEAD = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +)?")
-"""What the rest of a line stands behind where it is broken: blanks, the mark of an item, a command."""
+"""The indent of a wrapped line: leading blanks, a list marker, or a command name."""
 _NUMBER = re.compile(r"(?<!\\)\[\d+\]")
 _ADDRESS = re.compile(r".*://(?:www\.)?", re.S)
 """The part of an address that names no passage; a page that an archive keeps has its own address behind it."""
@@ -44,7 +44,7 @@ class Screen:
         return min(self._console.width, _WIDEST) if self.is_terminal else 0
 
     def mark(self, text: str, style: str, before: str = "", after: str = "") -> Text:
-        """A text that stands out by its style or, where there are no styles, by what stands before and after it."""
+        """Return highlighted text: styled, or between the given marks where styles are off."""
         return Text.assemble((text, style)) if self.styled else Text(f"{before}{text}{after}")
 
     def show(self, lines: Iterable[Text | str]) -> None:
@@ -66,7 +66,7 @@ class Screen:
         return self._console.status(self.doing(doing), spinner="line", spinner_style="none")
 
     def doing(self, doing: str) -> Text:
-        """What is being done, as far as it fits beside the sign that turns."""
+        """Show the current stage beside the spinner, cut to the width of the terminal."""
         return _cut(f"{doing} ...", max(self.width - 4, 1))
 
 
