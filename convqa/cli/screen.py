@@ -66,7 +66,7 @@ class Screen:
         return self._console.status(self.doing(doing), spinner="line", spinner_style="none")
 
     def doing(self, doing: str) -> Text:
-        """Show the current stage beside the spinner, cut to the width of the terminal."""
+        """Return the current stage as it stands beside the spinner, cut to the width of the terminal."""
         return _cut(f"{doing} ...", max(self.width - 4, 1))
 
 
