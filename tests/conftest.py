@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import re
-import resource
 import signal
 import sys
 import uuid
@@ -35,15 +34,6 @@ LANES = {
     "slow": {"elasticsearch_cluster"},
 }
 """Markers, and the fixtures whose tests have them without writing them."""
-
-CPU_SECONDS = 5.0
-"""The most processor time that a test without the marker slow may take in its call."""
-
-SLOWER = 1.5
-"""How much more processor time the same test takes on one machine than on another of its kind."""
-
-BUSY = 2.0
-"""Load a core from which on the machine has other work, and processor time grows with it: no test fails for it."""
 
 MAY_BE_SKIPPED = re.compile(
     "data is not|corpora|/dev/full|IPv6|this user|every place|no fork|this engine|git checkout|no Compose"
@@ -115,22 +105,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test that takes too much processor time, that of processes that it waits for included."""
-    before = _processor_time()
-    result = yield
-    spent = _processor_time() - before
-    is_busy = os.getloadavg()[0] > BUSY * (os.cpu_count() or 1)
-    # In the lane services a Java machine starts in the first test that needs it, and commands meet a real server; in
-    # the lane browser a test may start a server of its own.
-    has_servers = item.get_closest_marker("services") or item.get_closest_marker("browser")
-    most = 3 * CPU_SECONDS if has_servers else CPU_SECONDS
-    if spent > most and not is_busy and item.get_closest_marker("slow") is None:
-        pytest.fail(f"took {spent:.1f} s of processor time; more than {most:g} s needs the marker slow")
-    return result
-
-
-@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -141,11 +115,6 @@ def pytest_runtest_makereport(
         if not MAY_BE_SKIPPED.search(reason):
             report.outcome, report.longrepr = "failed", f"{item.nodeid} is skipped: {reason}"
     return report
-
-
-def _processor_time() -> float:
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
 def _service(file: str) -> ModuleType:
