@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import threading
 import weakref
@@ -22,16 +23,19 @@ from convqa.errors import InputError, StoreUnavailable
 from convqa.models.memory import CacheFile
 from convqa.places import cache_folder
 
+log = logging.getLogger("convqa")
+
 _REFUSED = frozenset([401, 403, 404])
 """Wrong key, no permission, no such model or path: nothing that another request could change."""
 
 _AWAY = frozenset([429, 502, 503, 504])
 """Too much asked, or nobody behind the gateway: worth waiting for."""
 
-TIMEOUT, AWAY = "timeout", "away"
-"""Doubts: no reply in time, and nobody there."""
+TIMEOUT, AWAY, UNREADABLE = "timeout", "away", "unreadable"
+"""Doubts: no reply in time, nobody there, and a reply that cannot be read."""
 
 _IN_WORDS = {
+    UNREADABLE: "the language model's reply cannot be read",
     TIMEOUT: "the language model took too long",
     AWAY: "the language model's server does not answer",
 }
@@ -174,7 +178,8 @@ class Asking(Wrapper, Station):
             ) from None
         if status in _AWAY:
             raise StoreUnavailable(f"{self._name}: the server answers {status}.") from None
-        return f"server error {status}" if status else f"failed ({type(error).__name__})"
+        log.debug("%s: what came of a request cannot be read", self._name, exc_info=error)
+        return f"server error {status}" if status else UNREADABLE
 
 
 class _Replies:

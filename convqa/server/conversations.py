@@ -78,18 +78,19 @@ class Conversations:
     def close(self) -> None:
         self._database.close()
 
-    def of(self, owner: str, id: str | None = None) -> list[Summary]:
-        """An owner's conversations, the latest first; of an id only that one, if it is theirs."""
+    def of(self, owner: str, limit: int = 100, offset: int = 0, id: str | None = None) -> list[Summary]:
+        """At most ``limit`` of an owner's conversations, the latest first; of an id only that one, if it is theirs."""
         rows = self._database.execute(
             "SELECT id, title, c.pipeline, count(number), created, updated FROM conversations c LEFT JOIN turns"
-            " ON conversation = id WHERE owner = ? AND id = coalesce(?, id) GROUP BY id ORDER BY updated DESC, id",
-            [owner, id],
+            " ON conversation = id WHERE owner = ? AND id = coalesce(?, id) GROUP BY id ORDER BY updated DESC, id"
+            " LIMIT ? OFFSET ?",
+            [owner, id, limit, offset],
         )
         return [Summary(*row) for row in rows]
 
     def find(self, owner: str, id: str) -> Summary | None:
         """A conversation of an owner; None where they have none of that id."""
-        return next(iter(self.of(owner, id)), None)
+        return next(iter(self.of(owner, id=id)), None)
 
     def turns(self, caller: Caller, id: str) -> list[KeptTurn]:
         """The turns of a conversation, in order; none where the caller has none of that id."""

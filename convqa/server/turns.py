@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import AfterValidator, Field
 from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
@@ -243,9 +243,14 @@ def passage(request: Request, id: str, caller: Asker, pipeline: str | None = Non
 
 
 @router.get("/conversations")
-def conversations(kept: Kept, caller: Asker) -> dict[str, list[Summary]]:
-    """The caller's kept conversations, the latest first."""
-    return {"conversations": kept.of(caller.owner)}
+def conversations(
+    kept: Kept,
+    caller: Asker,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=2**62)] = 0,
+) -> dict[str, list[Summary]]:
+    """The caller's kept conversations, the latest first: ``limit`` of them, after the first ``offset``."""
+    return {"conversations": kept.of(caller.owner, limit, offset)}
 
 
 @router.get("/conversations/{id}")

@@ -10,7 +10,7 @@ from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
 from convqa.components.base import Rewriter
-from convqa.components.chat import Asking, Reply, plain, told
+from convqa.components.chat import UNREADABLE, Asking, Reply, plain, told
 from convqa.components.history import said_before
 from convqa.components.members import member
 from convqa.components.rewriters._prompts import chat
@@ -79,4 +79,4 @@ def _question(reply: Reply) -> Reply:
     if reply.doubt:
         return reply
     question = from_json(reply.text)
-    return Reply(doubt="unreadable") if question is None else Reply(question)
+    return Reply(doubt=UNREADABLE) if question is None else Reply(question)

@@ -99,8 +99,8 @@ def test_what_needs_no_model_asks_none(openai_server):
         ("When was Ada Lovelace born?", "llm: unreadable"),
         ("Sure! " + REWRITTEN, "llm: unreadable"),
         ('{"answer": "1815"}', "llm: unreadable"),
-        (b"<html>no JSON</html>", "llm: failed (JSONDecodeError)"),
-        (b'{"object": "chat.completion"}', "llm: failed (TypeError)"),
+        (b"<html>no JSON</html>", "llm: unreadable"),
+        (b'{"object": "chat.completion"}', "llm: unreadable"),
         ('{"question": ""}', "llm: empty"),
         ('{"question": "Ada Lovelace, born in 1815, was a mathematician."}', "llm: no question"),
         ('{"question": "Where can I buy cheap watches in Paris?"}', "llm: strays"),
@@ -268,7 +268,7 @@ class Strange:
 def test_any_chat_generator_will_do_and_what_it_raises_is_noted():
     made = Llm(Strange()).rewrite_batch([turn("What fails?"), turn("What is nothing?"), turn("What else?")])
     assert [rewrite.notes for rewrite in made] == [
-        ("llm: failed (RuntimeError)",), ("llm: unreadable",), ("llm: unreadable",)
+        ("llm: unreadable",), ("llm: unreadable",), ("llm: unreadable",)
     ]  # fmt: skip
 
 

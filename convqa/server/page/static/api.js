@@ -68,7 +68,7 @@ function meant(status, said, wait = 0) {
 const json = async (path, options) => (await fetched(path, options)).json();
 
 export const pipelines = async () => (await json("api/pipelines")).pipelines;
-export const conversations = async () => (await json("api/conversations")).conversations;
+export const conversations = async (limit) => (await json(`api/conversations?limit=${limit}`)).conversations;
 export const conversation = (id) => json(`api/conversations/${encodeURIComponent(id)}`);
 export const remove = (id) => fetched(`api/conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
 export const exported = (id) => fetched(`api/conversations/${encodeURIComponent(id)}/export`);

@@ -9,6 +9,8 @@ import { mishap, reply, spoken, waiting } from "./view.js";
 /** The conversation on the page. A turn has a reply of each pipeline that was asked: {question, replies: [turn | null]}. */
 const talk = { id: null, turns: [], title: "" };
 let running = null; // the AbortController of a turn that is being answered
+const LISTED = 100; // conversations in the list, until somebody asks for the older ones
+let most = LISTED;
 let chosen = 0; // counts conversations that were begun or opened, so that a late answer finds the page it belongs to
 
 /** The address of a kept conversation, and the one that the page's address names. */
@@ -183,7 +185,7 @@ function failed(error, turn, places, index, earlier) {
 async function keptMeanwhile(turn, earlier) {
   try {
     const isIts = (each) => !turn.known.includes(each.id) && turn.question.startsWith(each.title);
-    const id = talk.id ?? (await api.conversations()).find(isIts)?.id;
+    const id = talk.id ?? (await api.conversations(LISTED)).find(isIts)?.id;
     const kept = id ? await api.conversation(id) : { turns: [] };
     const before = earlier.filter(({ replies }) => replies[0]).length;
     if (kept.turns.length <= before || kept.turns.at(-1).question !== turn.question) return false;
@@ -317,13 +319,14 @@ function equip(item) {
 
 async function refresh() {
   try {
-    const kept = await api.conversations();
+    const kept = await api.conversations(most);
     // Where the list has the focus it is not taken away under somebody's hands.
     const focused = document.activeElement?.closest("#list li")?.dataset.id;
     $("list").replaceChildren(...kept.map(listed));
     [...$("list").children].forEach(equip);
     if (focused) [...$("list").children].find((item) => item.dataset.id === focused)?.querySelector("a").focus();
     $("none-kept").hidden = kept.length > 0;
+    $("older").hidden = kept.length < most || most > LISTED;
     current();
   } catch (error) {
     if (error.kind === "away") away();
@@ -431,6 +434,10 @@ $("examples").addEventListener("click", (event) => {
 $("compare").addEventListener("click", () => compare(!isBeside()));
 $("pipeline").addEventListener("change", () => isBeside() && compare(true));
 $("new").addEventListener("click", () => begin());
+$("older").addEventListener("click", () => {
+  most = 1000;
+  refresh();
+});
 $("menu").addEventListener("click", () => {
   drawer(!document.body.classList.contains("with-list"));
   if (document.body.classList.contains("with-list")) $("new").focus();
