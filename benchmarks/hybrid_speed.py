@@ -47,7 +47,6 @@ RETRIEVERS: dict[str, Callable[[str], Retriever]] = {
     "bm25": lambda url: BM25(url, stopwords="long"),
     "bm25 with prf": lambda url: BM25(url, stopwords="long", prf={}),
     "dense": lambda url: Dense(url),
-    "dense with prf": lambda url: Dense(url, prf={}),
     "hybrid": lambda url: Hybrid(url),
     "bm25, reranked by encoder": lambda url: Reranked(BM25(url, stopwords="long"), Encoder(url)),
 }

@@ -14,7 +14,6 @@ from convqa.components.base import STATIONS, Station
 from convqa.components.joiners.rrf import RRF
 from convqa.components.members import members, parameters_of
 from convqa.components.retrievers.bm25 import BM25
-from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
 from convqa.components.rewriters.fused import Fused
 
@@ -58,9 +57,8 @@ def test_no_parameter_is_infinite():
     [
         (Hybrid, "weights.sparse", lambda value: {"sparse": value}),
         (Hybrid, "weights.dense", lambda value: {"dense": value}),
-        (Hybrid, "prf.sparse.weight", lambda value: {"sparse": {"weight": value}}),
+        (Hybrid, "prf.weight", lambda value: {"weight": value}),
         (BM25, "prf.weight", lambda value: {"weight": value}),
-        (Dense, "prf.weight", lambda value: {"weight": value}),
         (RRF, "weights.dense", lambda value: {"dense": value}),
         (Fused, "weights.0", lambda value: [value]),
     ],

@@ -1,13 +1,10 @@
 """Pseudo-relevance feedback: a query again, with what the first passages that it found have in common.
 
-Words: RM3 (Abdul-Jaleel et al., TREC 2004) as Anserini's Rm3Reranker computes it: each passage's ``terms`` most
+RM3 (Abdul-Jaleel et al., TREC 2004) as Anserini's Rm3Reranker computes it: each passage's ``terms`` most
 frequent tokens, as shares of their sum, weighted by the passage's score; of their sums the ``terms`` best, to a sum of
 1, mixed with the query's own weights. It reads texts, so that it serves every store. What differs: a word is too common
 to be a feedback term by convqa's own table of idf (more than a tenth of its texts have it), not by the collection's
 document frequencies, and stop words of the long list never are.
-
-Vectors: Rocchio's (weight x query + (1 - weight) x mean of the passages, at length 1), as in Li et al., "Pseudo
-Relevance Feedback with Deep Language Models and Dense Retrievers", TOIS 2023.
 """
 
 from __future__ import annotations
@@ -15,11 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Mapping
 
 from convqa.domain import Query, Ranking
 from convqa.stores.base import Prf, Stopwords
@@ -62,13 +55,6 @@ def relevance_model(found: Ranking, prf: Prf, language: str) -> Mapping[str, flo
     best = sorted(weights, key=lambda token: (-weights[token], token))[: prf.terms]
     whole = sum(weights[token] for token in best)
     return {written[token]: weights[token] / whole for token in best} if whole > 0 else {}
-
-
-def rocchio(matrix: NDArray[Any], passages: Sequence[NDArray[Any]], weight: float) -> NDArray[Any]:
-    """Rows of queries, each mixed with the mean of its passages' vectors (which may be none); not yet at length 1."""
-    means = [vectors.mean(axis=0) if len(vectors) else row for row, vectors in zip(matrix, passages, strict=True)]
-    mixed: NDArray[Any] = weight * matrix + (1 - weight) * np.array(means).reshape(matrix.shape)
-    return mixed
 
 
 @remembered(4096)

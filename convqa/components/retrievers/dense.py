@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated
 
-import numpy as np
-from pydantic import ConfigDict, Field, with_config
-from typing_extensions import TypedDict
+from pydantic import Field
 
 from convqa.components.base import Retriever
 from convqa.components.encoding import (
@@ -22,12 +20,10 @@ from convqa.components.encoding import (
     encoder_of,
     has_vectors_of,
     passage_vectors,
-    unit,
     unknown_language,
 )
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
-from convqa.components.retrievers._feedback import rocchio
 from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn
 from convqa.models import TextEncoder
 from convqa.stores import open_store
@@ -35,14 +31,6 @@ from convqa.stores.address import redact
 from convqa.stores.base import Filter, Store, refuse_encoder
 
 logger = logging.getLogger(__name__)
-
-
-@with_config(ConfigDict(strict=True, extra="forbid"))
-class VectorFeedback(TypedDict, total=False):
-    """Feedback of vectors; what is left out is 3 ``passages`` and a ``weight`` of .5 for the query itself."""
-
-    passages: Annotated[int, Field(ge=1)]
-    weight: Annotated[float, Field(ge=0, le=1)]
 
 
 @member
@@ -58,8 +46,6 @@ class Dense(Retriever):
     :param encoder: a shipped one, a folder, a Hugging Face name or a server's address; None = that of the collection's
         file, else the one that ships.
     :param vectors: which texts of a query are encoded.
-    :param prf: vector feedback: search again with weight (.5) x query + (1 - weight) x mean of the first
-        ``passages`` (3) passages; ``{}`` is feedback with these defaults.
     :param texts: how many top hits carry their passage for the stations behind.
     :param options: ``device``, ``precision`` and ``engine`` of the encoder.
     """
@@ -70,7 +56,6 @@ class Dense(Retriever):
     top_k: Annotated[int, Field(ge=1)] = 100
     encoder: Annotated[str, Field(min_length=1)] | None = None
     vectors: Texts = Field(default_factory=lambda: [*DEFAULT_TEXTS])
-    prf: VectorFeedback | None = None
     texts: Annotated[int, Field(ge=0)] = 20
     options: ModelOptions | None = None
 
@@ -125,32 +110,14 @@ class Dense(Retriever):
         """The passages of ``rankings[i]`` by their vectors; those that the collection lacks are made now."""
         places, matrix = self._queries.encode(rewrites, queries)
         vectors = passage_vectors(self._queries.model, self._opened, rankings)
-
-        def ranked(matrix: Matrix) -> list[Ranking]:
-            near = [Ranking()] * len(queries)
-            for place, vector in zip(places, matrix, strict=True):
-                found = cosines(rankings[place], vectors, vector)
-                near[place] = Ranking.of([Hit(id, score) for id, score in found.items()])
-            return near
-
-        first = ranked(matrix)
-        return (
-            first if self.prf is None else ranked(self._fed_back(matrix, [first[place] for place in places], vectors))
-        )
+        near = [Ranking()] * len(queries)
+        for place, vector in zip(places, matrix, strict=True):
+            found = cosines(rankings[place], vectors, vector)
+            near[place] = Ranking.of([Hit(id, score) for id, score in found.items()])
+        return near
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         return self._store.fetch(ids)
 
     def _search(self, matrix: Matrix, accepted: Filter) -> list[Ranking]:
-        encoder = self._queries.encoder
-        if self.prf is not None:
-            first = self._store.search_vectors(matrix, self.prf.get("passages", 3), encoder, 0, accepted)
-            matrix = self._fed_back(matrix, first, passage_vectors(self._queries.model, self._store, first))
-        return self._store.search_vectors(matrix, self.top_k, encoder, self.texts, accepted)
-
-    def _fed_back(self, matrix: Matrix, first: Sequence[Ranking], vectors: Mapping[str, Matrix]) -> Matrix:
-        """The queries' vectors, with those of the first passages that they found."""
-        prf = self.prf or {}
-        heads = [ranking.hits[: prf.get("passages", 3)] for ranking in first]
-        given = [np.array([vectors[hit.id] for hit in hits], np.float32) for hits in heads]
-        return unit(rocchio(matrix, given, prf.get("weight", 0.5)))
+        return self._store.search_vectors(matrix, self.top_k, self._queries.encoder, self.texts, accepted)

@@ -23,7 +23,7 @@ from convqa.components.encoding import (
 from convqa.components.members import member
 from convqa.components.rankings import FUSIONS, attach, behind
 from convqa.components.retrievers.bm25 import BM25, Feedback
-from convqa.components.retrievers.dense import Dense, VectorFeedback
+from convqa.components.retrievers.dense import Dense
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store
 from convqa.stores.address import redact
@@ -56,14 +56,6 @@ class Depths(TypedDict, total=False):
     dense: Annotated[int, Field(ge=1)]
 
 
-@with_config(ConfigDict(strict=True, extra="forbid"))
-class BothFeedbacks(TypedDict, total=False):
-    """Feedback of either ranking, as its own retriever takes it."""
-
-    sparse: Feedback
-    dense: VectorFeedback
-
-
 @member
 class Hybrid(Retriever):
     """Fuse two rankings of each query: ``sparse``, by BM25, and ``dense``, by vector.
@@ -79,9 +71,8 @@ class Hybrid(Retriever):
     :param weights: of the rankings: 1 for ``sparse``, 1.5 for ``dense``.
     :param depth: how many passages of each ranking are fused. By default 100; where these give fewer than ``top_k``,
         those further down (to ``top_k``) are fused in the same way and follow.
-    :param encoder, vectors: as of ``dense``. :param k1, b, title_weight: as of ``bm25``.
+    :param encoder, vectors: as of ``dense``. :param k1, b, title_weight, prf: as of ``bm25``.
     :param stopwords: as of ``bm25``, but that the long list is the default.
-    :param prf: feedback of each ranking: ``{sparse: {...}, dense: {...}}`` as of ``bm25`` and ``dense``.
     :param candidates: of a collection of which any passage lacks a vector: how many passages of the ranking by words
         are ranked by vector too; 0 = none, so that words alone count.
     :param texts: how many top hits carry their passage for the stations behind.
@@ -101,22 +92,21 @@ class Hybrid(Retriever):
     b: Annotated[float, Field(ge=0, le=1)] | None = None
     title_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     stopwords: Stopwords = "long"
-    prf: BothFeedbacks | None = None
+    prf: Feedback | None = None
     candidates: Annotated[int, Field(ge=0)] = 30
     texts: Annotated[int, Field(ge=0)] = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
         self.weights = {**_WEIGHTS, **self.weights}
-        depths, feedback, most = self.depth or {}, self.prf or {}, max(self.top_k, _DEPTH, self.candidates)
+        depths, most = self.depth or {}, max(self.top_k, _DEPTH, self.candidates)
         self._sparse = BM25(
             self.collection, depths.get("sparse", most), self.k1, self.b, self.title_weight, self.stopwords,
-            texts=0, prf=feedback.get("sparse"),
+            texts=0, prf=self.prf,
         )  # fmt: skip
         self._dense = Dense(
-            self.collection, depths.get("dense", most), self.encoder, self.vectors, feedback.get("dense"),
-            texts=0, options=self.options,
-        )  # fmt: skip
+            self.collection, depths.get("dense", most), self.encoder, self.vectors, texts=0, options=self.options
+        )
 
     def bind(self, collection: str) -> None:
         self.collection = self._sparse.collection = self._dense.collection = collection

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from convqa.components.encoding import named, unit
+from convqa.components.encoding import named
 from convqa.components.retrievers.dense import Dense
 from convqa.domain import Passage, Query, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError
@@ -78,35 +78,14 @@ def filtered(retriever, filters):
     return retriever.run(turns, rewrites)["rankings"].items
 
 
-@pytest.mark.parametrize("prf", [None, {"passages": 1, "weight": 0.3}])
-def test_a_turns_filter_says_which_passages_it_finds_whoever_is_beside_it(collection, prf):
+def test_a_turns_filter_says_which_passages_it_finds_whoever_is_beside_it(collection):
     filters = [{}, {"kind": ("poet",)}, {"kind": ("poet",), "year": (1759.0,)}, {"kind": ("town",)}]
-    rankings = filtered(Dense(collection, prf=prf), filters * 2)
+    rankings = filtered(Dense(collection), filters * 2)
     found = [{hit.id for hit in ranking.hits} for ranking in rankings]
     assert found[:4] == found[4:] == [set("gswz"), set("gs"), set("s"), set()]
     for filter, ranking in zip(filters, rankings, strict=False):
-        (alone,) = filtered(Dense(collection, prf=prf), [filter])
+        (alone,) = filtered(Dense(collection), [filter])
         assert alone == ranking
-
-
-def test_feedback_learns_only_from_what_the_filter_lets_through(collection):
-    model, weight = load_encoder("encoder"), 0.3
-    (fed,) = filtered(Dense(collection, prf={"passages": 1, "weight": weight}), [{"year": (1759,)}])
-    (robbers,) = open_store(collection).vectors(["s"])
-    asked = model.encode(["Which animals have stripes?"], role="query")
-    mixed = unit((weight * asked + (1 - weight) * robbers).astype(np.float32))
-    assert scores(fed) == pytest.approx({"s": float(mixed[0] @ robbers)}, abs=1e-4)
-
-
-def test_feedback_mixes_the_query_with_the_vectors_that_it_found(collection):
-    query = Query("Who wrote plays?")
-    plain = rank(collection, query, vectors=["question"])
-    fed = rank(collection, query, vectors=["question"], prf={"passages": 2, "weight": 0.6})
-    model = load_encoder("encoder")
-    first = np.array(open_store(collection).vectors([hit.id for hit in plain.hits[:2]]))
-    asked = unit((0.6 * model.encode([query.text], role="query") + 0.4 * first.mean(axis=0)).astype(np.float32))
-    (expected,) = open_store(collection).search_vectors(asked, 4, named(model))
-    assert scores(fed) == pytest.approx(scores(expected), abs=1e-4) != pytest.approx(scores(plain), abs=1e-3)
 
 
 def test_another_encoders_collection_and_one_without_vectors_are_refused(tmp_path):
@@ -143,7 +122,6 @@ def test_a_collection_with_some_vectors_only_is_told(tmp_path, caplog):
         ({"vectors": []}, "at least 1 item"),
         ({"vectors": ["answer"]}, "vectors"),
         ({"vectors": ["question", "question"]}, "names a text twice"),
-        ({"prf": {"terms": 3}}, "prf.terms"),
         ({"options": {"device": "tpu"}}, "options.device"),
         ({"encoder": ""}, "encoder"),
     ],

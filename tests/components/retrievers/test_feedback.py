@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from convqa.components.retrievers._feedback import expand, relevance_model, rocchio
+from convqa.components.retrievers._feedback import expand, relevance_model
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.stores.base import Prf
 
@@ -57,9 +56,3 @@ def test_the_bounds_of_the_weight():
 )
 def test_without_anything_to_learn_from_a_query_stays(query, found):
     assert expand(query, found, Prf(), "en") == query
-
-
-def test_rocchio_by_hand():
-    queries = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
-    passages = [np.array([[0.0, 1.0], [0.0, 0.5]], np.float32), np.empty((0, 2), np.float32)]
-    assert rocchio(queries, passages, 0.75).tolist() == [[0.75, 0.1875], [0.0, 1.0]]

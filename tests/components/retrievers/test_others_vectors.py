@@ -129,7 +129,6 @@ def test_dense_ranks_what_haystack_filled_as_our_own(haystacks, ours):
     filtered = ranked(theirs, filter={"year": (1749, 7)})
     assert [hit.id for hit in filtered] == ["g"]
     assert len(ranked(Dense(place, top_k=2))) == 2
-    assert ranked(Dense(place, prf={}))[0].id == "z"
 
 
 def test_a_pipeline_takes_the_collections_encoder(haystacks):
