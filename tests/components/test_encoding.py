@@ -7,7 +7,6 @@ import pytest
 
 from convqa.components.encoding import QueryEncoder, expanded
 from convqa.components.rewriters._rewrites import rewritten
-from convqa.components.rewriters.fused import Fused
 from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId
 from convqa.models import load_encoder
 
@@ -45,20 +44,15 @@ def test_a_vector_is_the_mean_of_those_of_its_texts(texts, encoded):
 
 def test_of_several_queries_each_stands_for_itself():
     """Whatever a rewriter makes of it, the bare question among them has the plain question's vector."""
-    history = (Exchange("Who wrote Faust?", "Goethe of Weimar."),)
-    members = ["expansion", "concatenate"]
-    for rewrite in (
-        Fused(members).rewrite_batch([Turn(TurnId(1, 2), QUESTION, history)])[0],
-        rewritten(QUESTION, "Who wrote Faust?", "text", 0.5, "en"),
-    ):
-        queries = rewrite.queries
-        assert len(queries) > 1 and queries[0] == Query(QUESTION, weight=queries[0].weight)
-        places, matrix = encode(["question", "expanded", "rewrite"], *((rewrite, query) for query in queries))
-        assert places == list(range(len(queries)))
-        own = [mean(*{query.text: 0, expanded(query): 0}) for query in queries]
-        assert matrix == pytest.approx(np.stack(own), abs=1e-6)
-        _, alone = encode(["rewrite"], *((rewrite, query) for query in queries))
-        assert alone == pytest.approx(vectors(*(query.text for query in queries)), abs=1e-6)
+    rewrite = rewritten(QUESTION, "Who wrote Faust?", "text", 0.5, "en")
+    queries = rewrite.queries
+    assert len(queries) > 1 and queries[0] == Query(QUESTION)
+    places, matrix = encode(["question", "expanded", "rewrite"], *((rewrite, query) for query in queries))
+    assert places == list(range(len(queries)))
+    own = [mean(*{query.text: 0, expanded(query): 0}) for query in queries]
+    assert matrix == pytest.approx(np.stack(own), abs=1e-6)
+    _, alone = encode(["rewrite"], *((rewrite, query) for query in queries))
+    assert alone == pytest.approx(vectors(*(query.text for query in queries)), abs=1e-6)
 
 
 def test_without_history_it_is_the_plain_questions():

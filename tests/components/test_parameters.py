@@ -15,7 +15,6 @@ from convqa.components.joiners.rrf import RRF
 from convqa.components.members import members, parameters_of
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.hybrid import Hybrid
-from convqa.components.rewriters.fused import Fused
 
 UNLIMITED = {"rewriters.generate.seconds"}
 """An infinite limit of time is none, and does no harm."""
@@ -60,7 +59,6 @@ def test_no_parameter_is_infinite():
         (Hybrid, "prf.weight", lambda value: {"weight": value}),
         (BM25, "prf.weight", lambda value: {"weight": value}),
         (RRF, "weights.dense", lambda value: {"dense": value}),
-        (Fused, "weights.0", lambda value: [value]),
     ],
 )
 def test_nothing_in_a_parameter_is_infinite(cls, place, shape):
