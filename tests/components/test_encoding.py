@@ -7,7 +7,7 @@ import pytest
 
 from convqa.components.encoding import QueryEncoder, expanded
 from convqa.components.rewriters._rewrites import rewritten
-from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId
+from convqa.domain import Query, Rewrite
 from convqa.models import load_encoder
 
 QUESTION, TERMS = "Who wrote it?", (("Faust", 0.3), ("Weimar", 0.3))
