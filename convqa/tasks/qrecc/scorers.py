@@ -19,6 +19,7 @@ import numpy
 from convqa.errors import InputError
 from convqa.metrics import posscore as formula
 from convqa.metrics.posscore import Tagged, Vector, lookups
+from convqa.models import Options, load_pair_scorer
 from convqa.tasks.scores import AnswerScorer
 
 OFFICIAL_SAS = "cross-encoder/stsb-roberta-large"
@@ -28,39 +29,19 @@ TAGGER = "en_core_web_sm"
 Tagger = Callable[[str], Tagged]
 
 
-def sas(model: str = OFFICIAL_SAS, device: str = "cpu", batch_size: int = 32) -> AnswerScorer:
+def sas(model: str = OFFICIAL_SAS) -> AnswerScorer:
     """Semantic answer similarity (Risch et al., MRQA 2021): how alike a cross-encoder finds answer and truth.
 
-    It has one output, whose sigmoid is the score, as in sentence-transformers, and lies in a folder or the local model
-    cache. Nothing is downloaded and no code of the model is run.
+    The score is the sigmoid of its output, as in sentence-transformers.
 
     :raises InputError: if the extra ``models`` or the model is missing.
     """
-    torch = _need("torch", 'pip install "convqa[models]"')
-    transformers = _need("transformers", 'pip install "convqa[models]"')
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(model, local_files_only=True, trust_remote_code=False)
-        network = transformers.AutoModelForSequenceClassification.from_pretrained(
-            model, local_files_only=True, trust_remote_code=False
-        )
-    except (OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError(
-            f"SAS: the model {model!r} is not on this machine ({reason}). Give a folder, or run: hf download {model}"
-        ) from error
-    if network.config.num_labels != 1:
-        raise InputError(f"SAS: {model!r} has {network.config.num_labels} outputs; wanted a cross-encoder with one.")
-    network = network.eval().to(device)
+    scorer = load_pair_scorer(model, Options("cpu", "float32"))
 
     def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
-        scores: list[float] = []
-        for start in range(0, len(pairs), batch_size):
-            truths, answers = zip(*pairs[start : start + batch_size], strict=True)
-            texts = ([text.strip() for text in side] for side in (answers, truths))  # as sentence-transformers does
-            inputs = tokenizer(*texts, padding=True, truncation=True, return_tensors="pt")
-            with torch.inference_mode():
-                logits = network(**inputs.to(device)).logits[:, 0]
-            scores.extend(torch.sigmoid(logits.float()).tolist())
+        # Stripped, as sentence-transformers does.
+        outputs = scorer.score([(answer.strip(), truth.strip()) for truth, answer in pairs])
+        scores: list[float] = (1 / (1 + numpy.exp(-outputs.astype(numpy.float64)))).tolist()
         return scores
 
     official = model == OFFICIAL_SAS
