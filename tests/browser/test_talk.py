@@ -7,7 +7,7 @@ import json
 import re
 import zipfile
 from functools import partial
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -113,6 +113,24 @@ def test_export_and_delete(page, ask):
     page.locator("#sure .danger").click()
     page.wait_for_selector("#welcome:not([hidden])")
     page.wait_for_function("number => document.querySelectorAll('#list li').length === number", arg=number - 1)
+
+
+def test_older_conversations_are_shown_when_asked_for(page, ask):
+    def listed(route):
+        times = {"created": "2026-01-01T00:00:00Z", "updated": "2026-01-01T00:00:00Z"}
+        number = min(130, int(parse_qs(urlsplit(route.request.url).query)["limit"][0]))
+        kept = [
+            {"id": f"c{place}", "title": f"{place}", "pipeline": "talk", "turns": 1, **times} for place in range(number)
+        ]
+        route.fulfill(json={"conversations": kept})
+
+    assert not page.locator("#older").is_visible()
+    page.route("**/api/conversations?*", listed)
+    ask(page, MARBURY)
+    page.wait_for_function("number => document.querySelectorAll('#list li').length === number", arg=100)
+    page.click("#older")
+    page.wait_for_function("number => document.querySelectorAll('#list li').length === number", arg=130)
+    assert not page.locator("#older").is_visible()
 
 
 def test_a_passage_with_a_script_is_text(page, ask):
