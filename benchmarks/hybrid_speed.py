@@ -26,8 +26,7 @@ from typing import Any
 from lucene_equality import union
 from retriever_rows import forget
 
-from convqa.components.base import Reranker, Retriever
-from convqa.components.rerankers.encoder import Encoder
+from convqa.components.base import Retriever
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
@@ -48,22 +47,7 @@ RETRIEVERS: dict[str, Callable[[str], Retriever]] = {
     "bm25 with prf": lambda url: BM25(url, stopwords="long", prf={}),
     "dense": lambda url: Dense(url),
     "hybrid": lambda url: Hybrid(url),
-    "bm25, reranked by encoder": lambda url: Reranked(BM25(url, stopwords="long"), Encoder(url)),
 }
-
-
-class Reranked:
-    """A retriever with a reranker behind it."""
-
-    def __init__(self, retriever: Retriever, reranker: Reranker) -> None:
-        self._retriever, self._reranker = retriever, reranker
-
-    def warm_up(self) -> None:
-        self._retriever.warm_up()
-        self._reranker.warm_up()
-
-    def run(self, turns: Turns, rewrites: Rewrites) -> dict[str, Any]:
-        return self._reranker.run(turns, rewrites, **self._retriever.run(turns, rewrites))
 
 
 def build(args: argparse.Namespace) -> dict[str, float]:

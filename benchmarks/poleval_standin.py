@@ -46,7 +46,6 @@ CHOSEN = {"k1": 0.6, "b": 0.55, "stopwords": "long"}
 K1S, BS = (0.4, 0.6, 0.82, 1.0, 1.2), (0.4, 0.55, 0.68, 0.8, 0.9)
 TITLES = (0.0, 0.25, 0.5, 1.0, 2.0)
 FUSIONS = (("rrf", 1.0), *(("interpolation", weight) for weight in (0.25, 0.5, 1.0, 1.5, 2.0)))
-WEIGHTS = (0.3, 0.5, 0.7, 1.0)
 
 Cut = Callable[[str], list[str]]
 
@@ -211,23 +210,10 @@ class Row(NamedTuple):
     settings: Mapping[str, Any] = {}
 
 
-RERANKED = """\
-metadata: {task: poleval}
-extends: poleval
-override: {retriever.top_k: 100}
-components:
-  reranker: {type: encoder, init_parameters: {depth: 100, top_k: 10}}
-connections:
-  - {sender: rewriter.rewrites, receiver: reranker.rewrites}
-  - {sender: retriever.rankings, receiver: reranker.rankings}
-inputs: {turns: [reranker.turns]}
-outputs: {rankings: reranker.rankings}
-"""
 PIPELINES = {
     "poleval": "extends: poleval\n",
     "dense": "{extends: copy-bm25, override: {retriever.type: dense, retriever.top_k: 10}, drop: [builder, reader]}\n",
     "hybrid": "{extends: poleval, override: {retriever.type: hybrid, retriever.depth: {sparse: 100, dense: 100}}}\n",
-    "reranked": RERANKED,
 }
 
 
@@ -247,10 +233,6 @@ def pipelines(multilingual: Path | None) -> Iterator[Row]:
         for fusion, weight in FUSIONS:
             both = {"retriever.fusion": fusion, "retriever.weights": f"{{sparse: 1.0, dense: {weight}}}"}
             yield Row(f"hybrid, {named}, {fusion}, {weight:g}", "hybrid", encoder, {**bm25, **own, **both})
-        reranker = {"reranker.encoder": multilingual.resolve()} if own and multilingual else {}
-        for weight in WEIGHTS:
-            changed = {**bm25, **reranker, "reranker.weight": weight}
-            yield Row(f"BM25, 100 reranked by {named}, {weight:g}", "reranked", encoder, changed)
 
 
 def compare_pipelines(options: argparse.Namespace) -> None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field
 
+from convqa.components.base import Reranker
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.rerankers._reordering import Reordering
+from convqa.components.rankings import attach, behind, interpolate
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, PairScorer, load_pair_scorer
+from convqa.stores import open_store
+from convqa.stores.base import Store
 
 
 @member
-class CrossEncoder(Reordering):
+class CrossEncoder(Reranker):
     """Reorder by a cross-encoder's score of (rewritten question, passage). Needs the extra ``models``.
 
     Slow: a model of six layers scores some hundred passages a second on two cores. A ranking for a question without
@@ -42,16 +46,42 @@ class CrossEncoder(Reordering):
     def _scorer(self) -> PairScorer:
         return load_pair_scorer(self.model, Options(**(self.options or {})))
 
+    @cached_property
+    def _store(self) -> Store | None:
+        return None if self.collection is None else open_store(self.collection)
+
     def models(self) -> Mapping[str, PairScorer]:
         return {"cross-encoder": self._scorer}
 
-    def scores(
+    def warm_up(self) -> None:
+        _ = self._store
+        super().warm_up()
+
+    def rerank_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
-    ) -> Sequence[Mapping[str, float]]:
-        pairs = [_pairs(*row) for row in zip(rewrites, self._heads(rankings), strict=True)]
+    ) -> Sequence[Ranking]:
+        heads = self._with_texts([Ranking(ranking.hits[: self.depth]) for ranking in rankings], self.depth)
+        pairs = [_pairs(*row) for row in zip(rewrites, heads, strict=True)]
         distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values()))
-        found = dict(zip(distinct, map(float, self._scorer.score(distinct)), strict=True)) if distinct else {}
-        return [{id: found[pair] for id, pair in some.items()} for some in pairs]
+        found = dict(zip(distinct, map(float, self._scorer.score(distinct)), strict=True))
+        scores = [{id: found[pair] for id, pair in some.items()} for some in pairs]
+        ordered = [self._reordered(*row) for row in zip(rankings, scores, strict=True)]
+        return self._with_texts(ordered, self.texts)
+
+    def _with_texts(self, rankings: list[Ranking], count: int) -> list[Ranking]:
+        """The rankings, the first hits of each with their passages as far as these are known."""
+        return rankings if self._store is None else attach(rankings, count, self._store.fetch)
+
+    def _reordered(self, ranking: Ranking, scores: Mapping[str, float]) -> Ranking:
+        """Hits by their new scores; what has none stays behind them, in order."""
+        if not scores:
+            return Ranking(ranking.hits[: self.top_k])
+        scored = [hit for hit in ranking.hits if hit.id in scores]
+        ordered = Ranking.of([replace(hit, score=scores[hit.id]) for hit in scored])
+        if self.weight < 1:
+            ordered = interpolate([(self.weight, ordered), (1 - self.weight, Ranking(tuple(scored)))], len(scored))
+        rest = [hit for hit in ranking.hits if hit.id not in scores]
+        return Ranking(behind(ordered, rest).hits[: self.top_k])
 
 
 def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:
