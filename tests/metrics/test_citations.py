@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.metrics.citations import Cited, PrecisionRecallF1, is_valid, quote_scores, set_scores, validity
+from convqa.metrics.citations import Cited, PrecisionRecallF1, quote_scores, set_scores, validity
 
 ids = st.sets(st.sampled_from("abcdef"))
 
@@ -62,36 +62,27 @@ def test_no_quotes_and_no_gold():
     assert quote_scores(["cat"], []) == (0, 0, 0)
 
 
-TEXT = "Ada 👩‍💻 wrote.\r\nIt ran."
-
-
 @pytest.mark.parametrize(
     ("citation", "expected"),
     [
         (Cited("a", 0, 3, "Ada"), True),
         (Cited("a", 4, 7, "👩‍💻"), True),
-        (Cited("a", None, None, TEXT), True),
-        (Cited("a", None, None, "Ada"), False),
-        (Cited("a", 1, 4, "Ada"), False),
+        (Cited("a", None, None, "Ada"), True),
         (Cited("a", 0, 4, "Ada"), False),
         (Cited("a", 0, None, "Ada"), False),
         (Cited("a", -3, 0, "Ada"), False),
         (Cited("a", 14, 16, "\r\n"), False),
         (Cited("a", 3, 3, ""), False),
-        (Cited("b", 0, 3, "Ada"), True),
-        (Cited("b", None, None, "any"), True),
-        (Cited("b", None, None, ""), False),
-        (Cited("c", 0, 3, "Ada"), False),
+        (Cited("a", None, None, ""), False),
+        (Cited("b", 0, 3, "Ada"), False),
     ],
 )
 def test_a_citation_can_be_opened(citation, expected):
-    passages = {"a": TEXT, "b": None}
-    assert is_valid(citation, passages) == expected
-    assert validity([citation, Cited("a", 0, 3, "Ada")], passages) == (1 if expected else 0.5)
+    assert validity([citation, Cited("a", 0, 3, "Ada")], {"a"}) == (1 if expected else 0.5)
 
 
 def test_without_citations_none_is_wrong():
-    assert validity([], {}) == 1
+    assert validity([], set()) == 1
 
 
 @settings(deadline=None)
@@ -99,4 +90,4 @@ def test_without_citations_none_is_wrong():
 def test_every_part_of_a_passage_is_valid(text, data):
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    assert is_valid(Cited("a", start, end, text[start:end]), {"a": text}) == bool(text[start:end].strip())
+    assert validity([Cited("a", start, end, text[start:end])], {"a"}) == bool(text[start:end].strip())

@@ -57,7 +57,7 @@ def _row(turn: GoldTurn, quotes: Sequence[Quote], passages: Mapping[str, float] 
         row |= {"Quote-sentences-P": sentences.precision, "Quote-sentences-R": sentences.recall}
         row["Quote-F1"] = f1(" ".join(wanted), " ".join(said))
     if quotes and passages is not None:
-        row["Citation-validity"] = validity([quote.cited for quote in quotes], dict.fromkeys(passages))
+        row["Citation-validity"] = validity([quote.cited for quote in quotes], passages)
     return row
 
 
