@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Annotated, Any, Literal, cast
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.rankings import attach
 from convqa.domain import Query, Ranking, Rewrite
 from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
@@ -132,23 +131,19 @@ def _vectors(model: TextEncoder, texts: tuple[str, ...]) -> Matrix:
     return vectors
 
 
-def passage_vectors(model: TextEncoder, store: Store | None, rankings: Sequence[Ranking]) -> dict[str, Matrix]:
+def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking]) -> dict[str, Matrix]:
     """Passage id -> its vector, for every hit: the collection's where it has one of this encoder, else made now.
-
-    A passage whose text is not known has none.
 
     :raises InputError: for a collection whose vectors are not of the encoder that its file names.
     """
     ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits))
     found: dict[str, Matrix] = {}
-    if store is not None and has_vectors_of(model, store):
+    if has_vectors_of(model, store):
         # A store with vectors can give them.
         kept = zip(ids, cast(WritableStore, store).vectors(ids), strict=True)
         found = {id: vector for id, vector in kept if vector is not None}
-    rest = [Ranking(tuple(hit for hit in ranking.hits if hit.id not in found)) for ranking in rankings]
-    if store is not None:
-        rest = attach(rest, len(ids), store.fetch)
-    texts = {hit.id: hit.passage.whole_text for ranking in rest for hit in ranking.hits if hit.passage is not None}
+    rest = [id for id in ids if id not in found]
+    texts = {id: passage.whole_text for id, passage in zip(rest, store.fetch(rest), strict=True) if passage is not None}
     return found | dict(zip(texts, model.remembered(list(texts.values()), "passage", keep=True), strict=True))
 
 
@@ -185,11 +180,6 @@ def _compare(model: TextEncoder, store: Any) -> None:
             f"encoded again ({way}), have a median cosine of {near:.2f} with the vectors in the index; wanted: "
             f"{_NEAR} or more. Name the encoder that made them, and the field that they are in."
         )
-
-
-def cosines(ranking: Ranking, vectors: Mapping[str, Matrix], asked: Matrix) -> dict[str, float]:
-    """Passage id -> the cosine of its vector and that of a query, for the hits that have a vector."""
-    return {hit.id: float(vectors[hit.id] @ asked) for hit in ranking.hits if hit.id in vectors}
 
 
 def forecast(model: TextEncoder, most: int, url: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from convqa.text import german
 from convqa.text.english import lexicon
 from convqa.text.english.replies import is_yes_no_question
@@ -21,18 +19,10 @@ def asks_for_fact(question: str, language: str) -> bool:
     >>> asks_for_fact("Wann wurde er geboren?", "de"), asks_for_fact("誰が書きましたか?", "ja")
     (True, False)
     """
-    asked = _FACTS.get(language)
-    return asked is not None and asked(question)
-
-
-def _english(question: str) -> bool:
+    if language == "de":
+        return bool(german.ASKS_FOR_FACT.search(question))
+    if language != "en":
+        return False
     if lexicon.ASKS_FOR_FACT.search(question):
         return True
     return is_yes_no_question(question) and not lexicon.ASKS_FOR_SEVERAL.search(question)
-
-
-def _german(question: str) -> bool:
-    return bool(german.ASKS_FOR_FACT.search(question))
-
-
-_FACTS: dict[str, Callable[[str], bool]] = {"en": _english, "de": _german}

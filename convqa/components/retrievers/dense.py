@@ -16,7 +16,6 @@ from convqa.components.encoding import (
     ModelOptions,
     QueryEncoder,
     Texts,
-    cosines,
     encoder_of,
     has_vectors_of,
     passage_vectors,
@@ -112,8 +111,8 @@ class Dense(Retriever):
         vectors = passage_vectors(self._queries.model, self._opened, rankings)
         near = [Ranking()] * len(queries)
         for place, vector in zip(places, matrix, strict=True):
-            found = cosines(rankings[place], vectors, vector)
-            near[place] = Ranking.of([Hit(id, score) for id, score in found.items()])
+            hits = [hit for hit in rankings[place].hits if hit.id in vectors]
+            near[place] = Ranking.of([Hit(hit.id, float(vectors[hit.id] @ vector)) for hit in hits])
         return near
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
