@@ -1,4 +1,4 @@
-"""Reading of a turn: its open question, whether it asks anything, and whether it needs the conversation before it.
+"""Reading of a turn: its open question, whether it asks anything, and what a rewrite adds to it.
 
 It reads any language as far as marks tell; by words English and German.
 """
@@ -11,9 +11,7 @@ from itertools import islice
 
 from convqa.domain import Turn
 from convqa.text import german
-from convqa.text.analysis import analyzer
 from convqa.text.english import lexicon
-from convqa.text.words import latin
 
 _WORD = re.compile(r"\w(?:\S*\w)?")
 _READ = 300
@@ -32,13 +30,6 @@ _OPENINGS = {"en": lexicon.AUXILIARIES | lexicon.NEGATED_AUXILIARIES | lexicon.R
 
 _AUXILIARIES = lexicon.AUXILIARIES | lexicon.CONTRACTED_AUXILIARIES
 _SUBJECTS = lexicon.SUBJECT_PRONOUNS | lexicon.OPENING_DETERMINERS
-_REFERRING = {"en": lexicon.REFERRING, "de": german.REFERRING}
-_CONTINUING = {"en": lexicon.CONTINUING, "de": german.CONTINUING}
-_DEFINITE = {"en": frozenset(["the"]), "de": german.ARTICLES}
-
-_SMALL = 4
-"""Content words up to which a question with an article and no name speaks of what is known: "What were the causes?".
-Chosen on the training part of docs/training.md (2 to 9 were tried)."""
 
 
 def open_question(turn: Turn) -> str:
@@ -143,31 +134,3 @@ def added(question: str, text: str) -> tuple[tuple[int, int], ...]:
     matcher = SequenceMatcher(None, [word[0].lower() for word in asked], [word[0].lower() for word in made], False)
     places = [(first, last) for tag, _, _, first, last in matcher.get_opcodes() if tag != "equal" and first < last]
     return tuple((made[first].start(), made[last - 1].end()) for first, last in places)
-
-
-def follows_up(question: str, language: str = "en") -> str:
-    """The sign by which a question needs the conversation: "refers", "continues", "bare" or "definite"; "" for none.
-
-    How long a question is decides nothing by itself: "And Berlin?" needs the conversation, "Who is Ada Lovelace?" does
-    not. In a language whose words are not known here, or in another script than the Latin one, every question counts as
-    a follow-up ("unknown").
-
-    >>> [follows_up(question) for question in ("When was she born?", "And Berlin?", "Why?", "What were the causes?")]
-    ['refers', 'continues', 'bare', 'definite']
-    >>> follows_up("Who is Ada Lovelace?")
-    ''
-    """
-    if language not in _REFERRING or not latin(question):
-        return "unknown"
-    analysis = analyzer(language)
-    words = analysis.words(question)
-    if not _REFERRING[language].isdisjoint(words):
-        return "refers"
-    if _CONTINUING[language].match(question.strip()):
-        return "continues"
-    content = [word for word in words if word not in analysis.long_stopwords]
-    if not content:
-        return "bare"
-    few = len(content) <= _SMALL and not _DEFINITE[language].isdisjoint(words)
-    named = any(word[0].isupper() or any(map(str.isdigit, word)) for word in question.split()[1:])
-    return "definite" if few and not named else ""

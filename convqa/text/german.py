@@ -6,14 +6,6 @@ import re
 
 from convqa.text.words import listed
 
-ARTICLES = listed("der die das den dem des")
-REFERRING = listed(
-    "er ihn ihm sein seine seinen seinem seiner seines sie ihr ihre ihren ihrem ihrer ihres es ihnen dies diese "
-    "diesen diesem dieser dieses jene jenen jener jenes das dessen deren denen da dafür damit danach daran darin "
-    "darüber davon dazu dort andere anderen anderer anderes noch weitere weiterer beide solche auch dann sonst"
-)
-"""Words that stand for something said before."""
-
 QUESTION_WORDS = listed(
     "wer wen wem wessen was wann wo wohin woher welche welcher welches welchem welchen warum wieso weshalb wie womit "
     "wodurch worin woran"
@@ -31,9 +23,6 @@ ASKS_FOR_FACT = re.compile(
     re.I,
 )
 """A question for one fact, or for yes or no."""
-
-CONTINUING = re.compile(r"^(?:und|aber|oder|also|dann|warum nicht|was ist mit|wie wäre es mit)\b", re.I)
-"""With these a question goes on from the one before."""
 
 CONVERSATIONAL = listed("ja nein")
 """Words of the conversation itself: they name nothing that it is about."""

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from convqa.domain import Exchange, Turn, TurnId
-from convqa.text.dialogue import added, follows_up, is_question, open_question, replies
+from convqa.text.dialogue import added, is_question, open_question, replies
 
 ASKED = (Exchange("Can I apply?", "Are you over 60?", status="asked"), Exchange("Yes", "Here?", status="asked"))
 
@@ -88,52 +88,3 @@ def test_added_words_of_long_texts_cost_nothing():
     assert added("e " * 100_000, "e " * 100_000 + "Faust") == ()
     added("a b c " * 100, "b a c " * 100)
     assert time.process_time() - start < 1
-
-
-@pytest.mark.parametrize(
-    ("question", "sign"),
-    [
-        ("When was she born?", "refers"),
-        ("What did Ada Lovelace write in that year?", "refers"),
-        ("Were there any other engines?", "refers"),
-        ("And Berlin?", "continues"),
-        ("What about the population of Berlin?", "continues"),
-        ("Why?", "bare"),
-        ("", "bare"),
-        ("\U0001f44d", "bare"),
-        ("What were the causes?", "definite"),
-        ("Who was Ada Lovelace?", ""),
-        ("what is photosynthesis", ""),
-        ("What is the capital of France?", ""),
-        ("What was the population in 1815?", ""),
-        ("How did the critics receive it?", "refers"),
-        ("How did the critics receive flash and thunder during long summer nights?", ""),
-    ],
-)
-def test_the_sign_that_a_question_needs_the_conversation(question, sign):
-    assert follows_up(question) == sign
-
-
-def test_no_length_decides():
-    assert follows_up("Berlin?") == "" and follows_up("It?") == "refers"
-    long = "What did the mathematician from London write about the engine that Charles Babbage designed"
-    assert follows_up(f"{long}?") == "refers"  # "that" may refer: better one rewrite too many than too few
-    assert follows_up(f"{long} after he died?") == "refers"
-
-
-def test_german_has_its_own_signs_and_other_languages_are_unknown():
-    assert follows_up("Wann wurde er geboren?", "de") == "refers"
-    assert follows_up("Und Berlin?", "de") == "continues"
-    assert follows_up("Wer war Ada Lovelace?", "de") == ""
-    assert follows_up("Qui est Ada Lovelace?", "fr") == "unknown"
-
-
-@pytest.mark.parametrize("language", ["en", "de"])
-def test_of_other_scripts_nothing_is_known_whatever_the_language_says(language):
-    for question in (
-        "\u4ed6\u5728\u54ea\u91cc\u51fa\u751f?",
-        "\u0623\u064a\u0646 \u0648\u0644\u062f\u061f",
-        "\u0413\u0434\u0435 \u043e\u043d \u0436\u0438\u043b?",
-    ):
-        assert follows_up(question, language) == "unknown"
-    assert follows_up("What does \u0632\u064a\u062a mean in Arabic?") == ""

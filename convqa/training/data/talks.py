@@ -19,7 +19,7 @@ from convqa.models.kinds.resolver_input import Past
 from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
 from convqa.text.analysis import analyzer
-from convqa.text.dialogue import follows_up
+from convqa.text.english.lexicon import CONTINUING, REFERRING
 from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 from convqa.training.config import TalkShares
@@ -33,6 +33,10 @@ _WORDS = 50
 
 _HOLDERS = 40
 """Passages that hold a word, from which on it is too common to be looked up."""
+
+_SMALL = 4
+"""Content words up to which a question with an article and no name speaks of what is known: "What were the causes?".
+Chosen on the training part of docs/training.md (2 to 9 were tried)."""
 
 _HEAD = re.compile(r"(?P<name>(?:[^\s,(]+ ){0,7}?[^\s,(]+)(?: \(|,| (?P<verb>is|are|was|were)\b)")
 
@@ -251,6 +255,23 @@ class _Maker:
         at = self._chance.randrange(max(1, len(found) - 1))
         menu = [self._chance.choice(self._phrases.menus)] if self._chance.random() < 0.15 else []
         return [*menu, *found[at : at + 2]]
+
+
+def follows_up(question: str) -> bool:
+    """Whether a question speaks of what was said before, by its words; how long it is decides nothing by itself.
+
+    >>> [follows_up(question) for question in ("When was she born?", "And Berlin?", "Why?", "What were the causes?")]
+    [True, True, True, True]
+    >>> follows_up("Who is Ada Lovelace?")
+    False
+    """
+    analysis = analyzer("en")
+    words = analysis.words(question)
+    if not REFERRING.isdisjoint(words) or CONTINUING.match(question.strip()):
+        return True
+    content = [word for word in words if word not in analysis.long_stopwords]
+    named = any(word[0].isupper() or any(map(str.isdigit, word)) for word in question.split()[1:])
+    return not content or (len(content) <= _SMALL and "the" in words and not named)
 
 
 def read_leads(root: Path) -> list[Lead]:

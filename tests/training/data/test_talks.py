@@ -10,7 +10,7 @@ from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Past
 from convqa.training.config import TalkShares
 from convqa.training.data.rewrites import Example
-from convqa.training.data.talks import lead_of, read_leads, read_passages, talks
+from convqa.training.data.talks import follows_up, lead_of, read_leads, read_passages, talks
 
 LEADS = [
     lead_of(
@@ -99,3 +99,37 @@ def test_a_data_folder_that_lacks_them_is_refused(tmp_path):
         InputError, match=r"lacks wiki/summaries-en.json, .*mtrag_un/ground-truth.json. docs/training.md"
     ):
         read_leads(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When was she born?",
+        "What did Ada Lovelace write in that year?",
+        "Were there any other engines?",
+        "And Berlin?",
+        "What about the population of Berlin?",
+        "Why?",
+        "",
+        "\U0001f44d",
+        "What were the causes?",
+        "How did the critics receive it?",
+    ],
+)
+def test_a_question_that_speaks_of_what_was_said(question):
+    assert follows_up(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Berlin?",
+        "Who was Ada Lovelace?",
+        "what is photosynthesis",
+        "What is the capital of France?",
+        "What was the population in 1815?",
+        "How did the critics receive flash and thunder during long summer nights?",
+    ],
+)
+def test_a_question_that_needs_nothing(question):
+    assert not follows_up(question)
