@@ -213,7 +213,7 @@ class Row(NamedTuple):
 PIPELINES = {
     "poleval": "extends: poleval\n",
     "dense": "{extends: copy-bm25, override: {retriever.type: dense, retriever.top_k: 10}, drop: [builder, reader]}\n",
-    "hybrid": "{extends: poleval, override: {retriever.type: hybrid, retriever.depth: {sparse: 100, dense: 100}}}\n",
+    "hybrid": "{extends: poleval, override: {retriever.type: hybrid}}\n",
 }
 
 

@@ -27,7 +27,7 @@ TOP = 100
 class Settings(TypedDict, total=False):
     """Parameters of components by row; what is left out is as the component has it.
 
-    ``rewriters``: of a rewriter, by its label. ``hybrid``: vectors, fusion, weights, depth; dense takes its vectors.
+    ``rewriters``: of a rewriter, by its label. ``hybrid``: vectors, fusion, weights; dense takes its vectors.
     """
 
     rewriters: dict[str, dict[str, Any]]

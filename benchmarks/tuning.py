@@ -1,7 +1,7 @@
 """One setting of rewriters and hybrid retriever for all sets, chosen on half of two: part of ablation.py.
 
 By coordinates: for each rewriter its own parameters (weight of terms, least probability) with the vectors' texts; then
-fusion and depths with these texts; the hybrid retriever's setting is the one with the best mean over rewriters, and
+fusion with these texts; the hybrid retriever's setting is the one with the best mean over rewriters, and
 every rewriter's own parameters are chosen again under it. What counts is MRR@10 of the hybrid ranking, the mean of the
 two sets. Fusion is what the retriever ``hybrid`` does with the rankings of ``bm25`` and ``dense``, searched once.
 """
@@ -40,7 +40,6 @@ VECTORS: tuple[tuple[Text, ...], ...] = (
 )
 FUSED = tuple(product(("rrf", "interpolation"), (1.0, 0.5, 1.5, 2.0, 3.0)))
 """Fusion and the weight of the dense ranking, where the sparse one weighs 1."""
-DEPTHS = (100, 50, 200)
 SHOWN = 8
 
 Own = tuple[tuple[str, float], ...]
@@ -54,11 +53,11 @@ class Hybrid:
     vectors: tuple[Text, ...]
     fusion: str = "rrf"
     dense: float = 1.0
-    depth: int = 100
 
     def parameters(self) -> dict[str, Any]:
-        weights, depth = {"sparse": 1.0, "dense": self.dense}, {"sparse": self.depth, "dense": self.depth}
-        return {"vectors": list(self.vectors), "fusion": self.fusion, "weights": weights, "depth": depth}
+        return {
+            "vectors": list(self.vectors), "fusion": self.fusion, "weights": {"sparse": 1.0, "dense": self.dense}
+        }  # fmt: skip
 
 
 class Half:
@@ -68,21 +67,16 @@ class Half:
         self._cases: list[Case] = [case for case in cases(folder) if not case.odd][: options.limit]
         self._turns = [case.turn for case in self._cases]
         url = collection(folder, options.encoder, options.work)
-        deepest = max(DEPTHS)
-        self._bm25 = BM25(url, deepest, stopwords="long", texts=0)
-        self._dense = {texts: Dense(url, deepest, options.encoder, list(texts), texts=0) for texts in VECTORS}
+        self._bm25 = BM25(url, stopwords="long", texts=0)
+        self._dense = {texts: Dense(url, encoder=options.encoder, vectors=list(texts), texts=0) for texts in VECTORS}
         self._rewrites = rewrites
         self._found: dict[Any, Sequence[Ranking]] = {}
 
     def score(self, described: Description, own: Own, hybrid: Hybrid) -> float:
         """MRR@10 of the hybrid ranking."""
         sparse, dense = self._sparse(described, own), self._near(described, own, hybrid.vectors)
-        fuse, depth = FUSIONS[hybrid.fusion], hybrid.depth
-        fused = (
-            fuse([(1.0, Ranking(one.hits[:depth])), (hybrid.dense, Ranking(two.hits[:depth]))], TOP)
-            for one, two in zip(sparse, dense, strict=True)
-        )
-        return self._mrr(fused)
+        fuse = FUSIONS[hybrid.fusion]
+        return self._mrr(fuse([(1.0, one), (hybrid.dense, two)], TOP) for one, two in zip(sparse, dense, strict=True))
 
     def bm25(self, described: Description, own: Own) -> float:
         return self._mrr(self._sparse(described, own))
@@ -139,7 +133,7 @@ def tune(options: argparse.Namespace, rows: Mapping[str, Description]) -> dict[s
     rewrites, vectors = Rewrites(options.work / "rewrites"), Remembered(options.encoder, options.work)
     halves = [Half(options.data / "conversations" / name, options, rewrites) for name in TUNED]
     tried = {label: Tried(described, halves) for label, described in rows.items() if has(described, "weight")}
-    hybrids = [Hybrid(texts, *fused, depth) for texts, fused, depth in product(VECTORS, FUSED, DEPTHS)]
+    hybrids = [Hybrid(texts, *fused) for texts, fused in product(VECTORS, FUSED)]
     for rewriter in tried.values():
         for half in halves:
             half.forget()

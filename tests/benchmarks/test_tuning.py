@@ -57,7 +57,7 @@ def test_its_score_is_that_of_the_retriever(options, fusion, dense, expected):
     from tuning import Half, Hybrid
 
     described, own = {"type": "expansion"}, (("weight", 0.4),)
-    setting = Hybrid(("question", "rewrite"), fusion, dense, depth=50)
+    setting = Hybrid(("question", "rewrite"), fusion, dense)
     rewrites = Rewrites(Path(options.work) / "rewrites")
     found = Half(options.folder, options, rewrites).score(described, own, setting)
 
@@ -79,7 +79,7 @@ def test_the_common_setting_is_the_one_with_the_best_mean(options, monkeypatch):
     import tuning
 
     monkeypatch.setattr(tuning, "TUNED", ("inscit_dev",))
-    for name, values in {"WEIGHTS": (0.3, 1.0), "VECTORS": (("question",), ("rewrite",)), "DEPTHS": (50,)}.items():
+    for name, values in {"WEIGHTS": (0.3, 1.0), "VECTORS": (("question",), ("rewrite",))}.items():
         monkeypatch.setattr(tuning, name, values)
     monkeypatch.setattr(tuning, "FUSED", (("rrf", 1.0), ("interpolation", 2.0)))
     rows = {name: {"type": name} for name in ("copy", "expansion")}

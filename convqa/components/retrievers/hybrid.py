@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, with_config
-from typing_extensions import TypedDict
+from pydantic import Field
 
 from convqa.components.base import Retriever
 from convqa.components.encoding import (
@@ -32,28 +31,13 @@ from convqa.stores.base import Stopwords, label
 logger = logging.getLogger(__name__)
 
 
-@with_config(ConfigDict(strict=True, extra="forbid"))
-class Weights(TypedDict, total=False):
-    """The weight of each ranking; one that is left out keeps its default."""
-
-    sparse: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    dense: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
+Weights = dict[Literal["sparse", "dense"], Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
 _WEIGHTS: Weights = {"sparse": 1.0, "dense": 1.5}
 """Chosen on half of inscit and mtrag, with the fusion (docs/benchmarks.md)."""
 
-
 _DEPTH = 100
 """The same at every ``top_k``, as scores are brought to 0 to 1 by the last passage that is fused."""
-
-
-@with_config(ConfigDict(strict=True, extra="forbid"))
-class Depths(TypedDict, total=False):
-    """How many passages of each ranking are fused."""
-
-    sparse: Annotated[int, Field(ge=1)]
-    dense: Annotated[int, Field(ge=1)]
 
 
 @member
@@ -65,12 +49,11 @@ class Hybrid(Retriever):
     are compared with the query's; else only ``candidates``, the first by words, whose vectors are made for each turn.
     A collection in a language that the encoder does not know is ranked by words alone.
 
-    :param top_k: passages in a ranking: a shorter one is the beginning of a longer one.
+    :param top_k: passages in a ranking: a shorter one is the beginning of a longer one. The first 100 of both are
+        fused; where these give fewer, those further down are fused in the same way and follow.
     :param fusion: ``interpolation``: sum of weight x score, each ranking's scores brought to 0 to 1 first; ``rrf``:
         sum of weight / (60 + rank).
-    :param weights: of the rankings: 1 for ``sparse``, 1.5 for ``dense``.
-    :param depth: how many passages of each ranking are fused. By default 100; where these give fewer than ``top_k``,
-        those further down (to ``top_k``) are fused in the same way and follow.
+    :param weights: of the rankings; one that is left out is 1 for ``sparse``, 1.5 for ``dense``.
     :param encoder, vectors: as of ``dense``. :param k1, b, title_weight, prf: as of ``bm25``.
     :param stopwords: as of ``bm25``, but that the long list is the default.
     :param candidates: of a collection of which any passage lacks a vector: how many passages of the ranking by words
@@ -84,8 +67,7 @@ class Hybrid(Retriever):
     collection: str | None = None
     top_k: Annotated[int, Field(ge=1)] = 100
     fusion: Literal["rrf", "interpolation"] = "interpolation"
-    weights: Weights = Field(default_factory=Weights)
-    depth: Depths | None = None
+    weights: Weights = Field(default_factory=dict)
     encoder: Annotated[str, Field(min_length=1)] | None = None
     vectors: Texts = Field(default_factory=lambda: [*DEFAULT_TEXTS])
     k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
@@ -99,14 +81,11 @@ class Hybrid(Retriever):
 
     def __post_init__(self) -> None:
         self.weights = {**_WEIGHTS, **self.weights}
-        depths, most = self.depth or {}, max(self.top_k, _DEPTH, self.candidates)
+        most = max(self.top_k, _DEPTH, self.candidates)
         self._sparse = BM25(
-            self.collection, depths.get("sparse", most), self.k1, self.b, self.title_weight, self.stopwords,
-            texts=0, prf=self.prf,
-        )  # fmt: skip
-        self._dense = Dense(
-            self.collection, depths.get("dense", most), self.encoder, self.vectors, texts=0, options=self.options
+            self.collection, most, self.k1, self.b, self.title_weight, self.stopwords, texts=0, prf=self.prf
         )
+        self._dense = Dense(self.collection, most, self.encoder, self.vectors, texts=0, options=self.options)
 
     def bind(self, collection: str) -> None:
         self.collection = self._sparse.collection = self._dense.collection = collection
@@ -159,9 +138,8 @@ class Hybrid(Retriever):
 
     def _fused(self, sparse: Ranking, dense: Ranking) -> Ranking:
         """One ranking of the first passages of both, and those further down behind it."""
-        fuse, depths = FUSIONS[self.fusion], self.depth or {}
-        weights = self.weights["sparse"], self.weights["dense"]
-        first = Ranking(sparse.hits[: depths.get("sparse", _DEPTH)]), Ranking(dense.hits[: depths.get("dense", _DEPTH)])
+        fuse, weights = FUSIONS[self.fusion], (self.weights["sparse"], self.weights["dense"])
+        first = Ranking(sparse.hits[:_DEPTH]), Ranking(dense.hits[:_DEPTH])
         fused = fuse(list(zip(weights, first, strict=True)), self.top_k)
         if len(fused.hits) == self.top_k:
             return fused

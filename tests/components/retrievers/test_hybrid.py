@@ -61,11 +61,11 @@ def rank(retriever, rewrites=REWRITES):
 @pytest.mark.parametrize(("fusion", "joiner"), [("rrf", RRF), ("interpolation", Interpolation)])
 def test_it_is_the_two_retrievers_and_a_joiner(collection, fusion, joiner):
     weights = {"sparse": 0.4, "dense": 2.0}
-    one, two = rank(BM25(collection, top_k=3, stopwords="long")), rank(Dense(collection, top_k=2))
+    one, two = rank(BM25(collection, stopwords="long")), rank(Dense(collection))
     made = joiner(inputs=["sparse", "dense"], weights=weights, texts=2, collection=collection, top_k=3)
     made.warm_up()
     expected = made.run(sparse=Rankings(one), dense=Rankings(two))["rankings"].items
-    hybrid = Hybrid(collection, top_k=3, fusion=fusion, weights=weights, depth={"sparse": 3, "dense": 2}, texts=2)
+    hybrid = Hybrid(collection, top_k=3, fusion=fusion, weights=weights, texts=2)
     for ours, theirs in zip(rank(hybrid), expected, strict=True):
         assert [(hit.id, hit.score) for hit in ours.hits] == [(hit.id, hit.score) for hit in theirs.hits]
         assert [hit.passage is not None for hit in ours.hits] == [True, True, False][: len(ours.hits)]
@@ -84,7 +84,7 @@ def test_defaults_interpolate_and_drop_the_long_list_of_stop_words(collection):
     first, second = rank(Hybrid(collection))
     assert first.hits[0].id == "g" and first.hits[0].score == pytest.approx(1.0 + 1.5)
     assert second.hits[0].id == "z"
-    assert rank(Hybrid(collection, vectors=["question"], depth={"dense": 1}))[1].hits[0].passage == PASSAGES[3]
+    assert rank(Hybrid(collection, vectors=["question"]))[1].hits[0].passage == PASSAGES[3]
 
 
 def scores(rankings):
@@ -128,7 +128,6 @@ def test_a_shorter_ranking_is_the_beginning_of_a_longer_one(collection, monkeypa
     [
         ({"weights": {"lexical": 1.0}}, "weights.lexical"),
         ({"weights": {"dense": 0.0}}, "weights.dense"),
-        ({"depth": {"dense": 0}}, "depth.dense"),
         ({"fusion": "sum"}, "fusion"),
         ({"prf": {"passages": 0}}, "prf.passages"),
     ],
