@@ -55,7 +55,7 @@ class CrossEncoder(Reranker):
 
     def warm_up(self) -> None:
         _ = self._store
-        super().warm_up()
+        Reranker.warm_up(self)  # the decorator makes another class, which super() does not know
 
     def rerank_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
