@@ -13,6 +13,7 @@ from pydantic import Field
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
 from convqa.components.history import Past, said_before
+from convqa.components.members import with_parameters
 from convqa.components.rewriters.expansion import Expansion
 from convqa.domain import Query, Rewrite, Turn
 from convqa.models import Options, Resolution, Resolver, load_resolver
@@ -21,7 +22,6 @@ from convqa.text.analysis import Analyzer, analyzer
 from convqa.text.dialogue import open_question
 from convqa.text.words import latin
 
-Weight = Annotated[float, Field(gt=0, le=10)]
 FOREIGN = "resolver: not in its language; expanded instead"
 QUOTED = "resolver: a history of replies; expanded instead"
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -29,17 +29,21 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 _REPLY = re.compile(r"(?:yes|no)[.!]?", re.I)
 
 
+@with_parameters
 class Resolving(Rewriter):
     """One query: the question, and each word of the history that it needs with ``weight`` x its probability.
 
     Where the question is in another language or script than the model reads, or every answer of the history is a bare
     yes or no, ``expansion`` takes its place. Both are counted in the run's summary.
+
+    :param model: a resolver: the one that ships, or a folder. :param weight: what a certain term counts, where a word
+        of the question counts 1. :param least: probability from which on a term is searched.
     """
 
-    model: str
-    weight: float
-    least: float
-    options: ModelOptions | None
+    model: str = "resolver"
+    weight: Annotated[float, Field(gt=0, le=10)] = 0.4
+    least: Probability = 0.2
+    options: ModelOptions | None = None
 
     @cached_property
     def _resolver(self) -> Resolver:

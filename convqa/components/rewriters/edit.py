@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.rewriters._resolver import Probability, Resolving, Weight
+from convqa.components.rewriters._resolver import Probability, Resolving
 from convqa.models import Resolution
 
 _NAMES = re.compile(r"(?:\w+,? )?(?i:what|how) about (?:the |an? )?[A-Z]")
@@ -22,16 +21,10 @@ class Edit(Resolving):
     its own it says only the words of the model's patterns (besides, other than, his, did ...). What is searched is the
     question with weighted terms, as by ``terms``. "What about NAME?" stays as it is.
 
-    :param model: a resolver: the one that ships, or a folder. :param weight: what a certain term counts, where a word
-        of the question counts 1. :param least: probability from which on a term is searched.
     :param sure: probability from which on an edit is made.
     """
 
-    model: str = "resolver"
-    weight: Weight = 0.4
-    least: Probability = 0.2
     sure: Probability = 0.2
-    options: ModelOptions | None = None
 
     def _text(self, question: str, resolution: Resolution, terms: Sequence[tuple[str, float]]) -> str:
         return question if _NAMES.match(question) else resolution.text(self.sure)

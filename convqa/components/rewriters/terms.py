@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.rewriters._resolver import Probability, Resolving, Weight
+from convqa.components.rewriters._resolver import Probability, Resolving
 from convqa.models import Resolution
 
 
@@ -17,16 +16,10 @@ class Terms(Resolving):
     After QuReTeC (Voskarides et al., "Query Resolution for Conversational Search with Limited Supervision", SIGIR
     2020), whose terms are added unweighted. The text is the question followed by the likely terms.
 
-    :param model: a resolver: the one that ships, or a folder. :param weight: what a certain term counts, where a word
-        of the question counts 1. :param least: probability from which on a term is searched.
     :param likely: probability from which on a term stands in the text.
     """
 
-    model: str = "resolver"
-    weight: Weight = 0.4
-    least: Probability = 0.2
     likely: Probability = 0.5
-    options: ModelOptions | None = None
 
     def _text(self, question: str, resolution: Resolution, terms: Sequence[tuple[str, float]]) -> str:
         return " ".join([question.rstrip(), *(term for term, probability in terms if probability >= self.likely)])
