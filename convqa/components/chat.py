@@ -10,14 +10,15 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from haystack.dataclasses import ChatMessage
+from pydantic import Field
 
 from convqa.components.base import STATIONS, Station
 from convqa.components.haystack import Wrapper
-from convqa.components.members import describe, make
+from convqa.components.members import describe, make, with_parameters
 from convqa.domain import CAVEAT
 from convqa.errors import InputError, StoreUnavailable
 from convqa.models.memory import CacheFile
@@ -67,19 +68,27 @@ def told(reason: str, then: str) -> str:
     return f"{CAVEAT}{reason[0].upper()}{reason[1:]}. {then}"
 
 
+@with_parameters
 class Asking(Wrapper, Station):
     """A station's other half, where the component is a chat generator: it takes ``messages`` and gives ``replies``.
 
     A server that is away, or asks to wait (429, 502, 503, 504), is waited for as a store is; one that refuses every
     request alike (401, 403, 404) is the user's mistake. With ``otherwise``, another member of the station that does the
     work where the model does not, both are a request that came to nothing.
+
+    :param component: takes ``messages`` and gives ``replies``; its key stands in the environment, never in a pipeline.
+    :param concurrency: requests at the same time; 1 for a component that does not bear threads.
+    :param keep: keep replies on disk, in the cache folder, for later runs too.
+    :param otherwise: another member of the station: its name, or ``{type: ..., init_parameters: {...}}``. A server that
+        is away is then waited for no longer.
     """
 
     takes = ("messages",)
     gives = "replies"
-    concurrency: int
-    keep: bool
-    otherwise: Any
+    component: Any
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    keep: bool = False
+    otherwise: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

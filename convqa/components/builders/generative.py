@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
@@ -41,7 +41,6 @@ class Generative(Asking, Builder):
     A request that comes to nothing is a failure of its turn. Servers that are away, keys, time limits, retries and
     sampling are as with the rewriter ``llm``.
 
-    :param component: takes ``messages`` and gives ``replies``; its key stands in the environment, never in a pipeline.
     :param passages: how many of the best passages with a text the model is shown.
     :param longest: characters of each passage that it is shown: whole sentences, around what the reader found.
     :param history: exchanges before the question that it is shown.
@@ -49,23 +48,16 @@ class Generative(Asking, Builder):
         five, and of steps or several things a list of up to twelve.
     :param support: who says whether a passage supports a sentence: "lexical", "support", or a model's name.
     :param unsupported: "drop" = such a sentence is left out; "mark" = it is said, and is the one without a citation.
-    :param concurrency: requests at the same time; 1 for a component that does not bear threads.
-    :param keep: keep replies on disk, in the cache folder, for later runs too.
     :param otherwise: another builder, whose answer is given, with a note that says why, where the model gives none or
-        one of which nothing is left: its name, or ``{type: ..., init_parameters: {...}}``. A server that is away is
-        then waited for no longer. Where the model says that the passages do not answer, there is no answer.
+        one of which nothing is left. Where the model says that the passages do not answer, there is no answer.
     """
 
-    component: Any
     passages: Annotated[int, Field(ge=1, le=50)] = 5
     longest: Annotated[int, Field(ge=100, le=20_000)] = 1200
     history: Annotated[int, Field(ge=0, le=50)] = 3
     sentences: Annotated[int, Field(ge=1, le=20)] | None = None
     support: str = "lexical"
     unsupported: Unsupported = "drop"
-    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
-    keep: bool = False
-    otherwise: Any = None
 
     @cached_property
     def _support(self) -> Support:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
@@ -31,24 +31,16 @@ class Llm(Asking, Rewriter):
     is. Time limits, retries and sampling are the component's own parameters (``timeout``, ``max_retries``,
     ``generation_kwargs``).
 
-    :param component: takes ``messages`` and gives ``replies``; its key stands in the environment, never in a pipeline.
     :param search: "terms" = new words of the text are weighted terms of the question; "text" = the text is a second
         query.
     :param weight: what a term, or the second query, counts, where the question counts 1.
     :param rewrites: show earlier questions as they were rewritten, where they were.
-    :param concurrency: requests at the same time; 1 for a component that does not bear threads.
-    :param keep: keep replies on disk, in the cache folder, for later runs too.
-    :param otherwise: another rewriter, whose rewrite is taken where the model's is not: its name, or ``{type: ...,
-        init_parameters: {...}}``. A server that is away is then waited for no longer.
+    :param otherwise: another rewriter, whose rewrite is taken where the model's is not.
     """
 
-    component: Any
     search: Search = "terms"
     weight: Annotated[float, Field(gt=0, le=10)] = 0.5
     rewrites: bool = False
-    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
-    keep: bool = False
-    otherwise: Any = None
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         saids = [said_before(turn, self.rewrites) for turn in turns]
