@@ -65,7 +65,8 @@ class LoopSettings(Settings):
     """The settings of the loop (``convqa.training.loop``).
 
     ``epochs`` may be a part of one. ``rate``: the peak of the learning rate; ``warmup``: the part of all steps in which
-    it rises. ``clip``: longest gradient. ``checkpoint``: seconds between two.
+    it rises; ``head``: how many times faster heads learn than the trunk. ``clip``: longest gradient. ``checkpoint``:
+    seconds between two. ``precision``: what torch may multiply in.
     """
 
     epochs: Positive
@@ -75,6 +76,8 @@ class LoopSettings(Settings):
     clip: Positive = 1.0
     decay: Annotated[float, Field(strict=False, ge=0)] = 0.01
     checkpoint: Positive = 120.0
+    head: Positive = 5.0
+    precision: Precision = "auto"
 
     def steps(self, examples: int) -> int:
         """How many batches so many examples make in all epochs; the last epoch may be a part of one."""
@@ -86,13 +89,6 @@ class LoopSettings(Settings):
                 "which teach nothing; wanted at least 2. Add examples, raise epochs or lower batch."
             )
         return steps
-
-
-class RewriteSettings(LoopSettings):
-    """``mix``: which human rewrites; ``silent``: the part of the examples that lose the answers of their history."""
-
-    mix: list[Part[SetName]] = Field(min_length=1)
-    silent: Share = 0.2
 
 
 class TalkShares(Record, extra="forbid"):
@@ -112,27 +108,24 @@ class TalkShares(Record, extra="forbid"):
     talks: int = Field(45, ge=0)
 
 
-class ResolverSettings(RewriteSettings):
-    """``head``: how many times faster the heads learn than the trunk. ``pattern``: conversations that a pattern of
-    insertion needs to be learnt. ``talks``: how conversations are changed; None = they stay as they are.
-    ``precision``: what torch may multiply in."""
+class ResolverSettings(LoopSettings):
+    """``mix``: which human rewrites; ``silent``: the part of the examples that lose the answers of their history.
+    ``talks``: how conversations are changed; None = they stay as they are. ``pattern``: conversations that a pattern of
+    insertion needs to be learnt."""
 
     recipe: Literal["resolver"]
-    precision: Precision = "auto"
+    mix: list[Part[SetName]] = Field(min_length=1)
+    silent: Share = 0.2
     talks: TalkShares | None = None
-    head: Positive = 5.0
     pattern: int = Field(8, ge=1)
 
 
 class ReaderSettings(LoopSettings):
-    """``head``: how many times faster the head learns than the trunk. ``precision``: what torch may multiply in.
-    ``each``: questions that are drawn from each file of ``own``; None: all. ``foreign``: for each 100 questions with an
-    answer, how many are asked of another context too, which has none. ``longest``: tokens of a window, if the base
+    """``each``: questions that are drawn from each file of ``own``; None: all. ``foreign``: for each 100 questions with
+    an answer, how many are asked of another context too, which has none. ``longest``: tokens of a window, if the base
     takes as many."""
 
     recipe: Literal["reader"]
-    head: Positive = 5.0
-    precision: Precision = "auto"
     mix: list[Part[ReadingName]] = Field(min_length=1)
     each: int | None = Field(None, ge=1)
     foreign: int = Field(20, ge=0, le=100)

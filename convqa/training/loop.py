@@ -99,7 +99,7 @@ def _groups(model: nn.Module, settings: LoopSettings, is_head: Callable[[str], b
     learning = [(is_head(name), value) for name, value in model.named_parameters() if value.requires_grad]
     trunk, head = ([value for of_head, value in learning if of_head == wanted] for wanted in (False, True))
     groups: list[dict[str, object]] = [{"params": trunk, "factor": 1.0}]
-    return [*groups, {"params": head, "factor": getattr(settings, "head", 1.0)}] if head else groups
+    return [*groups, {"params": head, "factor": settings.head}] if head else groups
 
 
 def _slope(part: float, warmup: float) -> float:

@@ -23,7 +23,7 @@ from convqa.errors import InputError
 from convqa.files import read_bytes
 from convqa.metrics.rouge1 import rouge1
 from convqa.models.kinds.resolver_input import Past
-from convqa.training.config import OWN, RewriteSettings
+from convqa.training.config import OWN, ResolverSettings
 from convqa.training.data.records import named_folder, need_files, read_lines, read_list
 from convqa.validation import Record, shorten
 
@@ -76,7 +76,7 @@ class Split(NamedTuple):
     measured: Mapping[str, list[Example]]
 
 
-def gather(settings: RewriteSettings, data: Path | None) -> tuple[list[Example], Mapping[str, list[Example]]]:
+def gather(settings: ResolverSettings, data: Path | None) -> tuple[list[Example], Mapping[str, list[Example]]]:
     """The examples to train on, as often and in the order in which the settings name them; set -> those to measure."""
     data = named_folder(data)
     found = split(data) if settings.sets() - {OWN} else Split({}, {})
