@@ -40,7 +40,9 @@ GROUP = "convqa.stores"
 """The entry points of other packages' engines: scheme = module."""
 
 _opened: dict[str, tuple[Hashable, Store]] = {}
-"""The collections that this process has opened: (identity, store) by the engine's key."""
+"""The collections that this process has opened last: (identity, store) by the engine's key."""
+_MOST_OPENED = 16
+"""An open collection holds a dozen file descriptors; one that is used goes on whether it is kept here or not."""
 _locks: dict[str, threading.Lock] = {}
 """One for each of them: opening one collection does not wait for another."""
 
@@ -57,9 +59,11 @@ def open_store(url: str | Path | None) -> Store:
     key = engine.key(found)
     with _locks.setdefault(key, threading.Lock()):
         identity = engine.identity(found)
-        before, store = _opened.get(key, (None, None))
-        if store is not None and before == identity and not store.closed:
-            return store
+        before, store = _opened.pop(key, (None, None))
+        if store is not None:
+            _opened[key] = before, store  # the last again
+            if before == identity and not store.closed:
+                return store
         try:
             opened = engine.open_collection(found)
         except InputError as error:
@@ -69,6 +73,8 @@ def open_store(url: str | Path | None) -> Store:
                 f"collection {redact(found.url)} was there and is gone. Put it back, or index its passages again."
             ) from error
         _opened[key] = identity, opened
+        for oldest in list(_opened)[:-_MOST_OPENED]:
+            _opened.pop(oldest, None)
         return opened
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -125,6 +126,24 @@ def test_a_collection_that_was_open_and_is_gone_is_unavailable_until_it_is_back(
     assert caught.value.transient
     (tmp_path / "elsewhere").rename(tmp_path / "c")
     assert open_store(url) is store
+
+
+def test_collections_that_nobody_uses_any_more_are_closed(tmp_path):
+    """A program that asks one collection after the other does not run out of file descriptors."""
+
+    def opened(name):
+        with create_store(str(tmp_path / name), "en") as made:
+            made.add([Passage("a", "Rome")])
+        return open_store(str(tmp_path / name))
+
+    first, before = opened("first"), len(os.listdir("/proc/self/fd"))
+    for number in range(20):
+        opened(f"{number}")
+    one = len(os.listdir("/proc/self/fd")) - before
+    for number in range(20, 40):
+        opened(f"{number}")
+    assert len(os.listdir("/proc/self/fd")) - before <= one
+    assert first.fetch(["a"]) == [Passage("a", "Rome")]
 
 
 def test_opening_one_collection_does_not_wait_for_another(tmp_path, monkeypatch):
