@@ -159,7 +159,8 @@ def saturate(scratch: Path, address: str) -> None:
     """Twice as many connections as may wait: some are refused, and told when to ask again."""
     found = wrk(scratch, address, 192, 10)
     said = f"{found['requests']:.0f} replies, {found['failed']:.0f} of them 503, {found['lost']:.0f} lost"
-    print(f"\n192 connections, 96 may wait: {said}")
+    print(f"\n192 connections, 96 may wait, 10 s: {said}")
+    time.sleep(2)
     import asyncio
 
     async def at_once() -> list[httpx.Response]:

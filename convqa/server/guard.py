@@ -40,6 +40,9 @@ _HEADERS = [
 _HEARTBEAT = 5
 """Seconds of silence after which a stream says that it is there."""
 
+_PAUSE = 0.5
+"""Seconds before a question is refused because too many wait."""
+
 _MISTAKES = 5
 """Mistakes of a body that a reply names."""
 
@@ -140,6 +143,10 @@ class Guarded(APIRoute):
                     raise HTTPException(415, "The body is JSON: say so with the header Content-Type: application/json.")
                 async with asyncio.timeout(state.config.limits.seconds):
                     return await handle(_Json(request.scope, request.receive))
+            except Saturated as error:
+                # Somebody who asks again at once would take the processor from the questions that wait.
+                await asyncio.sleep(_PAUSE)
+                return failure(error)
             except TimeoutError:
                 return failure(HTTPException(504, f"This took longer than {state.config.limits.seconds:g} s."))
             except (RunError, Exception) as error:

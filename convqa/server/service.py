@@ -140,10 +140,12 @@ class Service:
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
+        batch: list[Asked] = []
         while True:
+            # Where the last batch had one turn there is one client: it would wait for nobody.
+            pause = self._gathering.milliseconds / 1000 if len(batch) > 1 else 0
             batch = [await self._asked.get()]
-            if self._gathering.turns > 1 and self._gathering.milliseconds:
-                await asyncio.sleep(self._gathering.milliseconds / 1000)
+            await asyncio.sleep(pause)
             while len(batch) < self._gathering.turns and not self._asked.empty():
                 batch.append(self._asked.get_nowait())
             # Whoever went away needs no answer.
