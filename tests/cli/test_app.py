@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import convqa.pipeline.load  # noqa: F401 - it takes compose by name, which must not be a test's
 from convqa.domain import Passage
 from convqa.errors import InputError, RunError, StorageFull, StoreUnavailable, WorkError
 from convqa.stores import create_store
