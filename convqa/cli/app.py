@@ -55,6 +55,9 @@ _AFTERWARDS = {
 }
 """Advice to add when a command is interrupted, by its name."""
 
+_SERVING = frozenset(["serve", "mcp"])
+"""Commands that end by a signal and in no other way: it is no error."""
+
 
 class Terminated(BaseException):
     """SIGTERM, on its way up through the work."""
@@ -148,12 +151,11 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         whose = _outside(error) or "This is a fault in convqa"
         _say_error(f"unexpected: {type(error).__name__}: {error}. {whose}; -v shows where.")
         return 1
-    except KeyboardInterrupt:
-        _say_error(f"interrupted.{_AFTERWARDS.get(function.__name__, '')}")
-        return 130
-    except Terminated:
-        _say_error(f"terminated.{_AFTERWARDS.get(function.__name__, '')}")
-        return 143
+    except (KeyboardInterrupt, Terminated) as signalled:
+        ended, code = ("terminated", 143) if isinstance(signalled, Terminated) else ("interrupted", 130)
+        if function.__name__ not in _SERVING:
+            _say_error(f"{ended}.{_AFTERWARDS.get(function.__name__, '')}")
+        return code
 
 
 def _outside(error: Exception) -> str:
