@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from limits import parse
@@ -14,9 +13,9 @@ from limits.strategies import MovingWindowRateLimiter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from convqa.components.filtering import both
+from convqa.components.filtering import both, filter_of
 from convqa.domain import Passage
-from convqa.server.config import FilterFields, ServerConfig, as_filter
+from convqa.server.config import FilterFields, ServerConfig
 from convqa.stores.base import Filter
 from convqa.stores.content import meta_term, meta_terms
 
@@ -37,9 +36,9 @@ class Access:
     def __init__(self, config: ServerConfig) -> None:
         self._secrets = {name: secret.encode() for name, secret in config.secrets.items()}
         self._filters = {
-            name: both(as_filter(config.filter), as_filter(key.filter)) for name, key in config.keys.items()
+            name: both(filter_of(config.filter), filter_of(key.filter)) for name, key in config.keys.items()
         }
-        self._everybody = as_filter(config.filter)
+        self._everybody = filter_of(config.filter)
         self._users = config.users
         self._rate = parse(f"{config.limits.per_minute}/minute") if config.limits.per_minute else None
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
@@ -70,7 +69,7 @@ class Access:
         rule = users.filters.get(user, users.others)
         if rule is None:
             raise HTTPException(403, "This user may see no passages here.")
-        return Caller(f"{key}\n{user}", both(accepted, as_filter(_for(user, rule))))
+        return Caller(f"{key}\n{user}", both(accepted, filter_of(_for(user, rule))))
 
     def count(self, caller: Caller) -> None:
         """Count a question of a caller.
@@ -121,8 +120,3 @@ def within(narrow: Filter, wide: Filter) -> bool:
     (True, False)
     """
     return meta_terms(both(narrow, wide)) == meta_terms(narrow)
-
-
-def to_fields(filter: Mapping[str, tuple[object, ...]]) -> dict[str, list[object]]:
-    """A filter as JSON has it."""
-    return {name: list(values) for name, values in filter.items()}

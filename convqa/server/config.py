@@ -14,7 +14,6 @@ from convqa.domain import MetaValue
 from convqa.errors import InputError
 from convqa.places import data_folder, shipped
 from convqa.safe_yaml import read_yaml
-from convqa.stores.base import Filter
 from convqa.validation import Record, read_as, refuse_secrets
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -162,8 +161,3 @@ def read_config(name: str) -> ServerConfig:
     found = read_yaml(file, "server file") or {}
     refuse_secrets(found, str(file))
     return read_as(ServerConfig, found, str(file), "docs/server.md has all fields.")
-
-
-def as_filter(fields: FilterFields | None) -> Filter:
-    """A filter as it is written, as stores take it."""
-    return {name: tuple(values) for name, values in (fields or {}).items()}

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import orjson
 
+from convqa.components.filtering import filter_of
 from convqa.domain import Exchange, Hit, Passage, Ranking, Response, Turn, TurnId
 from convqa.errors import InputError
 from convqa.files import to_json_bytes
-from convqa.server.access import Caller, to_fields, within
+from convqa.server.access import Caller, within
 from convqa.server.replies import RANKED
 from convqa.stores.base import Filter
 
@@ -122,7 +123,7 @@ class Conversations:
 
     def _insert(self, id: str, turn: Turn, pipeline: str, exchange: Exchange, response: Response) -> None:
         named = replace(_slim(response), id=TurnId(id, turn.id.number))
-        data = [to_json_bytes(part) for part in (exchange.to_json(), named.to_json(), to_fields(turn.filter))]
+        data = [to_json_bytes(part) for part in (exchange.to_json(), named.to_json(), turn.filter)]
         row = [id, turn.id.number, pipeline, *data]
         self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
 
@@ -135,8 +136,7 @@ class Conversations:
 
 def _kept(accepted: Filter, pipeline: str, exchange: bytes, response: bytes, filter: bytes) -> KeptTurn:
     said = Exchange.from_json(orjson.loads(exchange))
-    allowed = {name: tuple(values) for name, values in orjson.loads(filter).items()}
-    if not within(allowed, accepted):
+    if not within(filter_of(orjson.loads(filter)), accepted):
         return KeptTurn(pipeline, Exchange(said.question, status="failed"), None)
     return KeptTurn(pipeline, said, Response.from_json(orjson.loads(response)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Sequence
 from http import HTTPStatus
 from sqlite3 import OperationalError
 from typing import Any
@@ -20,9 +20,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypedDict
 
-from convqa.errors import ConvqaError, InputError, RunError, StoreUnavailable
+from convqa.errors import ConvqaError, InputError, RunError
 from convqa.server.listening import GRACE
-from convqa.server.service import Saturated, Unavailable
+from convqa.server.service import Asked, Saturated
 from convqa.validation import explain
 
 log = logging.getLogger("convqa")
@@ -147,34 +147,51 @@ class Guarded(APIRoute):
                 # Somebody who asks again at once would take the processor from the questions that wait.
                 await asyncio.sleep(_PAUSE)
                 return failure(error)
-            except TimeoutError:
-                return failure(HTTPException(504, f"This took longer than {state.config.limits.seconds:g} s."))
             except (RunError, Exception) as error:
-                return failure(error)
+                return failure(error, state.config.limits.seconds)
 
         return guarded
 
 
-def stream(events: AsyncIterable[ServerSentEvent]) -> EventSourceResponse:
-    """A reply of events, with a heartbeat; at the server's end it has the time that other replies have."""
+def stream(
+    asked: Asked, events: AsyncIterable[ServerSentEvent], seconds: float, error: str | None = None
+) -> EventSourceResponse:
+    """A reply of events, with a heartbeat; at the server's end it has the time that other replies have.
+
+    :param asked: is given up where the client goes away. :param seconds: that the events may take, to be said.
+    :param error: the name of the event that tells an error.
+    """
+
+    async def guarded() -> AsyncIterator[ServerSentEvent]:
+        try:
+            async for event in events:
+                yield event
+        except (RunError, Exception) as raised:
+            yield ServerSentEvent(bytes(failure(raised, seconds).body).decode(), event=error)
+        finally:
+            asked.response.cancel()
+
     return EventSourceResponse(
-        events, ping=_HEARTBEAT, shutdown_event=anyio.Event(), shutdown_grace_period=GRACE - _HEARTBEAT
+        guarded(), ping=_HEARTBEAT, shutdown_event=anyio.Event(), shutdown_grace_period=GRACE - _HEARTBEAT
     )
 
 
-def failure(error: BaseException) -> JSONResponse:
-    """An error as JSON; what is no mistake of the caller's is said without its details, which stand in the log."""
+def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
+    """An error as JSON; what is no mistake of the caller's is said without its details, which stand in the log.
+
+    :param seconds: that the work might take; 0 = any.
+    """
     status, message, headers = 500, "The server failed at this request. Its log says why.", {}
     match error:
         case HTTPException():
             status, message, headers = error.status_code, str(error.detail), dict(error.headers or {})
         case RequestValidationError():
             status, message = 422, _mistakes(error)
+        case TimeoutError() if seconds:
+            status, message = 504, f"This took longer than {seconds:g} s."
         case InputError():
             status, message = 400, str(error)
-        case Saturated():
-            status, message, headers = 503, f"{error}.", {"Retry-After": f"{error.seconds}"}
-        case Unavailable() | OperationalError() | StoreUnavailable():
+        case OperationalError() | RunError(transient=True):
             log.warning("%s", error)
             status, message, headers = 503, "What is searched does not answer now. Ask again.", {"Retry-After": _AGAIN}
         case ConvqaError():

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from convqa.domain import Exchange
 from convqa.domain import Response as Answered
 from convqa.server import chat_text, replies
-from convqa.server.guard import ERRORS, Guarded, failure, stream
+from convqa.server.guard import ERRORS, Guarded, stream
 from convqa.server.service import Asked, Service
 from convqa.server.turns import Asker, Filters, Some, Text, prepared, service_of
 from convqa.validation import Record
@@ -99,8 +99,8 @@ async def complete(request: Request, body: Completion, caller: Asker) -> Respons
     turn = prepared(request, service, caller, question, history, body.filter)
     asked = service.ask(turn)
     if body.stream:
-        events = _answering(asked, body, str(request.base_url), service, request.app.state.config.limits.seconds)
-        return stream(events)
+        seconds = request.app.state.config.limits.seconds
+        return stream(asked, _answering(asked, body, str(request.base_url), service, seconds), seconds)
     try:
         response = _sound(await asked.response)
     finally:
@@ -143,20 +143,13 @@ async def _answering(
     asked: Asked, body: Completion, address: str, service: Service, seconds: float
 ) -> AsyncIterator[ServerSentEvent]:
     """The chunks of an answer; stages come as comments, which clients pass over."""
-    try:
-        async with asyncio.timeout(seconds):
-            async for label, _ in asked.outputs():
-                yield ServerSentEvent(comment=label)
-            response = _sound(await asked.response)
-        said = list(chat_text.pieces(response, asked.turn.language))
-        for chunk in _chunks(body, said, _cited(response, "".join(said), address, service)):
-            yield chunk
-    except Exception as error:
-        if isinstance(error, TimeoutError):
-            error = HTTPException(504, f"This took longer than {seconds:g} s.")
-        yield ServerSentEvent(bytes(failure(error).body).decode())
-    finally:
-        asked.response.cancel()
+    async with asyncio.timeout(seconds):
+        async for label, _ in asked.outputs():
+            yield ServerSentEvent(comment=label)
+        response = _sound(await asked.response)
+    said = list(chat_text.pieces(response, asked.turn.language))
+    for chunk in _chunks(body, said, _cited(response, "".join(said), address, service)):
+        yield chunk
 
 
 def _sound(response: Answered) -> Answered:

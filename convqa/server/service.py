@@ -31,12 +31,8 @@ _AT_ONCE = 4
 """Batches at the same time of a pipeline that waits for a language model's server; any other has the processor busy."""
 
 
-class Saturated(Exception):
-    """More waits than a server may keep. ``seconds``: when to ask again."""
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__(f"The server has more questions than it can answer. Ask again in {seconds} s")
-        self.seconds = seconds
+class Saturated(HTTPException):
+    """More waits than a server may keep."""
 
 
 @dataclass(slots=True, eq=False)
@@ -132,7 +128,9 @@ class Service:
 
     def _enter(self) -> None:
         if self._busy >= self._waiting:
-            raise Saturated(max(1, math.ceil(self._busy * self._pace)))
+            seconds = f"{max(1, math.ceil(self._busy * self._pace))}"
+            said = f"The server has more questions than it can answer. Ask again in {seconds} s."
+            raise Saturated(503, said, {"Retry-After": seconds})
         self._busy += 1
 
     def _done(self, response: asyncio.Future[Any]) -> None:  # noqa: ARG002 - the callback's signature
@@ -179,24 +177,18 @@ class Service:
 
 
 def _settle(asked: Asked, result: Response | BaseException) -> None:
-    if isinstance(result, Response):
-        if not asked.response.done():
+    if not asked.response.done():
+        if isinstance(result, Response):
             asked.response.set_result(result)
-    elif not asked.response.done():
-        asked.response.set_exception(_for_clients(result))
+        else:
+            asked.response.set_exception(_for_clients(result))
     asked.stages.put_nowait(None)
 
 
-def _for_clients(error: BaseException) -> Exception:
-    """What stopped a run, without places of the server's: those stand in its log."""
-    if isinstance(error, RunError) and error.transient:
-        return Unavailable(str(error))
-    ordinary = error.ordinary() if isinstance(error, RunError) else error
+def _for_clients(error: BaseException) -> BaseException:
+    """What stopped a run; a mistake of the user's without places of the server's, which stand in its log."""
+    ordinary = error.ordinary() if isinstance(error, RunError) and not error.transient else error
     if isinstance(ordinary, InputError):
         log.warning("a question was refused: %s", ordinary)
         return HTTPException(422, "The pipeline cannot take this question, perhaps for its filter. The log says why.")
-    return ordinary if isinstance(ordinary, Exception) else Exception(str(ordinary))
-
-
-class Unavailable(Exception):
-    """A store or a model's server does not answer now."""
+    return ordinary

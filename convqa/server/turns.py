@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import asdict, replace
 from typing import Annotated, Any, TypeVar
 
 import orjson
@@ -14,15 +14,15 @@ from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
 from typing_extensions import TypedDict
 
-from convqa.components.filtering import both
+from convqa.components.filtering import both, filter_of
 from convqa.domain import Exchange, ExchangeStatus, MetaValue, Turn, TurnId
 from convqa.domain import Response as Answered
 from convqa.driver.history import exchange
 from convqa.server import replies
 from convqa.server.access import Caller, passes
-from convqa.server.config import FilterFields, as_filter
+from convqa.server.config import FilterFields
 from convqa.server.conversations import Conversations, KeptTurn, Summary
-from convqa.server.guard import ERRORS, Guarded, failure, stream
+from convqa.server.guard import ERRORS, Guarded, stream
 from convqa.server.service import Asked, Service
 from convqa.tasks.qrecc import talk
 from convqa.text.dialogue import added, open_question
@@ -160,7 +160,8 @@ async def turn(
         return replies.turn(response, body.question, service.name, id)
 
     if "text/event-stream" in accept:
-        return stream(_events(asked, settled(), state.config.limits.seconds))
+        seconds = state.config.limits.seconds
+        return stream(asked, _events(asked, settled, seconds), seconds, error="error")
     try:
         return Response(orjson.dumps(await settled()), media_type="application/json")
     finally:
@@ -191,7 +192,7 @@ def prepared(
         tuple(history[max(0, len(history) - limits.history) :]),
         scenario=scenario,
         language=service.language,
-        filter=both(caller.filter, as_filter(filter)),
+        filter=both(caller.filter, filter_of(filter)),
     )
 
 
@@ -209,24 +210,18 @@ def _keep(kept: Conversations, caller: Caller, pipeline: str, turn: Turn, respon
     return id
 
 
-async def _events(asked: Asked, settled: Any, seconds: float) -> AsyncIterator[ServerSentEvent]:
+async def _events(
+    asked: Asked, settled: Callable[[], Awaitable[replies.TurnReply]], seconds: float
+) -> AsyncIterator[ServerSentEvent]:
     """The events of a turn."""
-    try:
-        async with asyncio.timeout(seconds):
-            async for label, made in asked.outputs():
-                if label == "rewrites":
-                    places = added(open_question(asked.turn), made.text)
-                    yield _event("rewrite", replies.rewritten(made, places))
-                elif label == "rankings":
-                    yield _event("passages", {"ranking": replies.ranking(made)})
-            yield _event("answer", await settled)
-    except Exception as error:
-        if isinstance(error, TimeoutError):
-            error = HTTPException(504, f"This took longer than {seconds:g} s.")
-        yield ServerSentEvent(bytes(failure(error).body).decode(), event="error")
-    finally:
-        asked.response.cancel()
-        settled.close()
+    async with asyncio.timeout(seconds):
+        async for label, made in asked.outputs():
+            if label == "rewrites":
+                places = added(open_question(asked.turn), made.text)
+                yield _event("rewrite", replies.rewritten(made, places))
+            elif label == "rankings":
+                yield _event("passages", {"ranking": replies.ranking(made)})
+        yield _event("answer", await settled())
 
 
 def _event(name: str, data: Any) -> ServerSentEvent:
@@ -256,7 +251,9 @@ def conversations(
 @router.get("/conversations/{id}")
 def conversation(kept: Kept, id: str, caller: Asker) -> ConversationReply:
     """A kept conversation with its turns."""
-    summary = _found(kept, caller, id)
+    summary = kept.find(caller.owner, id)
+    if summary is None:
+        raise HTTPException(404, _UNKNOWN)
     turns = [
         replies.turn(
             one.response or Answered(TurnId(id, number), error=replies.NO_LONGER),
@@ -264,10 +261,7 @@ def conversation(kept: Kept, id: str, caller: Asker) -> ConversationReply:
         )
         for number, one in enumerate(kept.turns(caller, id), 1)
     ]  # fmt: skip
-    return {
-        "id": id, "title": summary.title, "pipeline": summary.pipeline, "created": summary.created,
-        "updated": summary.updated, "turns": turns,
-    }  # fmt: skip
+    return {**asdict(summary), "turns": turns}  # type: ignore[typeddict-item]
 
 
 @router.delete("/conversations/{id}", status_code=204)
@@ -287,13 +281,7 @@ def export(kept: Kept, id: str, caller: Asker) -> Response:
 
 
 def _turns(kept: Conversations, caller: Caller, id: str) -> list[KeptTurn]:
-    _found(kept, caller, id)
-    return kept.turns(caller, id)
-
-
-def _found(kept: Conversations, caller: Caller, id: str) -> Summary:
     """:raises HTTPException: 404 where the caller has no conversation of this id."""
-    summary = kept.find(caller.owner, id)
-    if summary is None:
+    if kept.find(caller.owner, id) is None:
         raise HTTPException(404, _UNKNOWN)
-    return summary
+    return kept.turns(caller, id)
