@@ -8,7 +8,8 @@ the driver catches it, and at the Python door it becomes a ``WorkError``.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class ConvqaError(Exception):
@@ -52,6 +53,15 @@ class RunError(BaseException):
     def ordinary(self) -> ConvqaError:
         """The same as an exception that callers of a library expect."""
         return self.mistake or WorkError(str(self))
+
+
+@contextmanager
+def ordinary_errors() -> Iterator[None]:
+    """Run errors cross Haystack as BaseException; callers of a library expect an Exception."""
+    try:
+        yield
+    except RunError as error:
+        raise error.ordinary() from error
 
 
 class StoreUnavailable(RunError):

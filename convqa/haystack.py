@@ -7,8 +7,7 @@ a file), with ``overrides`` as ``--set`` has them. Haystack loads them from YAML
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -24,7 +23,7 @@ from convqa.components.members import import_type, with_parameters
 from convqa.domain import DEFAULT_LANGUAGE, Exchange, Failure, Hit, Ranking, Rewrite, Turn, TurnId
 from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
 from convqa.driver.history import exchange, response_of
-from convqa.errors import InputError, RunError, WorkError
+from convqa.errors import InputError, WorkError, ordinary_errors
 from convqa.indexing import collection_of
 from convqa.pipeline import nodes
 from convqa.pipeline.compose import compose
@@ -68,14 +67,14 @@ class _Part:
 
     def warm_up(self) -> None:
         """Load the models."""
-        with _ordinary_errors():
+        with ordinary_errors():
             for station in self._stations:
                 station.warm_up()
 
     def _made(self, **made: Batch) -> Made:
         """What the stations make, by label, beside what is given."""
         self.warm_up()
-        with _ordinary_errors():
+        with ordinary_errors():
             for station in self._stations:
                 made |= station.run(**{name: made[name] for name in nodes.inputs(station) if name in made})
         return _only(made)
@@ -166,7 +165,7 @@ class ConversationalQA(SuperComponent):
 
     def warm_up(self) -> None:
         """Open the collection (passages in a file are indexed once) and load the models."""
-        with _ordinary_errors():
+        with ordinary_errors():
             if self._made.collection is None and self._parameters["collection"] is not None:
                 self._made.bind(collection_of(str(self._parameters["collection"])))
                 self._question.language = self._made.language
@@ -184,12 +183,12 @@ class ConversationalQA(SuperComponent):
         :returns: ``answers`` and ``replies`` as of :class:`CitedAnswerBuilder`; ``documents``: the best passages that
             were found; ``query``: the question as it was understood.
         """
-        with _ordinary_errors():
+        with ordinary_errors():
             return SuperComponent.run(self, **inputs)
 
     async def run_async(self, **inputs: Any) -> Made:
         """As ``run``, where others' components run meanwhile."""
-        with _ordinary_errors():
+        with ordinary_errors():
             return await SuperComponent.run_async(self, **inputs)
 
     def to_dict(self) -> Made:
@@ -304,14 +303,3 @@ def _only(made: Mapping[str, Batch]) -> Made:
         if isinstance(item, Failure):
             raise WorkError(f"{item.stage} failed: {item.error}: {item.message}")
     return items
-
-
-@contextmanager
-def _ordinary_errors() -> Iterator[None]:
-    """What crosses convqa's own pipelines as a BaseException is an Exception in anybody else's."""
-    try:
-        yield
-    except RunError as error:
-        raise error.ordinary() from error
-    except nodes.ComponentFailed as error:
-        raise WorkError(f"{error.failure.stage} failed: {error}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -13,7 +12,7 @@ from convqa.components.filtering import filter_of
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, MetaValue, Passage, Response, Turn, TurnId
 from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
-from convqa.errors import InputError, RunError
+from convqa.errors import InputError, ordinary_errors
 from convqa.indexing import Indexed, add_vectors, collection_of, collection_of_passages, index_sources
 from convqa.models import load_encoder
 from convqa.pipeline.llm import Llm, read_llm
@@ -51,7 +50,7 @@ def load(
     want("llm", llm, (str, Path, Llm, NoneType), "a name, the path of a YAML file, or read_llm(...)")
     for key in overrides or {}:
         want("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
-    with _ordinary_errors():
+    with ordinary_errors():
         made = load_pipeline(pipeline, overrides, read_llm(llm) if isinstance(llm, str | Path) else llm)
         if isinstance(collection, str | Path):
             return QA(ready(made, collection_of(str(collection), language)))
@@ -84,7 +83,7 @@ def index(
     """
     paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     how = {"add": add, "replace": replace, "language": language, "base_url": base_url}
-    with _ordinary_errors():
+    with ordinary_errors():
         encoder = None if vectors is None else load_encoder(vectors)
         made = index_sources(paths, str(collection), **how)  # type: ignore[arg-type]
         return made if encoder is None else dataclasses.replace(made, info=add_vectors(str(collection), encoder))
@@ -133,7 +132,7 @@ class QA:
                 f"conversations: found {shorten(conversations)}; wanted a list of convqa.domain.Conversation."
             )
         want("batch_size", batch_size, int, "a whole number")
-        with _ordinary_errors():
+        with ordinary_errors():
             walked = list(in_language(checked(conversations, history), self._language))
             for wave in drive(self.pipeline, walked, history, batch_size, WAIT_SECONDS):
                 yield from wave.responses
@@ -165,16 +164,7 @@ class Talk:
         want("question", question, str, "a string")
         id, accepted = TurnId(self.id, len(self.history) + 1), filter_of(filter)
         turn = Turn(id, question, self.history, None, self._scenario, self._language, accepted)
-        with _ordinary_errors():
+        with ordinary_errors():
             response = answer(self._qa.pipeline, [turn], told)[0]
         self.history = (*self.history, exchange(turn, response))
         return response
-
-
-@contextmanager
-def _ordinary_errors() -> Iterator[None]:
-    """Run errors cross Haystack as BaseException; callers of a library expect an Exception."""
-    try:
-        yield
-    except RunError as error:
-        raise error.ordinary() from error

@@ -12,18 +12,18 @@ from convqa.components.members import create, full_name, import_type
 from convqa.components.returned import failed, path_of, returned, shown
 from convqa.domain import Failure
 from convqa.domain.batches import Batch
-from convqa.errors import InputError
+from convqa.errors import InputError, RunError
 from convqa.pipeline.document import Node
 
 
-class ComponentFailed(BaseException):
+class ComponentFailed(RunError):
     """A component whose ``run`` is no station's raised, or returned something that does not fit its turns.
 
-    Not an Exception: Haystack would wrap it and write a snapshot of all inputs into the home folder.
+    The driver makes it a failure of its turns; elsewhere it stops the work.
     """
 
     def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
+        super().__init__(f"{failure.stage} failed: {failure.message}")
         self.failure = failure
 
 
