@@ -48,7 +48,7 @@ def run(
     output: Path,
     pipeline: Pipeline,
     options: Options | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
 ) -> Summary:
     """Answer every turn of a task's input and write the run folder.
 
@@ -75,7 +75,7 @@ def run(
             resumed = len(journal)
             for said in pipeline.forecast(intake.turns - resumed):
                 logger.warning("%s", said)
-            _answer(pipeline, intake, journal, options, progress or _silently)
+            _answer(pipeline, intake, journal, options, progress)
             summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
             answered = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
             questions = (turn.question for turn in intake.turns_in_order())
@@ -101,10 +101,6 @@ def check_place(output: Path, input_path: Path, collection: str | None) -> None:
         raise InputError(f"output {output}: lies in the input {read.name}, which is only read. Give another folder.")
     if collection is not None and Path(collection).resolve() in (place, *place.parents):
         raise InputError(f"output {output}: lies in the collection that is searched. Give another folder.")
-
-
-def _silently(done: int, total: int) -> None:
-    """No progress."""
 
 
 def _answer(pipeline: Pipeline, intake: Intake, journal: Journal, options: Options, progress: Progress) -> None:
