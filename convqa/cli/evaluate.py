@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from convqa.cli.app import app, command, prepared
-from convqa.cli.options import Json, needed, one_of, print_json
+from convqa.cli.options import Json, needed, print_json
 
 Task = Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")]
 Support = Annotated[
@@ -113,8 +113,8 @@ def _evaluate(
     from convqa.errors import InputError
     from convqa.evaluation import evaluate, render, write_official, write_trec, write_turns
 
-    truth_dir = needed(one_of(truth, input_dataset, "TRUTH_DIR"), "TRUTH_DIR (--input-dataset)")
-    run_dir = needed(one_of(run, input_run, "RUN_DIR"), "RUN_DIR (--input-run)")
+    truth_dir = needed(truth, input_dataset, "TRUTH_DIR", "--input-dataset")
+    run_dir = needed(run, input_run, "RUN_DIR", "--input-run")
     if trec and output is None:
         raise InputError("--trec writes files: say where with --output DIR.")
     evaluation = evaluate(

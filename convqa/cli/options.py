@@ -99,28 +99,20 @@ AllowDownload = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
-def one_of(position: Path | None, option: Path | None, name: str) -> Path | None:
-    """A path that may be given by position or by option, not by both.
-
-    :raises InputError: if it is given twice.
-    """
-    if position is not None and option is not None:
-        raise InputError(f"{name} is given twice: {position} and {option}.")
-    return position if position is not None else option
-
-
 def given(**options: object) -> dict[str, object]:
     """The options that were given: those that are not None."""
     return {name: value for name, value in options.items() if value is not None}
 
 
-def needed(path: Path | None, name: str) -> Path:
-    """A path that must be given.
+def needed(position: Path | None, option: Path | None, name: str, flag: str) -> Path:
+    """A path that must be given, by position or by option.
 
-    :raises InputError: if it is not.
+    :raises InputError: if it is not given, or twice.
     """
-    if path is None:
-        raise InputError(f"{name} is missing. See --help.")
+    if position is not None and option is not None:
+        raise InputError(f"{name} is given twice: {position} and {option}.")
+    if (path := position or option) is None:
+        raise InputError(f"{name} ({flag}) is missing. See --help.")
     return path
 
 

@@ -17,7 +17,6 @@ from convqa.cli.options import (
     Settings,
     llm_of,
     needed,
-    one_of,
     parsed,
 )
 from convqa.cli.progress import Progress, per_second
@@ -70,13 +69,12 @@ def run(
     from convqa.qa import ready
     from convqa.tasks import find_task
 
-    source = needed(one_of(input, input_option, "INPUT"), "INPUT")
-    target = needed(one_of(output, output_option, "OUTPUT"), "OUTPUT")
+    source = needed(input, input_option, "INPUT", "--input")
+    target = needed(output, output_option, "OUTPUT", "--output")
     check_place(target, source, collection)
     found = find_task(task, source)
-    name = pipeline or found.pipeline_for(source)
-    read = load(name, parsed(settings), llm_of(llm, llm_model, llm_role, fallback=False))
-
+    model = llm_of(llm, llm_model, llm_role, fallback=False)
+    read = load(pipeline or found.pipeline_for(source), parsed(settings), model)
     url = None
     if read.needs_collection or collection is not None:
         with Progress("indexing", "passages", quiet) as shown:
