@@ -75,13 +75,15 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     return app
 
 
-@open_routes.api_route("/healthz", methods=["GET", "HEAD"])
+@open_routes.head("/healthz", include_in_schema=False)
+@open_routes.get("/healthz")
 async def healthz() -> dict[str, str]:
     """Whether the server runs."""
     return {"status": "ok"}
 
 
-@open_routes.api_route("/readyz", methods=["GET", "HEAD"])
+@open_routes.head("/readyz", include_in_schema=False)
+@open_routes.get("/readyz")
 async def readyz(request: Request) -> Response:
     """Whether it can answer: 503 while a collection's server is away."""
     services: Mapping[str, Service] = request.app.state.services

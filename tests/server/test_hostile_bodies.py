@@ -87,7 +87,7 @@ def test_ten_megabytes(client, path):
 
 @pytest.mark.slow
 def test_requests_made_from_the_schema_meet_no_fault_of_ours(make_app):
-    schema = schemathesis.openapi.from_asgi("/openapi.json", make_app())
+    schema = schemathesis.openapi.from_asgi("/openapi.json", make_app(hosts=["testserver"]))
     asked = []
     for operation in schema.get_all_operations():
 
