@@ -56,7 +56,7 @@ _AFTERWARDS = {
 """Advice to add when a command is interrupted, by its name."""
 
 _SERVING = frozenset(["serve", "mcp"])
-"""Commands that end by a signal and in no other way: it is no error."""
+"""Commands that run until a signal ends them: for them it is not an error."""
 
 
 class Terminated(BaseException):

@@ -56,7 +56,7 @@ class Access:
         key = self._key(request) if self._secrets else ""
         accepted = self._filters.get(key, self._everybody)
         users = self._users
-        if users is None or (users.keys and key not in users.keys):
+        if users is None or key not in users.keys:
             return Caller(key, accepted)
         named = request.headers.getlist(users.header)
         if len(named) > 1:

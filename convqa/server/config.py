@@ -67,13 +67,13 @@ class Key(_Section):
 class Users(_Section):
     """Users whom a proxy or a chat client names in a header, because it lets all of them use one key.
 
-    Only requests with one of ``keys`` are believed (any request, where none is named). ``filters`` say what each user
-    may see; ``others`` what the rest may, None = nothing: they are refused. The value ``{user}`` in a filter stands for
-    the user's name.
+    Only requests with one of ``keys`` are believed: anybody could send the header. ``filters`` say what each user may
+    see; ``others`` what the rest may, None = nothing: they are refused. The value ``{user}`` in a filter stands for the
+    user's name.
     """
 
     header: str
-    keys: list[str] = []
+    keys: Annotated[list[str], Field(min_length=1)]
     filters: dict[str, FilterFields] = {}
     others: FilterFields | None = None
 

@@ -186,7 +186,7 @@ def _settle(asked: Asked, result: Response | BaseException) -> None:
 
 
 def _for_clients(error: BaseException) -> BaseException:
-    """What stopped a run; a mistake of the user's without places of the server's, which stand in its log."""
+    """The error that stopped a run. Of a mistake only the log says the details, which may name paths of the server."""
     ordinary = error.ordinary() if isinstance(error, RunError) and not error.transient else error
     if isinstance(ordinary, InputError):
         log.warning("a question was refused: %s", ordinary)

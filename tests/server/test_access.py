@@ -97,7 +97,7 @@ def test_users_behind_one_key_are_told_apart(make_client, keys):
 
 
 def test_users_who_are_not_named_are_refused(make_client, keys):
-    client = make_client(keys=keys, users={"header": "X-User", "filters": {"anna": {}}})
+    client = make_client(keys=keys, users={"header": "X-User", "keys": ["mine"], "filters": {"anna": {}}})
     assert ask(client, SALARY, bearer(KEY, **{"X-User": "anna"})).status_code == 200
     assert ask(client, SALARY, bearer(KEY, **{"X-User": "bert"})).status_code == 403
 
@@ -113,7 +113,7 @@ def test_examples_keep_to_a_filter_for_everybody(make_client):
 
 
 def test_a_header_that_is_there_twice_is_refused(make_client, keys):
-    client = make_client(keys=keys, users={"header": "X-User", "filters": {"anna": {}, "bert": {}}})
+    client = make_client(keys=keys, users={"header": "X-User", "keys": ["mine"], "filters": {"anna": {}, "bert": {}}})
     twice = [("Authorization", f"Bearer {KEY}"), ("X-User", "anna"), ("X-User", "bert")]
     assert client.get("/api/conversations", headers=twice).status_code == 400
 

@@ -30,6 +30,8 @@ def test_shipped_files_can_be_read(root):
         ("pipelines: {talk: {colection: x}}", "pipelines.talk.colection: is not known here"),
         ("limits: {seconds: 0}", "limits.seconds: found 0"),
         ("keys: {mine: {env: A, token: abc}}", "holds no secrets"),
+        ("users: {header: X-User}", "users.keys: is missing"),
+        ("users: {header: X-User, keys: []}", "users.keys: found []"),
     ],
 )
 def test_mistakes_in_a_file(tmp_path, text, said):
