@@ -89,6 +89,24 @@ def test_a_phone(open_page, ask):
     assert page.evaluate("document.getElementById('main').scrollWidth") == 380
 
 
+def test_two_answers_on_a_phone(open_page, ask):
+    page = open_page(width=390, height=844, has_touch=True)
+    page.click("#compare")
+    ask(page, MARBURY)
+    turn = ask(page, "Was it unanimous?")
+    first, second = (slot.bounding_box() for slot in turn.locator(".slot").all())
+    assert first["y"] == second["y"] and first["width"] > 280 and second["x"] < 350
+    assert page.evaluate("document.getElementById('main').scrollWidth") == 390
+    # What has the focus is never behind the field, in neither answer.
+    for summary in turn.locator("summary").all():
+        summary.click()
+    bar = page.locator("#composer").bounding_box()["y"]
+    for button in turn.locator("button").all():
+        button.focus()
+        place = button.bounding_box()
+        assert place["y"] + place["height"] <= bar and 0 <= place["x"] < 390
+
+
 @pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (380, "dark")])
 def test_axe_finds_nothing(open_page, ask, width, theme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
