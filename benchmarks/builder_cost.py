@@ -2,8 +2,7 @@
 
     python benchmarks/builder_cost.py [--turns 100] [--passages 10 100] [--rounds 5] [--data ../shared/data]
 
-A turn has a question of inscit_dev and as many of its passages, every tenth a copy of the first with another id, so
-that ``merge`` has something to find; the sentence reader has read ten of them before. ``merge`` looks at all passages.
+A turn has a question of inscit_dev and as many of its passages; the sentence reader has read ten of them before.
 "seen" is a turn whose passages were cut into sentences before, by the reader or in an earlier turn, "new" one whose
 texts are new to the builder. Built is through ``run``, as a pipeline does it, with ``verified``; the decision is apart.
 It is the time of the processor that counts, of the best round.
@@ -16,13 +15,12 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from comparing import table
 
 from convqa.components.base import Builder
-from convqa.components.builders.merge import Merge
 from convqa.components.builders.sentences import Sentences
 from convqa.components.builders.span import Span
 from convqa.components.citations import verified
@@ -71,7 +69,6 @@ def batch(folder: Path, turns: int, number: int, mark: str) -> Batch:
     rows: list[tuple[Turn, Rewrite, Ranking, Reading]] = []
     for place, record in enumerate(asked):
         drawn = chance.sample(passages, number)
-        drawn = [replace(drawn[0], id=f"copy{rank}") if rank % 10 == 9 else one for rank, one in enumerate(drawn)]
         ranking = Ranking(tuple(Hit(one.id, float(number - rank), one) for rank, one in enumerate(drawn)))
         turn = Turn(TurnId(place, 1), record["Question"])
         rewrite = Rewrite(turn.question, (Query(turn.question),))
@@ -86,12 +83,10 @@ def seconds(work: Callable[..., object], *given: object) -> float:
     return time.process_time() - start
 
 
-def ways(number: int) -> dict[str, Callable[[Batch], object]]:
+def ways() -> dict[str, Callable[[Batch], object]]:
     builders: dict[str, Builder] = {
         "sentences": Sentences(),
         "span": Span(),
-        "merge of sentences": Merge("sentences", passages=number),
-        "merge of span": Merge("span", passages=number),
     }
 
     def building(builder: Builder) -> Callable[[Batch], object]:
@@ -121,7 +116,7 @@ def main() -> None:
     found: dict[str, list[str]] = {}
     for number in options.passages:
         some = batch(folder, options.turns, number, "")
-        for name, build in ways(number).items():
+        for name, build in ways().items():
             others = (batch(folder, options.turns, number, f" {name}{turn}") for turn in range(options.rounds))
             new = min(seconds(build, other) for other in others)
             build(some)

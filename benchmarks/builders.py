@@ -31,7 +31,6 @@ from comparing import difference, estimate, table
 from conversation_sets import TUNED
 
 import convqa
-from convqa.components.builders.merge import Merge
 from convqa.components.builders.sentences import Sentences as Builder
 from convqa.components.builders.span import Span as SpanBuilder
 from convqa.components.readers.extractive import Extractive
@@ -184,7 +183,6 @@ def ways(name: str, some: Sequence[Asked], without_span: bool) -> Iterator[tuple
     yield "default", scored(some, best, builder)
     long = {**parameters["builder"], "words": LENGTHS[name]}
     yield f"default, {LENGTHS[name]} words", scored(some, best, Builder(**long))
-    yield "default, merged", scored(some, best, Merge({"type": "sentences", "init_parameters": parameters["builder"]}))
     if not without_span:
         yield "span", scored(some, read(Extractive(), some), SpanBuilder())
     yield "oracle, 1 to 3 adjacent", oracle(some)

@@ -1,6 +1,6 @@
 """Find a station's members, and build them from ``{type: ..., init_parameters: {...}}``, as YAML has them.
 
-This is the only way in: a pipeline's nodes, a member inside another (``merge`` has a builder) and the components of
+This is the only way in: a pipeline's nodes, a member inside another (``rules`` has a builder) and the components of
 Haystack that a station wraps are all made here. A short name is a member's module in its station's folder; the module
 holds one class of that station. Only allow-listed modules load.
 """

@@ -21,8 +21,6 @@ LONGEST_PIECE = 1000
 """Characters that Sudachi is given at once. It takes 49,149 bytes, and 65,535 once they are in NFKC, by which a
 character of 3 bytes may grow to 33."""
 
-NEGATIONS = frozenset({"ない", "なかっ", "なけれ", "なく", "無い", "ず", "ぬ", "ん"})
-
 _DICTIONARY = "small"
 _END = re.compile(r"[\s\u3002\uff01\uff1f\uff0e]+")
 _PAUSE = re.compile(r"[\u3001\uff0c\u30fb\uff09\u300d\u300f]")

@@ -49,7 +49,7 @@ def test_modules_that_begin_with_an_underscore_are_no_members():
 
 
 def test_a_description_is_complete_and_makes_an_equal_member():
-    description = describe(builder("merge"))
+    description = describe(builder({"type": "rules", "init_parameters": {"builder": "sentences"}}))
     inner = description["init_parameters"]["builder"]
     assert inner["type"] == "convqa.components.builders.sentences.Sentences"
     assert (
@@ -61,4 +61,4 @@ def test_a_description_is_complete_and_makes_an_equal_member():
 def test_a_mistake_names_the_path_to_it():
     inner = {"type": "sentences", "init_parameters": {"sentences": 0}}
     with pytest.raises(InputError, match=r"^node\.builder\.sentences found 0"):
-        make({"type": "merge", "init_parameters": {"builder": inner}}, "node", Builder)
+        make({"type": "rules", "init_parameters": {"builder": inner}}, "node", Builder)
