@@ -169,7 +169,7 @@ components:
   rewriter: {type: copy}
   sparse_retriever: {type: bm25}
   dense_retriever: {type: bm25, init_parameters: {top_k: 5}}
-  joiner: {type: rrf, init_parameters: {inputs: [sparse, dense]}}
+  joiner: {type: weighted, init_parameters: {inputs: [sparse, dense]}}
 connections:
   - {sender: rewriter.rewrites, receiver: sparse_retriever.rewrites}
   - {sender: rewriter.rewrites, receiver: dense_retriever.rewrites}
@@ -258,8 +258,8 @@ def test_mistakes_are_named(tmp_path, text, message):
 def test_a_circle_of_connections_is_refused(tmp_path):
     text = """
 components:
-  one: {type: convqa.components.joiners.rrf.RRF, init_parameters: {inputs: [a, b]}}
-  two: {type: convqa.components.joiners.rrf.RRF, init_parameters: {inputs: [a, b]}}
+  one: {type: convqa.components.joiners.weighted.Weighted, init_parameters: {inputs: [a, b]}}
+  two: {type: convqa.components.joiners.weighted.Weighted, init_parameters: {inputs: [a, b]}}
 connections:
   - {sender: one.rankings, receiver: two.a}
   - {sender: two.rankings, receiver: one.a}

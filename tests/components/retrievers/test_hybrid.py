@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from convqa.components import encoding
 from convqa.components.encoding import named
-from convqa.components.joiners.interpolation import Interpolation
-from convqa.components.joiners.rrf import RRF
+from convqa.components.joiners.weighted import Weighted
 from convqa.components.retrievers import hybrid
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
@@ -58,11 +57,11 @@ def rank(retriever, rewrites=REWRITES):
     return retriever.run(TURNS, rewrites)["rankings"].items
 
 
-@pytest.mark.parametrize(("fusion", "joiner"), [("rrf", RRF), ("interpolation", Interpolation)])
-def test_it_is_the_two_retrievers_and_a_joiner(collection, fusion, joiner):
+@pytest.mark.parametrize("fusion", ["rrf", "interpolation"])
+def test_it_is_the_two_retrievers_and_a_joiner(collection, fusion):
     weights = {"sparse": 0.4, "dense": 2.0}
     one, two = rank(BM25(collection, stopwords="long")), rank(Dense(collection))
-    made = joiner(inputs=["sparse", "dense"], weights=weights, texts=2, collection=collection, top_k=3)
+    made = Weighted(inputs=["sparse", "dense"], fusion=fusion, weights=weights, texts=2, collection=collection, top_k=3)
     made.warm_up()
     expected = made.run(sparse=Rankings(one), dense=Rankings(two))["rankings"].items
     hybrid = Hybrid(collection, top_k=3, fusion=fusion, weights=weights, texts=2)
@@ -94,7 +93,7 @@ def scores(rankings):
 def test_feedback_reaches_the_ranking_by_words(collection):
     # By words it finds three passages: of two, the scores brought to 0 to 1 are 0 and 1, whatever the feedback.
     asked = Rewrites((Rewrite("", (Query("Who wrote a play or drama of Africa?"),)), REWRITES.items[1]))
-    joiner = Interpolation(inputs=["sparse", "dense"], weights={"sparse": 1.0, "dense": 1.5})
+    joiner = Weighted(inputs=["sparse", "dense"], fusion="interpolation", weights={"sparse": 1.0, "dense": 1.5})
     made = []
     for prf in ({"passages": 1, "terms": 5}, None):
         made.append(scores(rank(Hybrid(collection, stopwords="default", prf=prf), asked)))
@@ -175,7 +174,7 @@ def test_of_a_collection_that_lacks_vectors_the_first_by_words_are_encoded(lacki
     dense = [
         Ranking(tuple(hit for hit in ranking.hits if hit.id in ids)) for ranking, ids in zip(near, two, strict=True)
     ]
-    joiner = Interpolation(inputs=["sparse", "dense"], weights={"sparse": 1.0, "dense": 1.5})
+    joiner = Weighted(inputs=["sparse", "dense"], fusion="interpolation", weights={"sparse": 1.0, "dense": 1.5})
     expected = joiner.run(sparse=Rankings(tuple(sparse)), dense=Rankings(tuple(dense)))["rankings"]
     hybrid = Hybrid(lacking, stopwords="default", candidates=2)
     assert scores(rank(hybrid, ALL)) == rounded(expected)

@@ -1,15 +1,15 @@
-"""The base of the joiners: named inputs with weights, and passages for the first hits."""
+"""Several rankings made one, each with its weight."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from convqa.components.base import Joiner
-from convqa.components.members import with_parameters
+from convqa.components.members import member
 from convqa.components.rankings import FUSIONS, attach
 from convqa.domain import Ranking
 from convqa.errors import InputError
@@ -25,20 +25,20 @@ def _sockets(names: list[str]) -> list[str]:
     return names
 
 
-@with_parameters
+@member
 class Weighted(Joiner):
     """Fuse weighted rankings.
 
     :param inputs: names of the ranking sockets, at least two, as in ``[sparse, dense]``.
+    :param fusion: ``rrf``: score = sum over the inputs of weight / (60 + rank) (Cormack, Clarke and Buettcher, SIGIR
+        2009); ``interpolation``: sum of weight x score, the scores of each input brought to 0 to 1 first.
     :param weights: input -> weight; an input that is not named weighs 1.
     :param top_k: passages in a ranking.
     :param texts: how many of the first hits carry their passage; those that no input attached are fetched.
     """
 
-    fusion: ClassVar[str]
-    """One of :data:`convqa.components.rankings.FUSIONS`."""
-
     inputs: Annotated[list[str], Field(min_length=2), AfterValidator(_sockets)]
+    fusion: Literal["rrf", "interpolation"] = "rrf"
     weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
     top_k: Annotated[int, Field(ge=1)] = 100
     texts: Annotated[int, Field(ge=0)] = 20
