@@ -184,13 +184,13 @@ def write(args: argparse.Namespace, makers: Makers) -> dict[str, float]:
 
 
 def build(args: argparse.Namespace, makers: Makers, engine: str) -> dict[str, float]:
-    from convqa.indexing import index
+    from convqa.indexing import index_sources
 
     url, start = makers.url(engine, "million"), time.perf_counter()
     if engine == "anserini":
         index_anserini(makers.scratch / "source", makers.scratch / "anserini-million")
     else:
-        index([makers.scratch / "passages.jsonl"], url, replace=True)
+        index_sources([makers.scratch / "passages.jsonl"], url, replace=True)
     wall = time.perf_counter() - start
     who = resource.RUSAGE_CHILDREN if engine == "anserini" else resource.RUSAGE_SELF
     found = {

@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def prepare(options: argparse.Namespace, scratch: Path) -> None:
-    from convqa.indexing import index
+    from convqa.indexing import index_sources
 
     own = [passage.to_json() for passage in union(options.data)]
     with (scratch / "passages.jsonl").open("w", encoding="utf-8") as out:
@@ -87,7 +87,7 @@ def prepare(options: argparse.Namespace, scratch: Path) -> None:
                 passage |= {"id": f"{passage['id']} {again}", "text": passage["text"] + " " + other[:200]}
             out.write(json.dumps(passage) + "\n")
     start = time.perf_counter()
-    index([scratch / "passages.jsonl"], str(scratch / "collection"))
+    index_sources([scratch / "passages.jsonl"], str(scratch / "collection"))
     seconds = time.perf_counter() - start
     print(f"{options.passages:,} passages ({len(own):,} of them different), indexed in {seconds:.0f} s")
     questions = json.loads(

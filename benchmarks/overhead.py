@@ -45,12 +45,12 @@ def main() -> None:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    from convqa.indexing import index
+    from convqa.indexing import index_sources
 
     passages = options.scratch / "passages.jsonl"
     with passages.open("w", encoding="utf-8") as out:
         out.writelines(json.dumps(passage.to_json()) + "\n" for passage in union(options.data))
-    index([passages], str(options.scratch / "collection"))
+    index_sources([passages], str(options.scratch / "collection"))
     for turns in {2_000, options.turns}:
         repeat(
             options.data / "qrecc" / "test-trec" / "questions.json", turns, options.scratch / f"questions-{turns}.json"

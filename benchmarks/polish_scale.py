@@ -96,10 +96,10 @@ def write(args: argparse.Namespace) -> dict[str, float]:
 
 
 def build(args: argparse.Namespace) -> dict[str, float]:
-    from convqa.indexing import index
+    from convqa.indexing import index_sources
 
     start = time.perf_counter()
-    index([args.scratch / "passages.jsonl"], str(args.scratch / "collection"), replace=True, language="pl")
+    index_sources([args.scratch / "passages.jsonl"], str(args.scratch / "collection"), replace=True, language="pl")
     wall, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF)
     return {
         "index, s": wall,

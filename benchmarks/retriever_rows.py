@@ -16,7 +16,7 @@ from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
 from convqa.domain import Failure, Ranking, Rewrite, Rewrites, Turn, Turns
 from convqa.files import whole_file
-from convqa.indexing import add_vectors, index
+from convqa.indexing import add_vectors, index_sources
 from convqa.models import load_encoder
 from convqa.models.types import Role
 from convqa.stores import exists
@@ -68,7 +68,7 @@ def collection(set_folder: Path, encoder: str, work: Path) -> str:
     model = load_encoder(encoder)
     url = str(work / f"{set_folder.name}-{model.checksum[:16]}")
     if not exists(url):
-        index([set_folder / "passages.jsonl"], url)
+        index_sources([set_folder / "passages.jsonl"], url)
     add_vectors(url, model)
     return url
 

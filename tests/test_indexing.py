@@ -13,7 +13,7 @@ import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, WorkError
-from convqa.indexing import add_vectors, collection_for, collection_of, index, read_passages
+from convqa.indexing import add_vectors, collection_for, collection_of, index_sources, read_passages
 from convqa.indexing.build import build
 from convqa.models import load_encoder
 from convqa.stores import delete_store, open_store
@@ -173,42 +173,42 @@ def test_unknown_fields_and_surrogates_are_warned_of_once(file, caplog):
 def test_index_builds_adds_and_replaces(file, tmp_path):
     url = str(tmp_path / "deep" / "collection")
     seen = []
-    info = index([file(LINES)], url, progress=lambda done, total=0: seen.append(done))
+    info = index_sources([file(LINES)], url, progress=lambda done, total=0: seen.append(done)).info
     assert (info.count, info.language, seen) == (2, "en", [2])
     more = file(['{"id": "p3", "text": "Paris has bridges too."}'], "more.jsonl")
     with pytest.raises(InputError, match=r"exists.*--add.*--replace"):
-        index([more], url)
-    assert index([more], url, add=True).count == 3
+        index_sources([more], url)
+    assert index_sources([more], url, add=True).info.count == 3
     assert ids(url, "bridge") == ["p2", "p3"]
-    assert index([more], url, replace=True).count == 1
+    assert index_sources([more], url, replace=True).info.count == 1
     with pytest.raises(InputError, match="exclude each other"):
-        index([more], url, add=True, replace=True)
+        index_sources([more], url, add=True, replace=True)
     with pytest.raises(InputError, match="in language 'en', not 'de'"):
-        index([file(LINES)], url, add=True, language="de")
-    assert index([file(LINES)], str(tmp_path / "other"), add=True, language="de").language == "de"
+        index_sources([file(LINES)], url, add=True, language="de")
+    assert index_sources([file(LINES)], str(tmp_path / "other"), add=True, language="de").info.language == "de"
 
 
 def test_an_index_that_fails_leaves_the_old_collection(file, tmp_path):
     url = str(tmp_path / "collection")
-    before = index([file(LINES)], url)
+    before = index_sources([file(LINES)], url).info
     bad = file([*LINES, '{"id": "p9", "text": "fine"}', "{"], "bad.jsonl")
     for how in ({"add": True}, {"replace": True}):
         with pytest.raises(InputError, match=r"bad\.jsonl:4"):
-            index([bad], url, **how)
+            index_sources([bad], url, **how)
         assert open_store(url).info() == before
     with pytest.raises(InputError, match="'fr' is not known"):
-        index([bad], str(tmp_path / "french"), language="fr")
+        index_sources([bad], str(tmp_path / "french"), language="fr")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "collection", "p.jsonl"]
 
 
 def test_the_same_passages_give_the_same_checksum_however_they_come(file, tmp_path):
-    one = index([file(LINES)], str(tmp_path / "one"))
-    two = index([file(LINES[1:], "b.jsonl"), file(LINES[:1], "a.jsonl")], str(tmp_path / "two"))
+    one = index_sources([file(LINES)], str(tmp_path / "one")).info
+    two = index_sources([file(LINES[1:], "b.jsonl"), file(LINES[:1], "a.jsonl")], str(tmp_path / "two")).info
     assert one.checksum == two.checksum
 
 
 def test_a_given_collection_comes_first(file, tmp_path):
-    index([file(LINES[:1])], str(tmp_path / "given"))
+    index_sources([file(LINES[:1])], str(tmp_path / "given"))
     folder = file(LINES, "input/passages.jsonl").parent
     assert collection_for(NoPassages(), folder, str(tmp_path / "given")) == str(tmp_path / "given")
     with pytest.raises(InputError, match="does not exist"):
@@ -267,17 +267,17 @@ def test_a_cached_collection_that_is_damaged_is_built_again(file, caplog):
 
 def test_a_collection_in_the_input_comes_before_its_passages(file):
     folder = file(LINES, "input/passages.jsonl").parent
-    index([file(['{"id": "own", "text": "Rome"}'], "own.jsonl")], str(folder / "convqa-index"))
+    index_sources([file(['{"id": "own", "text": "Rome"}'], "own.jsonl")], str(folder / "convqa-index"))
     url = collection_for(NoPassages(), folder, None)
     assert (url, ids(url, "Rome")) == (str(folder / "convqa-index"), ["own"])
-    index([file(['{"id": "own", "text": "Rome"}'], "own.jsonl")], str(folder / "second"))
+    index_sources([file(['{"id": "own", "text": "Rome"}'], "own.jsonl")], str(folder / "second"))
     with pytest.raises(InputError, match=r"several collections.*convqa-index.*second.*--collection"):
         collection_for(NoPassages(), folder, None)
 
 
 def test_an_anserini_index_in_the_input_comes_first(file, anserini_index):
     folder = file(LINES, "input/passages.jsonl").parent
-    index([file(['{"id": "own", "text": "Rome"}'], "own.jsonl")], str(folder / "convqa-index"))
+    index_sources([file(['{"id": "own", "text": "Rome"}'], "own.jsonl")], str(folder / "convqa-index"))
     anserini_index([{"id": "a", "contents": "Rome"}], folder=folder / "passages-index-anserini")
     before = {path: path.stat().st_mtime_ns for path in [folder, *folder.rglob("*")]}
     url = collection_for(NoPassages(), folder, None)
@@ -334,7 +334,7 @@ def _index_again(path, url, times):
     done = 0
     for _ in range(times):
         with suppress(WorkError):  # the other one is at work
-            index([Path(path)], url, replace=True)
+            index_sources([Path(path)], url, replace=True)
             done += 1
     return done
 
@@ -357,7 +357,7 @@ def test_two_processes_may_replace_a_collection_while_a_third_searches_it(file, 
         str(file([json.dumps({"id": f"p{n}", "text": f"passage number w{n}"}) for n in range(count)], f"{count}.jsonl"))
         for count in (30, 50)
     ]
-    index([Path(paths[0])], url)
+    index_sources([Path(paths[0])], url)
     context = _processes()
     with context.Manager() as manager, context.Pool(3) as pool:
         stop = manager.Event()

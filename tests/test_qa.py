@@ -19,10 +19,10 @@ from convqa.stores import create_store, open_store
 def qa(tmp_path_factory):
     from pathlib import Path
 
-    from convqa.indexing import index
+    from convqa.indexing import index_sources
 
     folder = tmp_path_factory.mktemp("qa") / "collection"
-    index([Path(__file__).resolve().parents[1] / "examples" / "qrecc-trec" / "passages.jsonl.gz"], str(folder))
+    index_sources([Path(__file__).resolve().parents[1] / "examples" / "qrecc-trec" / "passages.jsonl.gz"], str(folder))
     return convqa.load(collection=folder)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from convqa.indexing.build import index
 from convqa.indexing.find import collection_for, collection_of, collection_of_passages
 from convqa.indexing.passages import read_passages
 from convqa.indexing.update import Indexed, index_sources
@@ -14,7 +13,6 @@ __all__ = [
     "collection_for",
     "collection_of",
     "collection_of_passages",
-    "index",
     "index_sources",
     "read_passages",
 ]

@@ -11,7 +11,7 @@ from convqa.errors import DuplicatePassage, InputError
 from convqa.indexing.passages import places_of, read_passages
 from convqa.stores import create_store, exists, open_store
 from convqa.stores.address import redact
-from convqa.stores.base import Info, WritableStore
+from convqa.stores.base import WritableStore
 from convqa.tasks.base import Task
 
 _REPORT = 1000
@@ -23,27 +23,18 @@ class Progress(Protocol):
     def __call__(self, done: int, total: int = 0) -> None: ...
 
 
-def index(
+def index_passages(
     sources: Sequence[Path],
     url: str,
     *,
-    add: bool = False,
-    replace: bool = False,
-    language: str | None = None,
-    settings: Mapping[str, object] | None = None,
-    progress: Progress | None = None,
-    task: Task | None = None,
-) -> Info:
-    """Index files of passages (:func:`read_passages`) as a collection, or add them to one: all of them or none.
-
-    :param task: ``sources`` are inputs of this task; indexed are the passages that they bring, in its language.
-    :param add: to a collection that exists. :param replace: make it anew, aside, and put it in the old one's place.
-    :param language: of the passages; None = what the collection's file says, else English, or the collection's own
-        when adding.
-    :param settings: the engine's own, for a collection that is made.
-    :raises InputError: for a mistake in the files, a collection that is there without ``add`` or ``replace``, or a
-        setting that the engine does not take.
-    """
+    add: bool,
+    replace: bool,
+    language: str | None,
+    settings: Mapping[str, object] | None,
+    progress: Progress | None,
+    task: Task | None,
+) -> None:
+    """Index files of passages (:func:`read_passages`), or what inputs of a task bring: all of them or none."""
     if add and replace:
         raise InputError("add and replace exclude each other: give one of them.")
     if task is not None:
@@ -66,7 +57,6 @@ def index(
         if task is not None:
             raise
         raise InputError(f"{' and '.join(places_of(sources, error.id))}: {error}") from error
-    return open_store(url).info()
 
 
 def _brought(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.indexing.build import Progress, index, reporting, writable
+from convqa.indexing.build import Progress, index_passages, reporting, writable
 from convqa.indexing.documents import Unreadable, digest, find_documents, read_document
 from convqa.stores import create_store, exists, open_store
 from convqa.stores.base import Info, WritableStore
@@ -50,23 +50,27 @@ def index_sources(
     task: Task | None = None,
     base_url: str = "",
 ) -> Indexed:
-    """Index passages, as :func:`convqa.indexing.build.index` does, or documents.
+    """Index documents, or files of passages (:func:`read_passages`), as a collection: all at once, or not at all.
 
-    A collection of documents that exists is brought up to date: all at once, or not at all. A document that cannot be
-    opened keeps the passages that it has there.
+    A collection of documents that exists is brought up to date. A document that cannot be opened keeps the passages
+    that it has there. Passages are added with ``add`` alone.
 
-    :param add: leave in the collection what is not among the sources. :param replace: make it anew.
+    :param add: leave in the collection what is not among the sources. :param replace: make it anew, aside, and put it
+        in the old one's place.
+    :param language: of the texts; None = the collection's own, or what its file says, else English.
+    :param settings: the engine's own, for a collection that is made.
+    :param task: ``sources`` are inputs of this task; indexed are the passages that they bring, in its language.
     :param base_url: where the documents are served: the ``url`` of each passage leads there.
-    :raises InputError: if no document can be read, a package is missing, or the collection is another's.
+    :raises InputError: for a mistake in the files, if no document can be read, a package is missing, the collection is
+        there without ``add`` or ``replace`` or is another's, or the engine does not take a setting.
     """
     files = {} if task else find_documents(sources)
     if not files or (add and replace):
         if base_url:
             raise InputError("base_url is of documents: passages have a url of their own.")
-        made = index(
-            sources, url, add=add, replace=replace, language=language, settings=settings, progress=progress, task=task
-        )
-        return Indexed(made)
+        how = {"add": add, "replace": replace, "language": language, "settings": settings, "task": task}
+        index_passages(sources, url, progress=progress, **how)  # type: ignore[arg-type]
+        return Indexed(open_store(url).info())
     if settings and exists(url) and not replace:
         logger.warning("%s: of a new collection only; this one keeps what it was made with", ", ".join(settings))
     unread: dict[str, str] = {}

@@ -17,10 +17,10 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "qrecc-trec"
 @pytest.fixture(scope="session")
 def indexed(tmp_path_factory):
     """The example's passages, indexed once for all tests."""
-    from convqa.indexing import index
+    from convqa.indexing import index_sources
 
     folder = tmp_path_factory.mktemp("indexed") / "collection"
-    index([EXAMPLE / "passages.jsonl.gz"], str(folder))
+    index_sources([EXAMPLE / "passages.jsonl.gz"], str(folder))
     return folder
 
 

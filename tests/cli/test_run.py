@@ -441,7 +441,7 @@ def test_a_run_folder_is_a_folder_of_its_own(call, whole, indexed, tmp_path, mon
 
 
 def test_a_collection_that_changes_meanwhile_changes_nothing(process, call, slow, small, indexed, tmp_path):
-    from convqa.indexing import index
+    from convqa.indexing import index_sources
 
     collection = shutil.copytree(indexed, tmp_path / "c")
     arguments = ("run", small, "--collection", collection, "--pipeline", slow, "--batch-size", 1, "--limit", 1)
@@ -453,7 +453,7 @@ def test_a_collection_that_changes_meanwhile_changes_nothing(process, call, slow
         time.sleep(0.01)
     other = tmp_path / "other.jsonl"
     other.write_text('{"id": "new", "text": "What does a physician\'s assistant cost?"}\n')
-    index([other], str(collection), replace=True)
+    index_sources([other], str(collection), replace=True)
     assert running.wait(timeout=60) == 0
     quiet, disturbed = ((tmp_path / name / "run.json").read_bytes() for name in ("quiet", "disturbed"))
     assert quiet == disturbed

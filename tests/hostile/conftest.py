@@ -61,13 +61,13 @@ def command_line() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
 @pytest.fixture(scope="session")
 def good_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The good files, two collections of their passages, and a run over them."""
-    from convqa.indexing import add_vectors, index
+    from convqa.indexing import add_vectors, index_sources
     from convqa.models import load_encoder
 
     folder = tmp_path_factory.mktemp("good")
     for name, text in GOOD.items():
         _write(folder / name, text)
-    index([folder / "passages.jsonl"], str(folder / "collection"))
+    index_sources([folder / "passages.jsonl"], str(folder / "collection"))
     shutil.copytree(folder / "collection", folder / "vectors")
     add_vectors(str(folder / "vectors"), load_encoder("encoder"))
     arguments = f"run {folder}/qrecc {folder}/done --collection {folder}/collection --pipeline copy-bm25 --task qrecc"

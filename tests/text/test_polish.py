@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from convqa import load
 from convqa.domain import Query
 from convqa.errors import InputError
-from convqa.indexing import index
+from convqa.indexing import index_sources
 from convqa.text.analysis import analyzer, weigh
 from convqa.text.idf import CEILING, idf
 from convqa.text.polish import LONGEST_WORD, Morfeusz, plain
@@ -132,7 +132,7 @@ def test_a_collection_is_asked_in_polish(tmp_path):
     ]
     (tmp_path / "passages.jsonl").write_text("\n".join(map(json.dumps, passages)), encoding="utf-8")
     url = str(tmp_path / "collection")
-    index([tmp_path / "passages.jsonl"], url, language="pl")
+    index_sources([tmp_path / "passages.jsonl"], url, language="pl")
     talk = load("expansion-bm25", url).conversation()
     assert talk.ask("W jakim panstwie leza Indie?").answer.sentences[0].citations[0].passage_id == "1"
     assert talk.ask("Czego stolicami?").ranking.hits[0].id == "2"

@@ -11,7 +11,7 @@ from convqa.components.retrievers.given import Given
 from convqa.components.rewriters.copy import Copy
 from convqa.domain import Failure, Hit, Passage, Ranking, Rankings, Turn, TurnId, Turns
 from convqa.errors import InputError
-from convqa.indexing import index
+from convqa.indexing import index_sources
 
 SPARSE = Ranking((Hit("x", 9.0), Hit("y", 1.0)))
 DENSE = Ranking((Hit("y", 0.9, Passage("y", "text")), Hit("z", 0.8)))
@@ -96,7 +96,7 @@ def test_in_a_pipeline_and_through_its_yaml():
 def test_passages_that_no_input_attached_are_fetched(tmp_path):
     passages = tmp_path / "p.jsonl"
     passages.write_text("".join(f'{{"id": "{id}", "text": "text of {id}"}}\n' for id in "xyz"))
-    index([passages], str(tmp_path / "c"))
+    index_sources([passages], str(tmp_path / "c"))
     joiner = Weighted(inputs=["sparse", "dense"], texts=2, collection=str(tmp_path / "c"))
     joiner.warm_up()
     (ranking,) = joiner.run(sparse=Rankings((SPARSE,)), dense=Rankings((DENSE,)))["rankings"]
