@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import AsyncIterator, Mapping
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -16,6 +18,7 @@ from convqa.domain import Response as Answered
 from convqa.driver.waves import answer
 from convqa.errors import RunError
 from convqa.pipeline.load import Pipeline
+from convqa.places import data_folder
 from convqa.server import guard, mrqa, openai, page, turns
 from convqa.server.access import Access
 from convqa.server.config import LOOPBACK, ServerConfig
@@ -56,7 +59,8 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     app = FastAPI(title="convqa", version=convqa.__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.config, app.state.services, app.state.metrics = config, services, metrics
     app.state.access = Access(config)
-    app.state.conversations = Conversations(config.conversations_file) if config.conversations_file else None
+    file = _file_of(services.values()) if config.conversations is None else config.conversations
+    app.state.conversations = Conversations(file) if file else None
     for name, service in services.items():
         given = config.pipelines[name].examples if name in config.pipelines else None
         service.examples = _examples(service) if given is None and not app.state.access.has_rules else given or []
@@ -99,6 +103,13 @@ async def readyz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Requests, latencies by station, batch sizes and errors, for Prometheus."""
     return Response(request.app.state.metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+def _file_of(services: Iterable[Service]) -> str:
+    """Where conversations over the collections of these services are kept; those over others stand in other files."""
+    places = sorted({service.place for service in services} - {""})
+    name = hashlib.blake2b(os.fsencode("\n".join(places)), digest_size=8).hexdigest()
+    return str(data_folder() / (f"conversations-{name}.sqlite" if places else "conversations.sqlite"))
 
 
 def _examples(service: Service) -> list[str]:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from convqa.domain import MetaValue
 from convqa.errors import InputError
-from convqa.places import data_folder, shipped
+from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, read_as, refuse_secrets
 
@@ -100,8 +100,8 @@ class ServerConfig(_Section):
     """A file of ``configs/server``. ``without_keys`` permits a server without keys beyond this machine.
 
     ``filter`` says which passages anybody may see. ``conversations`` is the file that keeps them; None = one in the
-    folder of the user's data; "" = they are not kept. ``hosts``: names by which a proxy on this machine calls
-    a server without keys.
+    folder of the user's data, for these collections alone; "" = they are not kept. ``hosts``: names by which a proxy
+    on this machine calls a server without keys.
     """
 
     pipelines: dict[str, Served] = {"talk": Served()}
@@ -127,10 +127,6 @@ class ServerConfig(_Section):
     def secrets(self) -> Mapping[str, str]:
         """The keys themselves, by name."""
         return {name: key.secret(name) for name, key in self.keys.items()}
-
-    @property
-    def conversations_file(self) -> str:
-        return str(data_folder() / "conversations.sqlite") if self.conversations is None else self.conversations
 
     def checked(self) -> ServerConfig:
         """The same.

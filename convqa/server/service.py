@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError
 from convqa.pipeline.load import Pipeline
 from convqa.server.config import Batch as Gathering
-from convqa.stores import open_store
+from convqa.stores import key_of, open_store
 from convqa.stores.address import redact
 
 T = TypeVar("T")
@@ -79,6 +80,12 @@ class Service:
         self._workers = _AT_ONCE if pipeline.asks_a_server else 1
         self._pool = ThreadPoolExecutor(self._workers, f"pipeline-{name}")
         self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def place(self) -> str:
+        """Where its collection is, or the file that it was made of; "" where it has none."""
+        url, info = self.pipeline.collection, self._info
+        return "" if url is None or info is None else os.path.normpath(info.source or key_of(url))
 
     @property
     def description(self) -> dict[str, Any]:

@@ -78,6 +78,12 @@ def open_store(url: str | Path | None) -> Store:
         return opened
 
 
+def key_of(url: str) -> str:
+    """The same string for every URL of the same collection, as far as the URL tells."""
+    engine, found = _engine(url)
+    return engine.key(found)
+
+
 def create_store(
     url: str, language: str | None = None, replace: bool = False, settings: Mapping[str, object] | None = None
 ) -> AbstractContextManager[WritableStore]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -107,6 +108,29 @@ def test_a_conversation_stays_with_its_pipeline(make_client, talk):
     id = ask(client, "Who was Marie Curie?", pipeline="second")["conversation"]
     assert ask(client, "What did she win?", conversation=id)["pipeline"] == "second"
     assert ask(client, "And when?", conversation=id, pipeline="first")["pipeline"] == "first"
+
+
+def test_conversations_stay_with_their_collection(make_client, talk, collection, tmp_path, monkeypatch):
+    from convqa.indexing import index
+    from convqa.pipeline.load import load
+    from convqa.qa import ready
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / "passages.jsonl").write_text('{"id": "a", "text": "Ada Lovelace was a mathematician."}')
+    index([tmp_path / "passages.jsonl"], str(tmp_path / "other"))
+    other = ready(load("talk"), str(tmp_path / "other"))
+    client = make_client(conversations=None)
+    id = ask(client, "Who was Marie Curie?")["conversation"]
+    elsewhere = make_client({"talk": other}, conversations=None)
+    assert elsewhere.get("/api/conversations").json() == {"conversations": []}
+    for path in (id, f"{id}/export"):
+        assert elsewhere.get(f"/api/conversations/{path}").status_code == 404
+    assert elsewhere.post("/api/turn", json={"question": "When?", "conversation": id}).status_code == 404
+    # Another server of the same collection, whatever it is called there, goes on with it.
+    monkeypatch.chdir(Path(collection).parent)
+    again = make_client({"talk": ready(load("talk"), f"./{Path(collection).name}/")}, conversations=None)
+    assert ask(again, "What did she win?", conversation=id)["number"] == 2
+    assert len(list((tmp_path / "data" / "convqa").glob("*.sqlite"))) == 2
 
 
 def test_the_file_of_conversations_is_for_its_owner_alone(client, tmp_path):
