@@ -111,13 +111,13 @@ def test_a_conversation_stays_with_its_pipeline(make_client, talk):
 
 
 def test_conversations_stay_with_their_collection(make_client, talk, collection, tmp_path, monkeypatch):
-    from convqa.indexing import index
+    from convqa.indexing import index_sources
     from convqa.pipeline.load import load
     from convqa.qa import ready
 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     (tmp_path / "passages.jsonl").write_text('{"id": "a", "text": "Ada Lovelace was a mathematician."}')
-    index([tmp_path / "passages.jsonl"], str(tmp_path / "other"))
+    index_sources([tmp_path / "passages.jsonl"], str(tmp_path / "other"))
     other = ready(load("talk"), str(tmp_path / "other"))
     client = make_client(conversations=None)
     id = ask(client, "Who was Marie Curie?")["conversation"]
