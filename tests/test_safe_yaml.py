@@ -49,7 +49,7 @@ def test_what_is_no_good_is_refused_at_once_and_by_name(text, message):
     with pytest.raises(InputError, match=message) as caught:
         parse_yaml(text, "file x.yaml")
     assert str(caught.value).startswith("file x.yaml is n")
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 20  # some 2 s here at most; an unbounded one takes minutes
 
 
 def test_equal_keys_of_other_types_are_two():
