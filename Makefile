@@ -83,7 +83,7 @@ test-browser: $(VENV)/.browser  ## the page, in a Chromium without a window (apt
 	@$(PYTEST) -m 'browser and not slow' tests/browser
 
 test-all: $(VENV)/.services $(VENV)/.models $(VENV)/.browser check  ## all tests, the slow ones too
-	@$(WITH_SERVER) $(PYTEST)
+	@$(WITH_SERVER) $(PYTEST) --hypothesis-profile=default
 
 check: $(VENV)/.test  ## formatting, lint and types only
 	@$(BIN)/ruff check .

@@ -19,11 +19,15 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+# make test-all takes Hypothesis' own hundred, by --hypothesis-profile=default.
+settings.register_profile("brief", max_examples=30)
+settings.load_profile("brief")
 # The workers fill the cores; torch's threads would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -168,8 +172,10 @@ def elasticsearch_cluster() -> Iterator[Any]:
 
 
 @pytest.fixture
-def index_url(elasticsearch: str) -> str:
+def index_url(elasticsearch: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """The URL of an index that no other test uses; there is none yet."""
+    # Each change waits for the searches that began before it. A test's are over.
+    monkeypatch.setattr("convqa.stores.elasticsearch.index._GRACE", 0.0)
     return f"{elasticsearch}/t-{uuid.uuid4().hex[:12]}"
 
 

@@ -186,13 +186,13 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
     assert (code, err) == (0, "") and out.startswith(f"326 passages in {file} (elasticsearch, en)")
     assert out.rstrip().endswith(open_store(str(indexed)).info().checksum)
     assert f"  {index_url}  326 passages, en, elasticsearch" in call("collections", "list", index_url)[1].splitlines()
-    asked = ["--collection", index_url, "--set", "retriever.k1=0.82", "--quiet"]
+    asked = ["--collection", index_url, "--pipeline", "copy-bm25", "--set", "retriever.k1=0.82", "--quiet"]
     code, _, err = call("run", small, tmp_path / "out", *asked)
     assert code == 2 and "k1=0.9" in err
     assert call("collections", "set", index_url, "--k1", "0.82", "--yes")[0] == 0
     assert json.loads(call("collections", "show", file, "--json")[1])["k1"] == 0.82
     assert call("run", small, tmp_path / "out", *asked)[0] == 0
-    assert call("run", small, tmp_path / "own", "--collection", file, "--quiet")[0] == 0
+    assert call("run", small, tmp_path / "own", "--collection", file, "--pipeline", "copy-bm25", "--quiet")[0] == 0
     code, _, err = call("collections", "delete", file)
     assert code == 2 and f"would delete {index_url} (326 passages" in err
     assert call("collections", "delete", file, "--yes")[0] == 0

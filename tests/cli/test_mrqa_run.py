@@ -79,6 +79,7 @@ def test_the_flag_for_missing_answers(call, input, tmp_path):
     assert code == 2 and "2 of 3 questions of the input are missing: b, c" in err and "not in the input: zzz" in err
 
 
+@pytest.mark.slow
 def test_squads_format_and_real_sets(call, data, tmp_path):
     real = data / "squad-format"
     assert call("run", real / "xquad.de.json", tmp_path / "de", "--limit", 30, "--quiet")[0] == 0
@@ -90,6 +91,7 @@ def test_squads_format_and_real_sets(call, data, tmp_path):
     assert code == 0 and json.loads(out)["measures"]["F1"]["turns"] == 17
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_to_the_same_file(call, process, tmp_path):
     lines = [
         {"context": f"Tower {number} is {number} metres high.", "qas": [{"qid": f"q{number}", "question": "How high?"}]}

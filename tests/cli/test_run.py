@@ -440,6 +440,7 @@ def test_a_run_folder_is_a_folder_of_its_own(call, whole, indexed, tmp_path, mon
     assert not (tmp_path / "run.json").exists()
 
 
+@pytest.mark.slow
 def test_a_collection_that_changes_meanwhile_changes_nothing(process, call, slow, small, indexed, tmp_path):
     from convqa.indexing import index_sources
 

@@ -41,8 +41,10 @@ def held(outside, root, request):
 @pytest.mark.parametrize(
     ("held", "tests"),
     [
-        (("test_stations.py", ["outside.shout.Shout", "outside.opening.Opening"]), 17),
-        (("test_stores.py", ["shelf:"]), 46),
+        pytest.param(
+            ("test_stations.py", ["outside.shout.Shout", "outside.opening.Opening"]), 17, marks=pytest.mark.slow
+        ),
+        pytest.param(("test_stores.py", ["shelf:"]), 46, marks=pytest.mark.slow),
         (("test_tasks.py", ["outside.quiz.Quiz"]), 6),
     ],
     indirect=["held"],

@@ -69,6 +69,7 @@ def test_nothing_of_a_text_is_lost(text):
     assert "".join(spacy_english(text)) == "".join(text.split())
 
 
+@pytest.mark.slow
 def test_every_text_of_the_data_is_cut_as_spacy_cuts_it(spacy_tokens, data):
     folder = data / "sharc" / "open-retrieval"
     lines = (folder / "open_retrieval_sharc_dev.json").read_text(encoding="utf-8").splitlines()

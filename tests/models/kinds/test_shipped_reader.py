@@ -46,6 +46,7 @@ def test_check_runs_it(monkeypatch):
     assert (found["kind"], found["max_tokens"], found["runs"]) == ("reader", 384, "onnx int8 on cpu")
 
 
+@pytest.mark.slow
 def test_it_reads_the_news():
     if not SAMPLE.is_file():
         pytest.skip("the real data is not beside the checkout")
