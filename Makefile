@@ -75,8 +75,7 @@ test-hostile: $(VENV)/.test  ## hostile input: some hundreds of cases, each boun
 test-services: $(VENV)/.services  ## the tests with Elasticsearch (one server, up and down) and Anserini
 	@$(WITH_SERVER) $(PYTEST) -m 'services and not slow'
 
-test-models: $(VENV)/.models  ## the tests with torch, and the types of the modules that use it
-	@$(BIN)/mypy
+test-models: $(VENV)/.models  ## the tests with torch
 	@$(PYTEST) -m 'models and not services and not slow'
 
 test-browser: $(VENV)/.browser  ## the page, in a Chromium without a window (apt-get install --yes chromium)
