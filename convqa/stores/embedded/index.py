@@ -55,7 +55,8 @@ def _named(path: Path) -> str:
 def _open(path: Path) -> tantivy.Index:
     # What tantivy raises for a file that may not be read is no OSError.
     for file in path.iterdir():
-        if not os.access(file, os.R_OK):
+        # One that is not there any more was a writer's, for a moment.
+        if not os.access(file, os.R_OK) and file.exists():
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
     index = tantivy.Index.open(_named(path))
     # Tokenizers are not stored with an index.
