@@ -177,9 +177,9 @@ def stream(
 
 
 def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
-    """An error as JSON; what is no mistake of the caller's is said without its details, which stand in the log.
+    """An error as JSON. Only a caller's mistake is told with its details; those of other errors go to the log.
 
-    :param seconds: that the work might take; 0 = any.
+    :param seconds: how long the work was allowed to take; 0 = any time.
     """
     status, message, headers = 500, "The server failed at this request. Its log says why.", {}
     match error:

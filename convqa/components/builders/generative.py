@@ -48,8 +48,8 @@ class Generative(Asking, Builder):
         five, and of steps or several things a list of up to twelve.
     :param support: who says whether a passage supports a sentence: "lexical", "support", or a model's name.
     :param unsupported: "drop" = such a sentence is left out; "mark" = it is said, and is the one without a citation.
-    :param otherwise: another builder, whose answer is given, with a note that says why, where the model gives none or
-        one of which nothing is left. Where the model says that the passages do not answer, there is no answer.
+    :param otherwise: another builder. It answers, with a note that says why, where the model gives no answer or no
+        sentence of its answer is supported. Where the model says that the passages do not answer, there is no answer.
     """
 
     passages: Annotated[int, Field(ge=1, le=50)] = 5
