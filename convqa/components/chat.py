@@ -76,7 +76,7 @@ class Asking(Wrapper, Station):
     request alike (401, 403, 404) is the user's mistake. With ``otherwise``, another member of the station that does the
     work where the model does not, both are a request that came to nothing.
 
-    :param component: takes ``messages`` and gives ``replies``; its key comes from the environment, never from a pipeline.
+    :param component: takes ``messages`` and gives ``replies``. Its key comes from the environment, not a pipeline.
     :param concurrency: requests at the same time; 1 for a component that does not bear threads.
     :param keep: keep replies on disk, in the cache folder, for later runs too.
     :param otherwise: another member of the station: its name, or ``{type: ..., init_parameters: {...}}``. A server that
