@@ -19,6 +19,8 @@ _NOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,2}|citation needed|e
 _TAIL = re.compile(rf"(?:{_NOTE.pattern}|(?<=[.!?:;])\s+\(?\d{{1,2}}[.)])+\Z")
 """Footnote marks, and the number of the next item of a list."""
 _LINK = re.compile(r"!?\[([^][]+)\]\(\S*?\)")
+_SURE = -1.0
+"""Log odds of a sentence that it is fit as it stands, below which a heading is cut off it."""
 _LONGEST = 700
 """Characters of a quote that is put together from parts."""
 _EMPTY = re.compile(r"\s\((?:[\s,;:]|\b(?:or|and|from)\b)*\)|(?<=\()\s*[;,][;,\s]*")
@@ -79,16 +81,20 @@ def _grown(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def judged(text: str, start: int, end: int) -> tuple[int, float]:
-    """Where an English sentence begins, behind a heading, and how fit it is to be quoted from there, 0 to 1."""
+    """Where an English sentence begins, behind a heading, and how fit it is to be quoted, 0 to 1.
+
+    Names are taken for headings at times: in doubt nothing is cut, nor within a line where the passage has several.
+    """
     cut, odds = prose.judged(text[start:end])
-    start += cut
-    quote = shown(text[start:end])
+    begin = start + cut
+    quote = shown(text[begin:end])
+    sure = odds < _SURE and ("\n" not in text or "\n" in text[start:begin] or text[begin - 1] != " ")
     attached = _BROKEN_ATTACHED.search(quote) and _ATTACHED.search(text)
-    if attached or _BROKEN.search(quote) or _LOST.search(text, start, end):
-        return start, 0.0
-    if quote != text[start - cut : end]:
+    if attached or _BROKEN.search(quote) or _LOST.search(text, begin, end):
+        return begin, 0.0
+    if quote != text[start:end]:
         odds = prose.judged(quote)[1]
-    return start, prose.among(odds, share_of_prose(text[: cache.LONGEST]))
+    return begin if sure else start, prose.among(odds, share_of_prose(text[: cache.LONGEST]))
 
 
 @cache.remembered(4096)

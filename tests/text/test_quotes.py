@@ -67,6 +67,21 @@ def test_a_heading_without_a_page_around_it_is_cut_off(heading):
     assert quoted(f"{heading} {PROSE}") == [PROSE]
 
 
+def test_no_name_is_cut_off_within_a_line_of_a_passage_that_has_several():
+    for clean in (
+        "The Marlow Bicycle Works was founded in 1923 by Edith Marlow in Coventry.",
+        "IBM Blockchain Platform is a distribution of Hyperledger Fabric for firms that trade with each other.",
+    ):
+        for page in (f"History\n\n{clean}", f"{clean}\n\n{PROSE}", f"{PROSE}\n- {clean}", f"Title\n{PROSE} {clean}"):
+            assert clean in quoted(page)
+    assert quoted(f"{PROSE}\n\nGet to know herNext Steps{PROSE}")[-1] == PROSE
+
+
+def test_in_doubt_no_name_is_cut_off():
+    clean = "The Marlow Bicycle Works was founded in 1923 by Edith Marlow in Coventry."
+    assert quoted(clean) == [clean]
+
+
 def test_a_sentence_is_judged_more_severely_among_others_that_are_junk():
     doubtful = "Notes on the engine, with a table of the numbers of Bernoulli, are in the library of Turin."
     menu = "Home Menu Contact Us Shop. View Cart Login. Read More Share Tweet. Terms of Use Privacy Policy. "
