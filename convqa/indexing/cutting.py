@@ -8,7 +8,8 @@ Here sentences are those that answers quote (:mod:`convqa.text.sentences`) and t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -30,23 +31,31 @@ class _Sentence(NamedTuple):
     is_heading: bool
 
 
-def cut(text: str, language: str) -> list[tuple[int, int]]:
+def cut(text: str, language: str, pages: Sequence[int] = ()) -> list[tuple[int, int]]:
     """The passages of a text as offsets: in order, apart, trimmed, none without a letter.
 
     A passage ends at a paragraph where that leaves it half full, else at a sentence. A heading begins a passage, or
     stands within one, and never ends one that has more. A small rest of the text stays with the passage before it.
+
+    :param pages: where pages begin. A sentence on a later page begins a passage, but behind a few words.
     """
+
+    def turns(passage: list[_Sentence], later: _Sentence) -> bool:
+        short = _size(passage) <= TOKENS / 16
+        return not short and bisect_right(pages, passage[0].start) < bisect_right(pages, later.start)
+
     passages: list[list[_Sentence]] = [[]]
     for paragraph in _paragraphs(text, language):
         size = _size(passages[-1])
         if size > TOKENS / 2 and (size + _size(paragraph) > TOKENS or paragraph[0].is_heading):
             passages.append(_headings_of(passages[-1]))
         for sentence in paragraph:
-            if _size(passages[-1]) + sentence.tokens > TOKENS:
+            if _size(passages[-1]) + sentence.tokens > TOKENS or turns(passages[-1], sentence):
                 passages.append(_headings_of(passages[-1]))
             passages[-1].append(sentence)
-    if len(passages) > 1 and _size(passages[-1]) < TOKENS / 4 and _size(passages[-2] + passages[-1]) <= TOKENS * 1.1:
-        passages[-2:] = [passages[-2] + passages[-1]]
+    *_, before, rest = [[], *passages]
+    if before and _size(rest) < TOKENS / 4 and _size(before + rest) <= TOKENS * 1.1 and not turns(before, rest[0]):
+        passages[-2:] = [before + rest]
     spans = [(passage[0].start, passage[-1].end) for passage in passages if passage]
     return [(start, end) for start, end in spans if _LETTER.search(text, start, end)]
 

@@ -22,7 +22,7 @@ from convqa.indexing.cutting import cut, is_heading
 from convqa.indexing.pages import joined
 from convqa.indexing.passages import SUFFIXES as PASSAGES
 
-_FORMAT = 1
+_FORMAT = 2
 """Part of every digest: raised when the same files must be read again."""
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     ".txt": ("TextFileToDocument", {}),
@@ -84,7 +84,7 @@ def read_document(name: str, data: bytes, language: str, base_url: str = "") -> 
     text, title, pages = _text(name, data)
     url = base_url and base_url.rstrip("/") + "/" + quote(name)
     passages = []
-    for number, (start, end) in enumerate(cut(text, language), 1):
+    for number, (start, end) in enumerate(cut(text, language, pages), 1):
         meta: dict[str, MetaValue] = {"file": name, "start": start, "end": end}
         if pages:
             meta["page"] = bisect_right(pages, start)

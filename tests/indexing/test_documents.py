@@ -65,11 +65,11 @@ def test_a_pdf_keeps_its_title_and_pages_and_loses_what_they_repeat(read, make):
     passages = read("a/manual.pdf", data)
     assert [passage.id for passage in passages] == [f"a/manual.pdf_p{n}" for n in range(1, len(passages) + 1)]
     assert {passage.title for passage in passages} == {"The Manual"}
-    assert [passage.meta["page"] for passage in passages] == [1, 1, 2]
-    assert "\n\n2 Repair\n\nAbout minutes after it has been disconnected." in whole(passages)
+    assert [passage.meta["page"] for passage in passages] == [1, 1, 2, 2]
+    assert "\n2 Repair\n\nAbout minutes after it has been disconnected." in whole(passages)
     assert "Page" not in whole(passages) and whole(passages).count("ACME") == 1
     assert passages[0].meta | {"digest": "", "end": 0} == {
-        "file": "a/manual.pdf", "start": 0, "end": 0, "page": 1, "digest": "", "passages": 3,
+        "file": "a/manual.pdf", "start": 0, "end": 0, "page": 1, "digest": "", "passages": 4,
     }  # fmt: skip
     assert "digest" not in passages[1].meta and passages[1].url == ""
 
@@ -134,6 +134,16 @@ def test_the_file_name_is_the_title_where_there_is_no_other(read, make):
 def test_soft_hyphens_ligatures_and_control_characters_are_no_part_of_words(read):
     (passage,) = read("n.txt", "The of\ufb01ce is o\u00adpen\x07.".encode())
     assert passage.text == "The office is open."
+
+
+def test_what_stands_on_a_page_of_a_short_pdf_is_cited_from_that_page(read, make):
+    holiday = "Employees have 28 days of holiday a year. Up to five days can be carried over to the next year."
+    canteen = "The canteen moves to building B in October. Its new cook is Ana Costa."
+    data = make.pdf([["# Handbook"], [holiday], [canteen], ["Parking costs 3 euros a day.", "Ask at the gate."]])
+    passages = read("a.pdf", data, base_url="https://x.org")
+    assert [(passage.text.split("\n")[0], passage.url.partition("#")[2]) for passage in passages] == [
+        ("Handbook", "page=1"), (canteen, "page=3"), ("Parking costs 3 euros a day.", "page=4"),
+    ]  # fmt: skip
 
 
 def test_the_url_leads_to_the_document_and_its_page(read, make):
