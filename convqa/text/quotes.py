@@ -19,8 +19,8 @@ _NOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,2}|citation needed|e
 _TAIL = re.compile(rf"(?:{_NOTE.pattern}|(?<=[.!?:;])\s+\(?\d{{1,2}}[.)])+\Z")
 """Footnote marks, and the number of the next item of a list."""
 _LINK = re.compile(r"!?\[([^][]+)\]\(\S*?\)")
-_SURE = -1.0
-"""Log odds of a sentence that it is fit as it stands, below which a heading is cut off it."""
+_SURE, _CERTAIN = -1.0, -6.5
+"""Log odds of a sentence that it is fit as it stands, below which a heading is cut off it; within one of many lines."""
 _LONGEST = 700
 """Characters of a quote that is put together from parts."""
 _EMPTY = re.compile(r"\s\((?:[\s,;:]|\b(?:or|and|from)\b)*\)|(?<=\()\s*[;,][;,\s]*")
@@ -83,12 +83,13 @@ def _grown(text: str, start: int, end: int) -> tuple[int, int]:
 def judged(text: str, start: int, end: int) -> tuple[int, float]:
     """Where an English sentence begins, behind a heading, and how fit it is to be quoted, 0 to 1.
 
-    Names are taken for headings at times: in doubt nothing is cut, nor within a line where the passage has several.
+    Names are taken for headings at times: in doubt nothing is cut, least of all within a line of a passage of several.
     """
     cut, odds = prose.judged(text[start:end])
     begin = start + cut
     quote = shown(text[begin:end])
-    sure = odds < _SURE and ("\n" not in text or "\n" in text[start:begin] or text[begin - 1] != " ")
+    within = text[begin - 1] == " " and "\n" in text and "\n" not in text[start:begin]
+    sure = odds < (_CERTAIN if within else _SURE)
     attached = _BROKEN_ATTACHED.search(quote) and _ATTACHED.search(text)
     if attached or _BROKEN.search(quote) or _LOST.search(text, begin, end):
         return begin, 0.0
@@ -99,8 +100,12 @@ def judged(text: str, start: int, end: int) -> tuple[int, float]:
 
 @cache.remembered(4096)
 def share_of_prose(text: str) -> float:
-    """The share of a passage's sentences that are fit to be quoted, by themselves; three more count as fit."""
-    whole = [text[start:end] for start, end in sentences(text)]
+    """The share of a passage's sentences that are fit to be quoted, by themselves; three more count as fit.
+
+    A line before an empty one, without a mark at its end, is a heading and no sentence.
+    """
+    places = sentences(text)
+    whole = [text[i:j] for i, j in places if text[j : j + 2] != "\n\n" or text[j - 1] in prose.CLOSING]
     begun = [sentence[prose.judged(sentence)[0] :] for sentence in whole]
     return (3 + sum(prose.judged(sentence)[1] > 0 for sentence in begun)) / (3 + len(whole))
 

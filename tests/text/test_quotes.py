@@ -89,6 +89,12 @@ def test_a_sentence_is_judged_more_severely_among_others_that_are_junk():
     assert among < alone
 
 
+def test_headings_on_lines_of_their_own_do_not_make_a_passage_worse():
+    canteen = "The canteen moves to building B in October. Its new cook is Ana Costa."
+    handbook = f"Holiday\n\nEmployees have 28 days of holiday a year.\n\nCanteen\n\n{canteen}"
+    assert "Its new cook is Ana Costa." in quoted(handbook)
+
+
 def test_bullets_numbers_and_footnote_marks_around_a_sentence_are_no_part_of_it():
     for lead in ("* ", "*", "1. ", "\u2022 ", "[76] ", "- "):
         assert quoted(lead + PROSE) == [PROSE]
