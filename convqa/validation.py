@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from convqa.errors import InputError
 
@@ -20,6 +21,29 @@ _SECRET = re.compile(
 
 _LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 """A user with a password in a URL."""
+
+
+_PLAIN: dict[object, str] = {"str": "string_type", "int": "int_type", "float": "float_type", "bool": "bool_type"}
+_WANTED = {
+    "string": "a string", "int": "a whole number", "float": "a number", "finite": "a finite number",
+    "bool": "true or false", "list": "a list", "tuple": "a list", "dict": "an object", "model": "an object",
+    "dataclass": "an object", "literal": "{expected}", "string_pattern_mismatch": "a string that matches {pattern}",
+    "too_short": "at least {min_length} items", "greater_than": "more than {0}", "greater_than_equal": "{0} or more",
+    "less_than": "less than {0}", "less_than_equal": "at most {0}",
+}  # fmt: skip
+"""What is wanted, by the kind of a mistake or its first word."""
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("wanted a text without the character NUL")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+"""A text that everything can store."""
+QuestionText = Annotated[Text, Field(min_length=1, pattern=r"\S")]
+"""A question: some characters are no blanks."""
 
 
 class Record(BaseModel):
@@ -49,8 +73,18 @@ def want(name: str, found: object, kinds: type | tuple[type, ...], wanted: str) 
 
 
 def explain(error: ValidationError) -> list[tuple[str, str]]:
-    """One (field, message) for each error; the field is a path such as ``components.reader.type``."""
-    return [(path(item["loc"]), _message(item["msg"], item["type"], item["input"])) for item in error.errors()]
+    """One (field, message) for each mistake; the field is a path such as ``components.reader.type``."""
+    told: list[tuple[str, str]] = []
+    for item in error.errors():
+        place, message = item["loc"], _message(item)
+        if place and _PLAIN.get(place[-1]) == item["type"]:  # one of the types that a value may have
+            field = path(place[:-1])
+            if told and told[-1][0] == field:
+                message = f"{told.pop()[1]} or {_WANTED[item['type'].partition('_')[0]]}"
+            told.append((field, message))
+        else:
+            told.append((path(place), message))
+    return told
 
 
 def path(location: Sequence[int | str]) -> str:
@@ -104,11 +138,19 @@ def refuse_secrets(value: object, place: str, named: bool = False) -> None:
         )
 
 
-def _message(wanted: str, kind: str, found: object) -> str:
+def _message(item: ErrorDetails) -> str:
+    kind, found, limits = item["type"], item["input"], item.get("ctx", {})
     if kind == "missing" or kind.startswith("missing_"):
         return "is missing"
     if kind in {"extra_forbidden", "unexpected_keyword_argument"}:
         return "is not known here"
-    if kind in {"model_type", "dict_type", "dataclass_type"}:
-        wanted = "wanted an object"
-    return f"found {shorten(found)}; {wanted[0].lower()}{wanted[1:]}"
+    if kind in {"too_short", "string_too_short", "string_pattern_mismatch"} and (not found or str(found).isspace()):
+        return "is empty"
+    if kind in {"too_long", "string_too_long"}:
+        things = "characters" if isinstance(found, str) else "items"
+        return f"found {len(found)} {things}; wanted at most {limits['max_length']}"
+    said = item["msg"].removeprefix("Value error, ")
+    wanted = _WANTED.get(kind) or (None if kind.startswith("string_too") else _WANTED.get(kind.partition("_")[0]))
+    if wanted:
+        said = f"wanted {wanted.format(said.rpartition(' ')[2], **limits)}"
+    return f"found {shorten(found)}; {said[0].lower()}{said[1:]}"

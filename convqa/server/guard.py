@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Sequence
 from http import HTTPStatus
 from sqlite3 import OperationalError
@@ -214,11 +215,11 @@ def install(app: FastAPI) -> None:
 def _mistakes(error: RequestValidationError) -> str:
     found = explain(error)  # type: ignore[arg-type]
     said = "; ".join(f"{_field(field)}: {what}" for field, what in found[:_MISTAKES])
-    return said if len(found) <= _MISTAKES else f"{said}; and {len(found) - _MISTAKES} more"
+    return f"{said}." if len(found) <= _MISTAKES else f"{said}; and {len(found) - _MISTAKES} more."
 
 
 def _field(path: str) -> str:
-    return path.removeprefix("body").removeprefix(".") or "the body"
+    return re.sub(r"^(body|query|path)\.?", "", path) or "the body"
 
 
 def _type(status: int) -> str:

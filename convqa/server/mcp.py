@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -22,7 +22,9 @@ from convqa.domain.batches import Rewrites, Turns
 from convqa.errors import RunError
 from convqa.qa import QA, Talk
 from convqa.server import replies
+from convqa.server.config import Limits
 from convqa.stores import open_store
+from convqa.validation import QuestionText, explain
 
 KEY = "CONVQA_MCP_KEY"
 """The environment variable of the key that a server wants which others can reach."""
@@ -35,12 +37,25 @@ _KEPT = 1000
 """Conversations that are remembered, the latest."""
 
 _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+Text = Annotated[QuestionText, Field(max_length=Limits().question)]
+
+
+class _Server(MCPServer):
+    """Says mistakes in the words that the server over HTTP has for them."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                told = "; ".join(f"{field}: {message}" for field, message in explain(error.__cause__))
+                raise ToolError(f"{told}.") from None
+            raise (error.__cause__ if isinstance(error.__cause__, ToolError) else error) from None
 
 
 def create_server(qa: QA, name: str) -> MCPServer:
     """The server of a pipeline that is ready. It remembers conversations while it runs. :param name: the pipeline's."""
-    server = MCPServer("convqa", version=convqa.__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+    server = _Server("convqa", version=convqa.__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
     collection, lock = qa.pipeline.collection, Lock()
     retriever = next((one for _, one in qa.pipeline.graph.walk() if isinstance(one, Retriever)), None)
     talks: OrderedDict[str, Talk] = OrderedDict()

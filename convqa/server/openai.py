@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import orjson
 from fastapi import APIRouter, Request, Response
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
@@ -22,8 +22,8 @@ from convqa.domain import Response as Answered
 from convqa.server import chat_text, replies
 from convqa.server.guard import ERRORS, Guarded, stream
 from convqa.server.service import Asked, Service
-from convqa.server.turns import Asker, Filters, Some, Text, prepared, service_of
-from convqa.validation import Record
+from convqa.server.turns import Asker, Filters, Some, prepared, service_of
+from convqa.validation import Record, Text
 
 router = APIRouter(prefix="/v1", route_class=Guarded, responses=ERRORS)
 
@@ -40,6 +40,7 @@ _FIELDS = ("title", "tags", "follow_ups", "queries", "text", "emoji")
 """Of the JSON that Open WebUI's prompts ask for."""
 _FIRST_SAID = re.compile(r"^[ \t]*(?:USER|User|Human|user):[ \t]*(\S.*)$", re.M)
 _TITLE = 60
+_TEXTS = frozenset(["text", "input_text"])
 
 
 class Part(Record, extra="allow"):
@@ -49,17 +50,21 @@ class Part(Record, extra="allow"):
     text: Text | None = None
 
 
+def _parts(content: Any) -> Any:
+    if content is not None and not isinstance(content, str | list):
+        raise ValueError("wanted a string or a list of parts")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
 class Message(Record, extra="allow"):
     """A message; of other roles than user and assistant it is passed over."""
 
     role: str
-    content: Text | Some[Part] | None = None
+    content: Annotated[Some[Part] | None, BeforeValidator(_parts, str | Some[Part] | None)] = None
 
     @property
     def text(self) -> str:
-        if isinstance(self.content, list):
-            return "\n".join(part.text for part in self.content if part.type in {"text", "input_text"} and part.text)
-        return self.content or ""
+        return "\n".join(part.text for part in self.content or () if part.type in _TEXTS and part.text)
 
 
 class Completion(Record, extra="allow"):

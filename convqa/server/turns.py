@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
 from typing_extensions import TypedDict
@@ -26,18 +26,11 @@ from convqa.server.guard import ERRORS, Guarded, stream
 from convqa.server.service import Asked, Service
 from convqa.tasks.qrecc import talk
 from convqa.text.dialogue import added, open_question
-from convqa.validation import Record
+from convqa.validation import QuestionText, Record, Text
 
 router = APIRouter(prefix="/api", route_class=Guarded, responses=ERRORS)
 
 
-def _without_nul(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("wanted a text without the character NUL")
-    return text
-
-
-Text = Annotated[str, AfterValidator(_without_nul)]
 Item = TypeVar("Item")
 Some = Annotated[list[Item], Field(max_length=1000, fail_fast=True)]
 """A list of a length that is no attack: its first mistake ends the reading."""
@@ -59,7 +52,7 @@ class Question(Record, extra="forbid"):
     Without either a conversation begins, and is kept unless ``keep`` is false.
     """
 
-    question: Annotated[Text, Field(min_length=1, pattern=r"\S")]
+    question: QuestionText
     pipeline: str | None = None
     conversation: str | None = None
     history: Some[Said] | None = None

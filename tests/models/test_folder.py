@@ -101,8 +101,8 @@ def test_a_bad_manifest_is_refused(made, fields, message):
     [
         ({"settings": {"prefixes": 5}}, r"convqa\.json: settings: prefixes: found 5; wanted an object"),
         ({"settings": {"prefixes": "abc"}}, "settings: prefixes: found 'abc'; wanted an object"),
-        ({"settings": {"prefixes": {"query": 3}}}, r"settings: prefixes\.query: found 3; input should be a valid str"),
-        ({"settings": {"prefixes": {"qery": "q: "}}}, "found 'qery'; input should be 'query' or 'passage'"),
+        ({"settings": {"prefixes": {"query": 3}}}, r"settings: prefixes\.query: found 3; wanted a str"),
+        ({"settings": {"prefixes": {"qery": "q: "}}}, "found 'qery'; wanted 'query' or 'passage'"),
     ],
 )
 def test_settings_that_no_encoder_has_are_refused(copied, fields, message):

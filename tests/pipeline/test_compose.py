@@ -214,9 +214,9 @@ def test_dropping_what_is_needed_is_an_error(tmp_path):
         (SMALL.replace("convqa.components.rewriters.copy.Copy", "copi"), "'copi' is not known. Did you mean 'copy'?"),
         (
             SMALL.replace("top_k: 10", "top_k: ten"),
-            "components.retriever.top_k found 'ten'; input should be a valid integer",
+            "components.retriever.top_k found 'ten'; wanted a whole number",
         ),
-        (SMALL.replace("top_k: 10", "top_k: 0"), "components.retriever.top_k found 0; input should be greater than"),
+        (SMALL.replace("top_k: 10", "top_k: 0"), "components.retriever.top_k found 0; wanted 1 or more"),
         (SMALL.replace("top_k: 10", "topk: 10"), "components.retriever.topk is not known. Did you mean 'top_k'?"),
         (
             SMALL.replace("convqa.components.rewriters.copy.Copy", "subprocess.Popen"),

@@ -73,7 +73,7 @@ def test_a_file_of_ones_own(tmp_path):
         ("{model: m, url: 'http://x/v1?key=S3CRET'}", "url: wanted is"),
         ("{model: m, url: 'http://x', key: S3CRET-sk}", "key: wanted is the name of an environment variable"),
         ("{model: m, url: 'http://x', generation: {api_key: S3CRET}}", "holds no secrets"),
-        ("{model: m, url: 'http://x', role: [write]}", "input should be 'rewrite' or 'answer'"),
+        ("{model: m, url: 'http://x', role: [write]}", "wanted 'rewrite' or 'answer'"),
         ("{model: m, url: 'http://x', timeout: 0, colour: red}", "timeout: found 0; .*colour: is not known here"),
     ],
 )

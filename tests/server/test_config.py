@@ -31,7 +31,7 @@ def test_shipped_files_can_be_read(root):
         ("limits: {seconds: 0}", "limits.seconds: found 0"),
         ("keys: {mine: {env: A, token: abc}}", "holds no secrets"),
         ("users: {header: X-User}", "users.keys: is missing"),
-        ("users: {header: X-User, keys: []}", "users.keys: found []"),
+        ("users: {header: X-User, keys: []}", "users.keys: is empty"),
     ],
 )
 def test_mistakes_in_a_file(tmp_path, text, said):

@@ -53,7 +53,7 @@ def test_names_that_are_not_there(arguments, said):
     [
         ("[", "is not valid YAML"),
         ("", "the record: found None"),
-        ("train: {}", "train: found {}"),
+        ("train: {}", "train: is empty"),
         ("train: {A: {file: a, url: 'http://x', examples: 1}}", "train.A.md5: is missing"),
         ("train: {A: {file: ../a, url: 'http://x', md5: '0', examples: 1}}", "train.A.file: found '../a'.*md5: found"),
         ("train: {A: {file: a, url: 'file:///x', md5: '0', examples: 1}}", "train.A.url: found 'file:///x'"),

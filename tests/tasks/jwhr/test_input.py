@@ -100,7 +100,7 @@ def changed(entry, path, value):
     ("path", "value", "message"),
     [
         ("id", ..., "line 1: id: is missing"),
-        ("id", "7", "line 1 (entry '7'): id: found '7'; input should be a valid integer"),
+        ("id", "7", "line 1 (entry '7'): id: found '7'; wanted a whole number"),
         ("id", 7.0, "id: found 7.0"),
         ("id", True, "id: found True"),
         ("id", 2**63, "id: found 9223372036854775808"),

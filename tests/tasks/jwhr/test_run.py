@@ -162,7 +162,7 @@ def test_check_lists_every_problem(write, made_up, golden):
         "line 4 (entry 101): references[0]: wanted either search or link",
         "line 4 (entry 101): references[0]: wanted either page or not_found",
         "line 4 (entry 101): references[0].link.referrer: found 0; wanted the place of an earlier reference",
-        "line 6 (entry 'x'): id: found 'x'; input should be a valid integer",
+        "line 6 (entry 'x'): id: found 'x'; wanted a whole number",
         "line 6 (entry 'x'): question: is missing",
         "line 6 (entry 'x'): references: is missing",
         "line 9: found 3; wanted an object",
@@ -177,7 +177,7 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
     file = write(*good)
     assert [problem.message for problem in JWHR().check(made_up, file)] == [
         "failed: found true beside an answer; wanted one of them",
-        "failed: found 'yes'; input should be a valid boolean",
+        "failed: found 'yes'; wanted true or false",
     ]
     caplog.set_level(logging.WARNING, "convqa")
     JWHR().read_run(write({**entry, "failed": True}, {**entry, "id": 8, "failed": None}))

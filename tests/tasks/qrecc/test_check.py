@@ -43,8 +43,8 @@ def test_scores_of_answers_are_from_0_to_1_and_need_not_be_everywhere(problems):
     assert problems([record(1, Model_answer_score=1.0), record(2)]) == []
     found = problems([record(1, Model_answer_score=1.5), record(2, Model_answer_score=None)])
     assert found == [
-        "record 0 (turn 1_1): Model_answer_score: found 1.5; input should be less than or equal to 1",
-        "record 1 (turn 1_2): Model_answer_score: found None; input should be a valid number",
+        "record 0 (turn 1_1): Model_answer_score: found 1.5; wanted at most 1",
+        "record 1 (turn 1_2): Model_answer_score: found None; wanted a number",
     ]
 
 
@@ -69,9 +69,9 @@ def test_all_problems_come_at_once(problems):
     ]
     assert problems(run) == [
         "record 0 (turn 1_1): Model_passages: found None; wanted an object",
-        "record 0 (turn 1_1): Model_answer: found 3; input should be a valid string",
-        "record 1 (turn 1_1): Model_rewrite: found None; input should be a valid string",
-        "record 2 (turn 1_9): Model_passages.b: found nan; input should be a finite number",
+        "record 0 (turn 1_1): Model_answer: found 3; wanted a string",
+        "record 1 (turn 1_1): Model_rewrite: found None; wanted a string",
+        "record 2 (turn 1_9): Model_passages.b: found nan; wanted a finite number",
         "record 3: found 7; wanted an object",
         "1 of 2 turns of the input are missing: 1_2",
         "1 of 2 turns are not in the input: 1_9",
@@ -84,8 +84,8 @@ def test_all_problems_come_at_once(problems):
     [
         ({"Model_passages": []}, "Model_passages: found []; wanted an object"),
         ({"Model_passages": {"": 1}}, "Model_passages: found {'': 1}; wanted passage ids that are not empty"),
-        ({"Model_passages": {"a": "1"}}, "Model_passages.a: found '1'; input should be a valid number"),
-        ({"Model_passages": {"a": float("-inf")}}, "Model_passages.a: found -inf; input should be a finite number"),
+        ({"Model_passages": {"a": "1"}}, "Model_passages.a: found '1'; wanted a number"),
+        ({"Model_passages": {"a": float("-inf")}}, "Model_passages.a: found -inf; wanted a finite number"),
         ({"Turn_no": 1.0}, "Turn_no: found 1.0; wanted a whole number of 64 bits, 0 or more"),
         ({"Model_evidence": {"id": "a"}}, "Model_evidence.id: is not known here"),
         ({"Model_evidence": []}, "Model_evidence: found []; wanted an object"),
@@ -97,7 +97,7 @@ def test_all_problems_come_at_once(problems):
             {"Model_citations": [CITATION | {"passage_id": "z"}]},
             "Model_citations[0].passage_id: found 'z'; wanted an id of Model_passages",
         ),
-        ({"Model_citations": [CITATION | {"start": -1}]}, "Model_citations[0].start: found -1; input should be"),
+        ({"Model_citations": [CITATION | {"start": -1}]}, "Model_citations[0].start: found -1; wanted"),
         (
             {"Model_citations": [CITATION | {"end": None}]},
             "Model_citations[0]: found start 0 and end None; wanted both or neither",

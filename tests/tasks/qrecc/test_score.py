@@ -319,7 +319,7 @@ def test_a_first_turn_needs_no_true_rewrite(score):
 )
 def test_truth_of_another_type_is_refused_where_it_is_scored(score, field, option, found):
     truth = [*T[:1], T[1] | {field: found}, *T[2:]]
-    with pytest.raises(InputError, match=rf"record 1 \(turn 7_2\): {field}: found {found}; input should be"):
+    with pytest.raises(InputError, match=rf"record 1 \(turn 7_2\): {field}: found {found}; wanted"):
         score(truth, R)
     score(truth, R, **{option: True})
 
@@ -328,13 +328,13 @@ def test_truth_of_another_type_is_refused_where_it_is_scored(score, field, optio
     ("field", "value", "message"),
     [
         ("Model_passages", [], r"found \[\]; wanted an object"),
-        ("Model_passages", {"a": "1"}, r"a: found '1'; input should be a valid number"),
-        ("Model_passages", {"a": None}, "a: found None; input should be a valid number"),
+        ("Model_passages", {"a": "1"}, r"a: found '1'; wanted a number"),
+        ("Model_passages", {"a": None}, "a: found None; wanted a number"),
         ("Model_passages", {"a": math.nan}, r"found \{'a': nan\}; wanted scores that have an order"),
         ("Model_passages", {"a\ud800": 1}, r"found .*ud800.*; wanted whole characters, not half of one"),
-        ("Model_answer", 3, "found 3; input should be a valid string"),
+        ("Model_answer", 3, "found 3; wanted a string"),
         ("Model_answer", "x\udfff", "found 'x.udfff'; wanted whole characters"),
-        ("Model_rewrite", ["x"], r"found \['x'\]; input should be a valid string"),
+        ("Model_rewrite", ["x"], r"found \['x'\]; wanted a string"),
     ],
 )
 def test_what_the_script_cannot_read_is_refused_only_in_turns_that_it_scores(score, field, value, message):

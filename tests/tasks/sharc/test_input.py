@@ -71,8 +71,8 @@ def test_input_may_lack_the_truth(utterance, write):
     [
         ({"scenario": ...}, "scenario: is missing"),
         ({"snippet": " "}, "snippet: found ' '; wanted: text"),
-        ({"question": 3}, "question: found 3; input should be a valid string"),
-        ({"history": {}}, r"history: found \{\}; input should be a valid list"),
+        ({"question": 3}, "question: found 3; wanted a string"),
+        ({"history": {}}, r"history: found \{\}; wanted a list"),
         ({"history": ["a?"]}, r"history\[0\]: found 'a\?'; wanted an object"),
         (asked("", "Yes"), r"history\[0\].follow_up_question: found ''; wanted: text"),
         (asked("a?", "\n"), r"history\[0\].follow_up_answer: found '\\n'; wanted: text"),
