@@ -32,6 +32,9 @@ _NEXT = {"rankings": "Reading the passages", "readings": "Writing the answer"}
 _ECHOED = 2_000
 """Characters of a piped question that stand before its answer."""
 
+_OTHERS = frozenset(["jwhr", "mrqa", "poleval", "sharc"])
+"""Tasks whose pipelines are for their inputs, not for talking."""
+
 COMMANDS = {
     "/sources": ("[N]", "the places that the last answer cites; N: that one, in full"),
     "/rewrite": ("", "how the last question was understood, and what was searched"),
@@ -147,7 +150,8 @@ class Chat:
         if name:
             self._begin(name)
             self._talk.history = history
-        others = f" There are: {', '.join(shipped_pipelines())}." if not name else ""
+        talking = [one for one in shipped_pipelines() if one.partition("-")[0] not in _OTHERS]
+        others = f" There are: {', '.join(talking)}." if not name else ""
         yield f"{escape(self._name)} answers.{others}"
 
     def _new(self, _: str) -> Iterator[str]:
