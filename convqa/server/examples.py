@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from convqa.domain import UNSURE, Passage, Response
@@ -41,7 +41,9 @@ def examples(passages: Iterator[Passage], ask: Callable[[str], Response] | None,
 
     :param ask: answers a question as the first of a conversation; None = they are not tried.
     """
-    drawn = dict.fromkeys(_questions(islice(passages, _LOOKED_AT)))
+    looked_at = list(islice(passages, _LOOKED_AT))
+    # Those that a passage speaks of in passing come last: a small collection may have no others.
+    drawn = dict.fromkeys(question for times in (_TIMES, 1) for question in _questions(looked_at, times))
     # A name of several words is rarely another thing too.
     tried = sorted(drawn, key=lambda question: question.count(" ") < _FEW)[: _ASKED if ask else wanted]
     return list(islice((question for question in tried if ask is None or _is_sure(ask(question))), wanted))
@@ -52,10 +54,10 @@ def _is_sure(response: Response) -> bool:
     return answer is not None and answer.kind == "answer" and UNSURE not in answer.notes
 
 
-def _questions(passages: Iterator[Passage]) -> Iterator[str]:
-    """English questions of what a sentence says at its beginning, and the passage says more of.
+def _questions(passages: Iterable[Passage], times: int) -> Iterator[str]:
+    """English questions of what a sentence says at its beginning, and the passage speaks of as often.
 
-    >>> list(_questions(iter([Passage("p", "Ada Lovelace was born in 1815. Ada Lovelace wrote a program.")])))
+    >>> list(_questions([Passage("p", "Ada Lovelace was born in 1815. Ada Lovelace wrote a program.")], 2))
     ['When was Ada Lovelace born?']
     """
     for passage in passages:
@@ -64,7 +66,7 @@ def _questions(passages: Iterator[Passage]) -> Iterator[str]:
             says = _WHEN.match(sentence) or _IS.match(sentence)
             if says is None or _NO_NAME.search(says["name"]):
                 continue
-            if passage.text.count(says["name"]) < _TIMES and says["name"].split()[-1] not in passage.title:
+            if passage.text.count(says["name"]) < times and says["name"].split()[-1] not in passage.title:
                 continue
             name = re.sub("^The ", "the ", says["name"])
             made = says.groupdict().get("made")
