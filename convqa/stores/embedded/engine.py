@@ -10,9 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace as changed
 from pathlib import Path
@@ -29,7 +28,7 @@ from convqa.stores.embedded.check import check as check_files
 from convqa.stores.embedded.files import writing
 from convqa.stores.embedded.manifest import FORMAT, NAME, Manifest
 from convqa.stores.embedded.store import Embedded
-from convqa.stores.embedded.writer import LOCK, writer_lock
+from convqa.stores.embedded.writer import LOCK, MADE, writer_lock
 from convqa.stores.integrity import Check
 from convqa.text.analysis import analyzer
 
@@ -37,6 +36,9 @@ logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
 """The name of a data folder."""
+
+_COMMON = {NAME, part_of(Path(NAME)).name, LOCK}
+"""The names of what convqa makes in both folders. They are nobody's proof: other programs have such names, too."""
 
 
 def key(address: Address) -> str:
@@ -49,7 +51,7 @@ def identity(address: Address) -> tuple[int, ...] | None:
 
 
 def is_collection(folder: Path) -> bool:
-    """Whether the folder has a manifest of convqa, or data of convqa and a manifest that cannot be read.
+    """Whether the folder has a manifest of convqa, or data files of convqa and a manifest that cannot be read.
 
     One that is being built is none.
     """
@@ -62,7 +64,7 @@ def is_collection(folder: Path) -> bool:
                 return True
             orjson.loads(manifest)
         except (PermissionError, orjson.JSONDecodeError):
-            return any(_data_folders(folder))
+            return any(_made(path) for path in folder.iterdir())
     return False
 
 
@@ -131,25 +133,21 @@ def _build(folder: Path, language: str, source: str) -> Iterator[Embedded]:
 
 
 def delete(address: Address) -> None:
-    """Remove a collection, or what a killed build or deletion left of one.
+    """Remove a collection, or what a killed build or deletion left of one: what convqa made, and nothing else.
 
-    Its folder goes too, and the link that the address names, unless something else lies in it.
+    Its folders go too, and the link that the address names, unless something else lies in them.
 
     :raises InputError: if there is nothing of convqa's in the folder.
     :raises WorkError: if a writer is at work on it, or some of it could not be removed.
     """
     link, folder = Path(address.url), Path(os.path.realpath(address.url))
     check_folder(folder, "collection")
-    if not (is_collection(folder) or any(_data_folders(folder))):
+    if not (is_collection(folder) or any(_made(path) for path in folder.iterdir())):
         raise InputError(f"{folder} is not a collection: nothing is deleted.")
     lock = writer_lock(folder)
     try:
         # The manifest first: without it nobody opens what is being removed. The lock last.
-        (folder / NAME).unlink(missing_ok=True)
-        for data in _data_folders(folder):
-            shutil.rmtree(data)
-        for name in (part_of(Path(NAME)).name, LOCK):
-            (folder / name).unlink(missing_ok=True)
+        _remove(sorted(_ours(folder), key=lambda path: (path == folder / LOCK, path != folder / NAME)))
     except OSError as error:
         raise WorkError(
             f"collection {folder} is deleted only in part, or not at all: {error.filename} cannot be removed "
@@ -162,7 +160,8 @@ def delete(address: Address) -> None:
         if link.is_symlink():
             link.unlink()
     except OSError as error:
-        logger.warning("%s stays: %s", folder, error.strerror)
+        left = _left(folder) if folder.is_dir() else ""
+        logger.warning("%s stays: %s", folder, f"not convqa's: {left}" if left else error.strerror)
 
 
 def check(address: Address) -> Check:
@@ -191,15 +190,29 @@ def _check_target(folder: Path, replace: bool) -> None:
 
 def _is_free(folder: Path) -> bool:
     """Whether a folder is empty but for what a killed build or deletion left."""
-    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {
-        LOCK, part_of(Path(NAME)).name, *(data.name for data in _data_folders(folder))
-    }  # fmt: skip
+    return folder.is_dir() and set(folder.iterdir()) <= set(_ours(folder))
 
 
-def _data_folders(folder: Path) -> list[Path]:
-    """The folders of data in a folder. One that only has such a name is none."""
-    named = [path for path in folder.iterdir() if _DATA.fullmatch(path.name) and not path.is_symlink()]
-    return [path for path in named if (path / index.FOLDER).is_dir() or not any(path.iterdir())]
+def _ours(folder: Path) -> list[Path]:
+    """The paths that convqa made in a folder and in the data folders in it, each folder behind its content."""
+    common = _COMMON if is_collection(folder) else _COMMON - {NAME}
+    return [made for path in folder.iterdir() for made in ([path] if path.name in common else _made(path))]
+
+
+def _made(data: Path) -> list[Path]:
+    """The paths that convqa made in a data folder, the folder last; none in one that only has such a name."""
+    if not _DATA.fullmatch(data.name) or data.is_symlink() or not data.is_dir():
+        return []
+    inside = sorted(data.rglob("*"), reverse=True)
+    made = [path for path in inside if MADE.fullmatch(path.relative_to(data).as_posix())]
+    common = [data / name for name in _COMMON if data / name in inside]
+    return [*made, *common, data] if made or not inside else []
+
+
+def _left(folder: Path) -> str:
+    """The first names in a folder and in its data folders."""
+    paths = [*folder.glob("*"), *folder.glob("data-*/*")]
+    return ", ".join(sorted(str(path.relative_to(folder)) for path in paths)[:5])
 
 
 def _remove_builds(folder: Path) -> None:
@@ -209,11 +222,22 @@ def _remove_builds(folder: Path) -> None:
     except (InputError, StoreDamaged):
         return
     try:
-        for data in _data_folders(folder):
-            if data.name != current:
-                shutil.rmtree(data)
+        for data in list(folder.iterdir()):
+            if data.name != current and (made := _made(data)):
+                _remove(made)
+                if data.exists():
+                    logger.warning("%s stays: not convqa's: %s", data, _left(data))
     except OSError as error:
         logger.warning(
             "collection %s: files of an earlier one stay: %s cannot be removed (%s)",
             folder, error.filename, error.strerror,
         )  # fmt: skip
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    """Remove files, and folders in which nothing else is left."""
+    for path in paths:
+        if not path.is_dir() or path.is_symlink():
+            path.unlink(missing_ok=True)
+        elif not any(path.iterdir()):
+            path.rmdir()

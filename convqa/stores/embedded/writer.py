@@ -9,6 +9,7 @@ vectors are written apart: files of a side that does not change stay as they are
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -39,8 +40,12 @@ logger = logging.getLogger(__name__)
 LOCK = "writer.lock"
 _BATCH = 2000
 
-_MADE = {"passages", "ids", "forward", "lengths", "terms", "deleted", "vectors"}
-"""How the names of a data folder's files begin."""
+MADE = re.compile(
+    r"(passages|ids|forward)\.(data|offsets)|forward\.counts|lengths|(ids|terms)\.(hashes|numbers)\.\d+"
+    r"|(terms\.frequencies|deleted)\.\d+|vectors\.(matrix|rows|dead\.\d+)|tantivy"
+    r"|tantivy/([0-9a-f]{32}\..+|meta\.json|\.managed\.json|\.tantivy-(meta|writer)\.lock|\.tmp\w+)"
+)
+"""The paths of what convqa makes in a data folder."""
 
 
 def writer_lock(folder: Path) -> FileLock:
@@ -127,7 +132,7 @@ class Writer:
         """Remove files of earlier states, and what killed writers left."""
         used = {*manifest.files, *(manifest.vectors.files if manifest.vectors else ())}
         for path in self._base.data.iterdir():
-            if path.name not in used and path.name.partition(".")[0] in _MADE:
+            if path.name not in used and MADE.fullmatch(path.name) and path.is_file():
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:

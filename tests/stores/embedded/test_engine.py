@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +30,14 @@ def folder(tmp_path):
     return tmp_path / "c"
 
 
-def fails(number):
-    """In the place of what removes a folder."""
+def stubborn(number, name):
+    """``Path.rmdir``, but for a folder of this name, which cannot be removed."""
+    rmdir = Path.rmdir
 
     def removed(path):
-        raise OSError(number, os.strerror(number), "tantivy")
+        if path.name == name:
+            raise OSError(number, os.strerror(number), name)
+        rmdir(path)
 
     return removed
 
@@ -49,7 +51,7 @@ def test_files_of_the_users_own_stay_and_are_named(folder, caplog):
     (folder / "thesis").mkdir()
     delete_store(str(folder))
     assert everything(folder) == [Path("notes.txt"), Path("thesis")]
-    assert caplog.messages == [f"{folder} stays: Directory not empty"]
+    assert caplog.messages == [f"{folder} stays: not convqa's: notes.txt, thesis"]
     with pytest.raises(InputError, match="is not a collection: nothing is deleted"):
         delete_store(str(folder))
 
@@ -69,6 +71,17 @@ def test_a_folder_named_like_a_data_folder_is_none_by_its_name(tmp_path, manifes
     with pytest.raises(InputError, match="is left alone"):
         make(tmp_path, replace=True)
     assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("work", [delete_store, lambda folder: make(folder, replace=True)])
+def test_files_of_the_users_own_in_the_data_folder_stay_and_are_named(folder, caplog, work):
+    data = next(folder.glob("data-*"))
+    (data / "mine.txt").write_text("hi")
+    (data / "tantivy" / "mine").mkdir()
+    work(str(folder))
+    assert everything(data) == [Path("mine.txt"), Path("tantivy"), Path("tantivy/mine")]
+    (message,) = caplog.messages
+    assert "stays: not convqa's: " in message and "mine.txt" in message and "tantivy" in message
 
 
 def test_a_file_of_the_users_own_in_the_data_folder_stays_when_passages_are_added(folder):
@@ -100,7 +113,7 @@ def test_through_a_link_both_the_collection_and_the_link_go(folder, tmp_path):
 
 def test_a_deletion_that_ended_early_says_where_and_is_given_again(folder, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(shutil, "rmtree", fails(errno.EPERM))
+        patch.setattr(Path, "rmdir", stubborn(errno.EPERM, "tantivy"))
         with pytest.raises(
             WorkError, match=r"only in part, or not at all: tantivy cannot be removed \(Operation not permitted\)"
         ):
@@ -111,14 +124,14 @@ def test_a_deletion_that_ended_early_says_where_and_is_given_again(folder, monke
 
 
 def test_a_folder_that_may_not_be_removed_itself_stays_empty(folder, monkeypatch, caplog):
-    monkeypatch.setattr(Path, "rmdir", fails(errno.EBUSY))
+    monkeypatch.setattr(Path, "rmdir", stubborn(errno.EBUSY, folder.name))
     engine.delete(engine.Address(url=str(folder)))
     assert everything(folder) == []
     assert caplog.messages == [f"{folder} stays: Device or resource busy"]
 
 
 def test_a_replacement_says_which_old_files_stay(folder, monkeypatch, caplog):
-    monkeypatch.setattr(shutil, "rmtree", fails(errno.EACCES))
+    monkeypatch.setattr(Path, "rmdir", stubborn(errno.EACCES, "tantivy"))
     make(folder, "New.", replace=True)
     assert caplog.messages == [
         f"collection {folder}: files of an earlier one stay: tantivy cannot be removed (Permission denied)"
