@@ -276,7 +276,7 @@ def test_what_others_made_is_never_touched(target, as_alias):
             {"shard": 2},
             "settings: shard: is not known here. The settings of an Elasticsearch index are replicas, k1, b",
         ),
-        ({"shards": 0}, "settings: shards: .*greater than or equal to 1"),
+        ({"shards": 0}, "settings: shards: found 0; wanted 1 or more"),
         ({"k1": "high"}, "settings: k1: "),
         ({"b": 1.5}, "settings: b: "),
         ({"threads": 1.5}, "settings: threads: "),
