@@ -35,7 +35,7 @@ INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing convqa and what its tests need (without torch) into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(INSTALL) --editable '.[baseline,documents,ja,mcp,pl,server,dev]'
+	@$(INSTALL) --editable '.[baseline,documents,experiments,ja,mcp,pl,server,dev]'
 	@$(INSTALL) --no-deps 'tira>=0.0.200'
 	@# Its wheel brings its own tests as the package tests, in whose place worker processes would look for ours.
 	@rm -rf $(VENV)/lib/python*/site-packages/tests

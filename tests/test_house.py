@@ -26,6 +26,7 @@ LAYERS = [
     {"pipeline"},
     {"driver", "indexing", "evaluation", "training"},
     {"qa"},
+    {"experiments"},
     {"server"},
     {"haystack"},
     {"cli"},
