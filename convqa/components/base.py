@@ -7,7 +7,6 @@ member can take the place of any other in a pipeline. (No ``ABC``: it clashes wi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from inspect import isfunction
@@ -21,6 +20,7 @@ from convqa.components.returned import failed, path_of, returned
 from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn
 from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, RunError
+from convqa.models.shared import clock
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
@@ -79,7 +79,7 @@ class Station:
 
         :raises RunError: for what would fail every item alike: a mistake of the user's, a score that is no number.
         """
-        start = time.perf_counter()
+        start = clock()
         rows = list(zip(*columns, strict=True))
         results: list[Any] = [next((item for item in row if isinstance(item, Failure)), None) for row in rows]
         good = [index for index, result in enumerate(results) if result is None]
@@ -87,7 +87,7 @@ class Station:
             results[index] = value
         if (timings := TIMINGS.get()) is not None:
             name = str(getattr(self, "__component_name__", self.station))
-            timings[name] = timings.get(name, 0.0) + time.perf_counter() - start
+            timings[name] = timings.get(name, 0.0) + clock() - start
         batch = kind(tuple(results))
         if (made := MADE.get()) is not None and hasattr(self, "__component_name__"):
             made(self.__component_name__, batch)

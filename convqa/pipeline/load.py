@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import graphlib
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from convqa.components.members import describe
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
 from convqa.domain.batches import Batch
 from convqa.errors import InputError, nearest
+from convqa.models.shared import clock
 from convqa.pipeline import nodes
 from convqa.pipeline.compose import compose
 from convqa.pipeline.document import Document, Node
@@ -134,14 +134,14 @@ class Pipeline:
         labels = {node: label for label, (node, _) in senders.items()}
         token = TIMINGS.set(timings)
         watch = MADE.set(None if made is None else _by_label(made, labels))
-        start = time.perf_counter()
+        start = clock()
         try:
             results = self._graph.run(data, include_outputs_from=set(labels))
         finally:
             TIMINGS.reset(token)
             MADE.reset(watch)
         found = {label: results.get(node, {}).get(socket) for label, (node, socket) in senders.items()}
-        timings["pipeline"] = time.perf_counter() - start - sum(timings.values())
+        timings["pipeline"] = clock() - start - sum(timings.values())
         return Outputs(timings=timings, **{label: found.get(label) for label in OUTPUTS})
 
 

@@ -23,9 +23,9 @@ from convqa.components.encoding import (
 )
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
+from convqa.components.sharing import opened
 from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn
 from convqa.models import TextEncoder
-from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Filter, Store, refuse_encoder
 
@@ -64,7 +64,7 @@ class Dense(Retriever):
 
     @cached_property
     def _opened(self) -> Store:
-        return open_store(self.collection)
+        return opened(self.collection)
 
     @cached_property
     def _store(self) -> Store:

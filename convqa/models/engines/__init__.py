@@ -15,6 +15,7 @@ from typing import TypeVar
 from convqa.errors import InputError
 from convqa.models.folder import ONNX, ModelFolder
 from convqa.models.once import once
+from convqa.models.shared import sharing
 from convqa.models.types import Choice, Network, Options
 
 ENGINES: Mapping[str, str] = {"onnx": "convqa.models.engines.onnx", "torch": "convqa.models.engines.torch.networks"}
@@ -27,7 +28,12 @@ def load_once(kind: str, folder: ModelFolder, options: Options, make: Callable[[
     """The result of ``make`` for the network in a folder, loaded once per process."""
     choice = choose(folder, options)
     key = (kind, folder.path, folder.checksum(), choice)
-    return once(key, lambda: make(folder, choice, import_module(ENGINES[choice.engine]).load(folder, choice, kind)))
+
+    def load() -> T:
+        network = import_module(ENGINES[choice.engine]).load(folder, choice, kind)
+        return make(folder, choice, sharing(network, f"{kind} {folder.checksum()} ({choice})"))
+
+    return once(key, load)
 
 
 def choose(folder: ModelFolder, options: Options) -> Choice:

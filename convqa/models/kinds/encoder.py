@@ -16,6 +16,7 @@ from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.memory import Memory
 from convqa.models.once import once
+from convqa.models.shared import shared
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, Options, Role
 from convqa.validation import shorten
@@ -73,7 +74,7 @@ class TextEncoder(Model):
         """
         if self._memory is None or not texts:
             return self.encode(texts, role)
-        return self._memory.vectors(self._prefixed(texts, role), keep)
+        return self._memory.vectors(self._prefixed(texts, role), keep and shared() is None)
 
     def _run(self, texts: Sequence[str]) -> Array:
         made = np.stack([vector for (vector,) in self._network.run(self._network.tokenizer.texts(texts))])
