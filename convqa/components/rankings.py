@@ -77,6 +77,25 @@ def behind(ranking: Ranking, rest: Sequence[Hit]) -> Ranking:
     return Ranking((*ranking.hits, *lower))
 
 
+def reordered(ranking: Ranking, scores: Mapping[str, float], weight: float = 1.0, top_k: int | None = None) -> Ranking:
+    """A ranking with its hits by new scores; what has none stays behind them, in order.
+
+    :param weight: of the new scores; below 1, (1 - weight) x the old score is added, both brought to 0 to 1 first.
+
+    >>> found = Ranking((Hit("x", 9.0), Hit("y", 8.0), Hit("z", 5.0)))
+    >>> [hit.id for hit in reordered(found, {"x": 0.1, "y": 0.7}).hits]
+    ['y', 'x', 'z']
+    """
+    if not scores:
+        return Ranking(ranking.hits[:top_k])
+    scored = [hit for hit in ranking.hits if hit.id in scores]
+    ordered = Ranking.of([replace(hit, score=scores[hit.id]) for hit in scored])
+    if weight < 1:
+        ordered = interpolate([(weight, ordered), (1 - weight, Ranking(tuple(scored)))], len(scored))
+    rest = [hit for hit in ranking.hits if hit.id not in scores]
+    return Ranking(behind(ordered, rest).hits[:top_k])
+
+
 def attach(rankings: Sequence[Ranking], count: int, fetch: Fetch) -> list[Ranking]:
     """The same rankings, the first ``count`` hits of each with their passages: what is missing is fetched at once."""
     missing = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits[:count] if hit.passage is None))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from pydantic import Field
 from convqa.components.base import Reranker
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.rankings import attach, behind, interpolate
+from convqa.components.rankings import attach, reordered
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, PairScorer, load_pair_scorer
 from convqa.stores import open_store
@@ -65,23 +64,12 @@ class CrossEncoder(Reranker):
         distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values()))
         found = dict(zip(distinct, map(float, self._scorer.score(distinct)), strict=True))
         scores = [{id: found[pair] for id, pair in some.items()} for some in pairs]
-        ordered = [self._reordered(*row) for row in zip(rankings, scores, strict=True)]
+        ordered = [reordered(*row, self.weight, self.top_k) for row in zip(rankings, scores, strict=True)]
         return self._with_texts(ordered, self.texts)
 
     def _with_texts(self, rankings: list[Ranking], count: int) -> list[Ranking]:
         """The rankings, the first hits of each with their passages as far as these are known."""
         return rankings if self._store is None else attach(rankings, count, self._store.fetch)
-
-    def _reordered(self, ranking: Ranking, scores: Mapping[str, float]) -> Ranking:
-        """Hits by their new scores; what has none stays behind them, in order."""
-        if not scores:
-            return Ranking(ranking.hits[: self.top_k])
-        scored = [hit for hit in ranking.hits if hit.id in scores]
-        ordered = Ranking.of([replace(hit, score=scores[hit.id]) for hit in scored])
-        if self.weight < 1:
-            ordered = interpolate([(self.weight, ordered), (1 - self.weight, Ranking(tuple(scored)))], len(scored))
-        rest = [hit for hit in ranking.hits if hit.id not in scores]
-        return Ranking(behind(ordered, rest).hits[: self.top_k])
 
 
 def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:

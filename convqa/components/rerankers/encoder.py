@@ -1,0 +1,69 @@
+"""The first hits in the order of their vectors' nearness to the query's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import Field
+
+from convqa.components.base import Reranker
+from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, Texts, encoder_of, passage_vectors
+from convqa.components.members import member
+from convqa.components.rankings import attach, reordered
+from convqa.domain import Ranking, Rewrite, Turn
+from convqa.models import TextEncoder
+from convqa.stores import open_store
+from convqa.stores.base import Store
+
+
+@member
+class Encoder(Reranker):
+    """Reorder by the inner product of the passages' vectors with the query's (cosine, as all have length 1).
+
+    Passages that the collection has no vector of are encoded for the turn. A ranking for a question without words stays
+    as it is.
+
+    :param depth: how many of the first hits are reordered; the others stay behind them.
+    :param top_k: passages in a ranking; None = as many as there were.
+    :param weight: of the nearness; below 1, (1 - weight) x the old score is added, both brought to 0 to 1 first. The
+        default is the share that vectors have in the retriever ``hybrid``.
+    :param encoder, vectors, options: as of the retriever ``dense``.
+    :param texts: how many top hits carry their passage for the stations behind.
+    """
+
+    needs_collection = True
+
+    collection: str | None = None
+    depth: Annotated[int, Field(ge=1)] = 100
+    top_k: Annotated[int, Field(ge=1)] | None = None
+    weight: Annotated[float, Field(gt=0, le=1)] = 0.6
+    encoder: Annotated[str, Field(min_length=1)] | None = None
+    vectors: Texts = Field(default_factory=lambda: [*DEFAULT_TEXTS])
+    texts: Annotated[int, Field(ge=0)] = 20
+    options: ModelOptions | None = None
+
+    def __post_init__(self) -> None:
+        encoder = self.encoder or (lambda options: encoder_of(self._store, options))
+        self._queries = QueryEncoder(encoder, self.vectors, self.options)
+
+    @cached_property
+    def _store(self) -> Store:
+        return open_store(self.collection)
+
+    def models(self) -> Mapping[str, TextEncoder]:
+        return {"encoder": self._queries.model}
+
+    def rerank_batch(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+    ) -> Sequence[Ranking]:
+        queries = self._queries.of_rewrites(rewrites)
+        heads = [Ranking(ranking.hits[: self.depth]) for ranking in rankings]
+        vectors = passage_vectors(self._queries.model, self._store, heads)
+        ordered = []
+        for query, head, ranking in zip(queries, heads, rankings, strict=True):
+            near = {} if query is None else {hit.id: vectors[hit.id] @ query for hit in head.hits if hit.id in vectors}
+            scores = {id: float(value) for id, value in near.items()}
+            ordered.append(reordered(ranking, scores, self.weight, self.top_k))
+        return attach(ordered, self.texts, self._store.fetch)
