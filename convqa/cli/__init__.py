@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 def application() -> Typer:
     """The application with all its commands."""
     from convqa.cli import (  # noqa: F401 - they register their commands
+        ablate,
         ask,
         chat,
         collections,

@@ -63,7 +63,7 @@ def run(
     start = time.perf_counter()
     read = checked(itertools.islice(task.read(input_path), options.limit), options.history)
     language = pipeline.language
-    with _locked(output), Intake(in_language(read, language), output) as intake:
+    with locked(output), Intake(in_language(read, language), output) as intake:
         mark = fingerprint(task.name, intake.digest, pipeline, options.history, options.batch_size, options.limit)
         folder = RunFolder(output)
         folder.begin(mark, pipeline, task.run_file, options.restart)
@@ -112,8 +112,8 @@ def _answer(pipeline: Pipeline, intake: Intake, journal: Journal, options: Optio
 
 
 @contextmanager
-def _locked(output: Path) -> Iterator[None]:
-    """Hold the run folder, so that two runs never write into it at once. One that stays empty is removed again."""
+def locked(output: Path) -> Iterator[None]:
+    """Hold an output folder, so that two runs never write into it at once. One that stays empty is removed again."""
     new = not output.exists()
     try:
         output.mkdir(parents=True, exist_ok=True)

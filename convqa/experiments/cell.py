@@ -1,0 +1,174 @@
+"""One cell of an ablation: a pipeline over an input, run and evaluated in a process of its own.
+
+So a cell starts with nothing in memory, its timings are those of a run by itself, and whatever kills it ends it alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from convqa.domain import Conversation
+from convqa.driver.history import HistoryMode
+from convqa.driver.run import Options, run
+from convqa.errors import ConvqaError, InputError, RunError
+from convqa.evaluation import evaluate, write_official, write_turns
+from convqa.experiments.grid import Part
+from convqa.indexing import add_vectors, collection_for, index_sources
+from convqa.models import load_encoder
+from convqa.models.shared import share
+from convqa.pipeline.load import load
+from convqa.qa import ready
+from convqa.stores import exists, open_store
+from convqa.tasks import Task, find_task
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What to run. ``shared``: the file of results that cells share, and its salt; None where nothing is shared.
+
+    ``vectors``: the encoder whose vectors the collection shall have, ``collections``: the folder where it is made then.
+    """
+
+    task: str
+    input: Path
+    pipeline: Path
+    settings: Mapping[str, Any]
+    output: Path
+    history: HistoryMode
+    conversations: Part = "all"
+    turns: int | None = None
+    collection: str | None = None
+    vectors: str | None = None
+    collections: Path = Path()
+    shared: tuple[Path, str] | None = None
+    restart: bool = False
+
+
+def part_of(conversations: Iterable[Conversation], part: Part, turns: int | None = None) -> Iterator[Conversation]:
+    """Those of odd or of even number, and of these the first, as many as have up to so many turns together.
+
+    :raises InputError: for a conversation whose name is no number, where numbers count.
+    """
+    used = 0
+    for conversation in conversations:
+        if part != "all":
+            try:
+                number = int(conversation.id)
+            except ValueError:
+                raise InputError(
+                    f"conversation {conversation.id!r} has no number, so that it is neither odd nor even; "
+                    "wanted conversations: all."
+                ) from None
+            if number % 2 != (part == "odd"):
+                continue
+        used += len(conversation.turns)
+        if turns is not None and used > turns:
+            return
+        yield conversation
+
+
+def work(cell: Cell, pipe: Connection) -> None:
+    """Run and evaluate a cell; ``pipe`` hears ("progress", done, total), ("warning", text), ("done", {...}) and
+    ("failed", message).
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the parent ends this process
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    logging.getLogger("convqa").handlers = [_ToPipe(pipe)]
+    logging.getLogger("convqa").propagate = False
+    try:
+        pipe.send(("done", _run(cell, pipe)))
+    except (ConvqaError, RunError) as error:
+        pipe.send(("failed", str(error)))
+    except Exception as error:
+        pipe.send(("failed", f"unexpected: {type(error).__name__}: {error}"))
+    finally:
+        pipe.close()
+
+
+def _run(cell: Cell, pipe: Connection) -> dict[str, Any]:
+    if cell.shared is not None:
+        share(*cell.shared)
+    task = find_task(cell.task, cell.input)
+    if is_part := cell.conversations != "all" or cell.turns is not None:
+        task = _part(task, cell)
+    pipeline = load(cell.pipeline, cell.settings)
+    collection = _collection(cell, task) if pipeline.needs_collection or cell.collection else None
+    options = Options(history=cell.history, restart=cell.restart)
+    bound = ready(pipeline, collection)
+    summary = run(task, cell.input, cell.output, bound, options, lambda *counts: pipe.send(("progress", *counts)))
+    turns = max(summary.turns, 1)
+    told: dict[str, Any] = {
+        "seconds": round(summary.seconds, 3),
+        "milliseconds": {node: round(1000 * took / turns, 3) for node, took in sorted(summary.timings.items())},
+        "message": f"{len(summary.failures)} turns failed" if summary.failures else "",
+        "measures": {},
+    }
+    if not task.has_truth(cell.input):
+        return told
+    evaluation = evaluate(cell.input, cell.output, task=find_task(cell.task, cell.input), partial=is_part)
+    write_official(evaluation, cell.output)
+    write_turns(evaluation, cell.output / "turns.jsonl")
+    return told | {"measures": {name: asdict(summary) for name, summary in evaluation.summaries.items()}}
+
+
+def _part(task: Task, cell: Cell) -> Task:
+    """The task, which reads only a part of its input."""
+    of_part = copy.copy(task)
+    read = partial(part_of, part=cell.conversations, turns=cell.turns)
+    setattr(of_part, "read", lambda path: read(task.read(path)))  # noqa: B010 - mypy knows read as a method
+    return of_part
+
+
+def _collection(cell: Cell, task: Task) -> str:
+    """The URL of the cell's collection; the input's own passages are indexed with vectors where these are wanted."""
+    if cell.collection or not cell.vectors:
+        return collection_for(task, cell.input, cell.collection, task.language)
+    folder = cell.input if cell.input.is_dir() else cell.input.parent
+    file = next(
+        (path for path in map(folder.joinpath, ("passages.jsonl", "passages.jsonl.gz")) if path.is_file()), None
+    )
+    if file is None:
+        raise InputError(
+            f"{folder}: has no passages.jsonl to index with vectors. Index its passages with convqa index --vectors "
+            f"{cell.vectors}, and name that collection under inputs.{folder.name}.collection."
+        )
+    with file.open("rb") as stream:
+        # Named by its content, so that passages that change are indexed anew.
+        url = str(cell.collections / f"{folder.name}-{hashlib.file_digest(stream, 'sha256').hexdigest()[:8]}")
+    encoder = load_encoder(cell.vectors)
+    if not exists(url):
+        index_sources([file], url, language=task.language)
+    info = open_store(url).info()
+    if info.vectors < info.count:
+        add_vectors(url, encoder)
+    return url
+
+
+class _ToPipe(logging.Handler):
+    """Sends warnings to the parent."""
+
+    def __init__(self, pipe: Connection) -> None:
+        super().__init__(logging.WARNING)
+        self._pipe = pipe
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._pipe.send(("warning", record.getMessage()))
+
+
+def _end_with_parent() -> None:
+    """A process whose parent was killed would hold the cell's folder."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)

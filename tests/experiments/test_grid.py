@@ -1,0 +1,113 @@
+"""The file of an ablation: rows of the grid, their pipelines, and what is wrong in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from convqa.errors import InputError
+from convqa.experiments.grid import baseline_of, read_ablation, rows_of
+from convqa.places import shipped
+
+GRID = """
+pipeline: default
+drop: [reader, builder, decider]
+override: {retriever.top_k: 10}
+axes:
+  rewriter: [copy, edit]
+  retriever.k1: [0.5, 2]
+"""
+
+
+def ablation(tmp_path, text):
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    return read_ablation(str(file))
+
+
+def test_the_grid_is_the_product_of_its_axes(tmp_path):
+    rows = rows_of(*ablation(tmp_path, GRID))
+    assert [row.name for row in rows] == ["copy+0.5", "copy+2", "edit+0.5", "edit+2"]
+    assert rows[2].values == {"rewriter": "edit", "retriever.k1": "0.5"}
+    assert rows[2].overrides == {"rewriter.type": "edit", "retriever.k1": 0.5}
+
+
+def test_a_row_is_a_pipeline_file(tmp_path):
+    mine, file = ablation(tmp_path, GRID)
+    assert yaml.safe_load(rows_of(mine, file)[1].document(mine, file)) == {
+        "extends": "default",
+        "override": {"retriever.top_k": 10, "rewriter.type": "copy", "retriever.k1": 2},
+        "drop": ["reader", "builder", "decider"],
+    }
+
+
+def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp_path):
+    text = """
+    pipeline: base.yaml
+    axes:
+      retriever:
+        words: {retriever.type: bm25, retriever.k1: 1.2}
+        none: {drop: [reranker]}
+      rewriter:
+        human: {rewriter.type: recorded, rewriter.path: "{input}/rewritten.json", inputs: [cast]}
+        copy:
+    """
+    (tmp_path / "base.yaml").write_text("components: {}")
+    mine, file = ablation(tmp_path, text)
+    rows = {row.name: row for row in rows_of(mine, file)}
+    assert list(rows) == ["words+human", "words+copy", "none+human", "none+copy"]
+    assert rows["none+human"].drop == ("reranker",)
+    assert (rows["none+human"].inputs, rows["none+copy"].inputs) == (("cast",), None)
+    assert rows["words+human"].settings(Path("in")) == {"rewriter.path": "in/rewritten.json"}
+    document = yaml.safe_load(rows["words+human"].document(mine, file))
+    assert document["extends"] == str(tmp_path / "base.yaml")
+    assert document["override"] == {"retriever.type": "bm25", "retriever.k1": 1.2, "rewriter.type": "recorded"}
+
+
+def test_rows_may_be_listed(tmp_path):
+    rows = rows_of(*ablation(tmp_path, "{pipeline: default, rows: {a b: {}, c: {retriever.k1: 2}}}"))
+    assert [(row.name, dict(row.overrides)) for row in rows] == [("a_b", {}), ("c", {"retriever.k1": 2})]
+
+
+def test_the_baseline_is_the_first_row_with_its_values(tmp_path):
+    for baseline, name in (
+        ("", "copy+0.5"),
+        ("baseline: {rewriter: edit}", "edit+0.5"),
+        ("baseline: copy+2", "copy+2"),
+    ):
+        mine, file = ablation(tmp_path, GRID + baseline)
+        assert baseline_of(mine, rows_of(mine, file), file).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{pipeline: default}", "either axes, whose values make the grid, or rows"),
+        ("{pipeline: default, axes: {rewriter: []}}", "axes.rewriter: has no values"),
+        ("{pipeline: default, axes: {rewriter: {copy: edit}}}", "axes.rewriter.copy: found 'edit'; wanted settings"),
+        ("{pipeline: default, axes: {rewriter: [a/b, a b]}}", "two rows are called a_b"),
+        ("{pipeline: default, rows: {a: {drop: reader}}}", "rows.a: drop: found 'reader'; wanted a list"),
+        ("{pipeline: default, axes: {rewriter: [copy]}, baseline: {rewriter: edit}}", "no such row"),
+        ("{pipelines: default}", "Known are: question, pipeline"),
+        ("{pipeline: default, axes: {rewriter: [copy]}, inputs: {a: {history: all}}}", "inputs.a.history"),
+    ],
+)
+def test_mistakes_are_named(tmp_path, text, says):
+    with pytest.raises(InputError, match=r"mine\.yaml") as raised:
+        mine, file = ablation(tmp_path, text)
+        baseline_of(mine, rows_of(mine, file), file)
+    assert says in str(raised.value)
+
+
+def test_an_unknown_name_lists_what_ships():
+    with pytest.raises(InputError, match=r"does not exist.*Shipped are: .*rewriters"):
+        read_ablation("rewriter")
+
+
+@pytest.mark.parametrize("file", sorted(shipped("configs", "ablations").glob("[!.]*.yaml")), ids=lambda file: file.stem)
+def test_what_ships_can_be_read(file):
+    if not file.stem.endswith(".pipeline"):
+        mine, path = read_ablation(file.stem)
+        assert baseline_of(mine, rows_of(mine, path), path)
