@@ -13,9 +13,9 @@ from convqa.tasks.scores import Gold, GoldTurn, Measure, Run, Scores
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Mean over ``turns`` turns, with the ends of its 95 % bootstrap interval (turns are drawn).
+    """Mean over ``turns`` turns, with the ends of its 95 % bootstrap interval (conversations are drawn).
 
-    A macro average is the mean of its groups' means, and a statistic what it says; turns are drawn within each group.
+    A macro average is the mean of its groups' means, and a statistic what it says.
     """
 
     mean: float
@@ -29,15 +29,16 @@ class Summary:
         if not scores.values:
             return None
         scale, groups, statistic = scores.measure.scale, scores.by_group(), scores.statistic
+        owners = list(scores.by_group([id.conversation for id in scores.ids]).values())
         if statistic is None:
             mean = sum(_mean(values, scale) for values in groups.values()) / len(groups)
-            low, high = interval(list(groups.values()), seed)
+            low, high = interval(list(groups.values()), seed, owners)
         else:
             value = statistic(groups)
             if value is None:
                 return None
             mean = scale * value
-            low, high = interval_of_statistic(groups, statistic, seed)
+            low, high = interval_of_statistic(groups, statistic, seed, owners)
         return cls(mean, scale * low, scale * high, len(scores.values))
 
 

@@ -88,10 +88,13 @@ class Scores:
     groups: tuple[str, ...] = ()
     statistic: Statistic | None = None
 
-    def by_group(self) -> dict[str, list[float]]:
-        """The values of each group, groups in order of appearance; without groups all values are one."""
-        found: dict[str, list[float]] = {}
-        for group, value in zip(self.groups or [""] * len(self.values), self.values, strict=True):
+    def by_group(self, column: Sequence[Any] | None = None) -> dict[str, list[Any]]:
+        """The values of each group, groups in order of appearance; without groups all values are one.
+
+        :param column: another value for each turn, to be split likewise.
+        """
+        found: dict[str, list[Any]] = {}
+        for group, value in zip(self.groups or [""] * len(self.values), column or self.values, strict=True):
             found.setdefault(group, []).append(value)
         return found
 

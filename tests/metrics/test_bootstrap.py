@@ -42,3 +42,32 @@ def test_a_statistic_is_drawn_within_groups():
 def test_a_statistic_without_a_value_has_no_interval():
     with pytest.raises(ValueError, match="at least one sample"):
         interval_of_statistic({"a": [1.0]}, lambda groups: None, seed=1)
+
+
+def test_conversations_are_drawn_whole():
+    """Turns of one conversation that all score alike say no more than one of them."""
+    scores = [float(number % 2) for number in range(40)]
+    one_turn = interval([scores], seed=1, resamples=4000)
+    five_turns = interval(
+        [[score for score in scores for _ in range(5)]], seed=1, owners=[[n for n in range(40) for _ in range(5)]],
+        resamples=4000,
+    )  # fmt: skip
+    drawn_turns = interval([[score for score in scores for _ in range(5)]], seed=1, resamples=4000)
+    assert five_turns == pytest.approx(one_turn, abs=1e-9)
+    assert drawn_turns[1] - drawn_turns[0] < 0.6 * (one_turn[1] - one_turn[0])
+
+
+def test_a_conversation_in_several_groups_is_drawn_for_all_of_them():
+    """Here each conversation has the same mean of its two groups, so no sample differs."""
+    groups = [[0.0, 0.25, 1.0], [1.0, 0.75, 0.0]]
+    assert interval(groups, seed=1, owners=[["a", "b", "c"]] * 2) == (0.5, 0.5)
+
+
+def test_no_sample_lacks_a_group():
+    def statistic(groups):
+        assert all(groups.values())
+        return sum(groups["a"])
+
+    groups = {"a": [1.0, 2.0, 3.0], "b": [5.0]}
+    interval_of_statistic(groups, statistic, seed=1, owners=[["x", "y", "z"], ["x"]])
+    interval(list(groups.values()), seed=1, owners=[["x", "y", "z"], ["x"]])
