@@ -16,6 +16,7 @@ def application() -> Typer:
         ask,
         chat,
         collections,
+        compare,
         download,
         evaluate,
         export,

@@ -40,8 +40,12 @@ class RunFolder:
     def journal(self) -> Path:
         return self._folder / JOURNAL
 
-    def begin(self, mark: Mapping[str, Any], pipeline: Pipeline, run_file: str, restart: bool) -> None:
+    def begin(
+        self, mark: Mapping[str, Any], pipeline: Pipeline, run_file: str, restart: bool, source: Path = Path()
+    ) -> None:
         """Start a run, or continue the one that the folder holds. A restart removes what the old run left.
+
+        :param source: the input, for whoever wants to score the run.
 
         :raises InputError: if the folder holds a run of another fingerprint, and ``restart`` is not asked for.
         """
@@ -73,6 +77,7 @@ class RunFolder:
         self._meta = {
             "status": "running",
             "fingerprint": dict(mark),
+            "input": mend(str(source.resolve()))[0],
             "started": old["started"] if old else now,
             "continued": [*old["continued"], now] if old else [],
             "retried_errors": bool(old and old["retried_errors"]),

@@ -66,7 +66,7 @@ def run(
     with locked(output), Intake(in_language(read, language), output) as intake:
         mark = fingerprint(task.name, intake.digest, pipeline, options.history, options.batch_size, options.limit)
         folder = RunFolder(output)
-        folder.begin(mark, pipeline, task.run_file, options.restart)
+        folder.begin(mark, pipeline, task.run_file, options.restart, input_path)
         journal = Journal(folder.journal)
         try:
             if options.retry_errors and journal.has_failures():

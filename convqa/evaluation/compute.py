@@ -58,7 +58,7 @@ def evaluate(
         options["support"] = measuring(support, run_path, allow_same)
     chosen = found.options(**options)
     gold, run = found.gold(truth_path), found.read_run(run_path)
-    groups = _groups(found, gold, truth_path, breakdown)
+    groups = groups_of(found, gold, truth_path, breakdown)
     if partial:
         gold = found.part(gold, run)
         if not gold.turns:
@@ -69,8 +69,11 @@ def evaluate(
     return Evaluation(found, gold, run, tuple(columns), summaries(columns, seed), parts, said)
 
 
-def _groups(task: Task, gold: Gold[GoldTurn], truth_path: Path, names: Sequence[str]) -> dict[str, Groups]:
-    """Breakdown -> group -> its turns, groups in order of appearance."""
+def groups_of(task: Task, gold: Gold[GoldTurn], truth_path: Path, names: Sequence[str]) -> dict[str, Groups]:
+    """Breakdown -> group -> its turns, groups in order of appearance.
+
+    :raises InputError: for a breakdown that neither the task nor the truth knows.
+    """
     own = task.breakdowns(gold, truth_path)
     known = [*own, *dict.fromkeys(name for turn in gold.turns for name in turn.fields)]
     for name in names:

@@ -1,7 +1,7 @@
 """The task QReCC: its files and what is done with them."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.qrecc import check, input, official, run, schema, score, truth
+from convqa.tasks.qrecc import check, grouping, input, official, run, schema, score, truth
 
 
 class QReCC(Task):
@@ -25,5 +25,5 @@ class QReCC(Task):
     key = staticmethod(schema.turn_key)
     part = staticmethod(score.part)
     judged = staticmethod(score.judged)
-    breakdowns = staticmethod(truth.breakdowns)
+    breakdowns = staticmethod(grouping.breakdowns)
     score = staticmethod(score.score)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from convqa.files import log
 from convqa.tasks import scores
-from convqa.tasks.base import Groups
 from convqa.tasks.files import file_at
-from convqa.tasks.qrecc import input
 from convqa.tasks.qrecc.schema import TRUTHS, Fault, check_spellings, read_scored, turn_id
 
 FILE = "ground-truth.json"
@@ -53,20 +50,3 @@ def _turn(record: Mapping[str, Any]) -> GoldTurn:
 def collapsed(turns: Iterable[GoldTurn]) -> list[GoldTurn]:
     """Of turns that are twice in the truth the last: EM, F1 and MRR are kept by turn, QR and ROUGE1-R are not."""
     return list({turn.id: turn for turn in turns}.values())
-
-
-def breakdowns(gold: Gold, path: Path) -> Mapping[str, Callable[[], Groups]]:
-    """``history``: turns with and without one. Ours, and not the condition of the official QR."""
-    return {"history": partial(_by_history, gold, path)}
-
-
-def _by_history(gold: Gold, path: Path) -> Groups:
-    """Turns with nothing before them: the questions beside the truth tell; else the first turn of a conversation."""
-    ids = {turn.id for turn in gold.turns}
-    if input.recognise(path):
-        empty = {talk.turns[0].id for talk in input.read(path) if not talk.turns[0].history}
-    else:
-        backwards = sorted(ids, key=lambda id: -id.number)
-        empty = set({id.conversation: id for id in backwards}.values())
-    split = {"empty history": frozenset(ids & empty), "with history": frozenset(ids - empty)}
-    return {group: members for group, members in split.items() if members}

@@ -1,0 +1,160 @@
+"""A comparison as tables: for a terminal, as Markdown, as LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from convqa.experiments.compare import Comparison, Difference, TurnDifference
+
+MARK = "†"
+CAPTION = (
+    f"{MARK}: differs from {{against}} (paired randomisation test over conversations, p < .05 after Holm's correction "
+    "over the runs). Bold: the best of a measure."
+)
+_GROUPS = 12
+"""Groups of a breakdown that are shown."""
+_RUNS = 3
+"""Runs beside the baseline up to which breakdowns are shown."""
+
+Cell = tuple[str, bool, bool]
+"""A value, whether it is the best, and whether it differs for certain."""
+
+
+def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[str]:
+    """Those that are asked for; else those with a line of their own, which are of the same runs."""
+    names = list(dict.fromkeys(one.measure for one in comparison.differences))
+    own = [measure.name for measure in comparison.evaluations[comparison.against].measures]
+    return [name for name in asked if name in names] or [name for name in own if name in names] or names
+
+
+def rows(comparison: Comparison, measures: Sequence[str]) -> Iterator[tuple[str, list[Cell]]]:
+    """A row for each run: its name and a cell for each measure."""
+    means: dict[tuple[str, str], float] = {}
+    for name, evaluation in comparison.evaluations.items():
+        means |= {(name, key): evaluation.summaries[key].mean for key in measures if key in evaluation.summaries}
+    best = {key: max((mean for (_, of), mean in means.items() if of == key), default=None) for key in measures}
+    for name in comparison.evaluations:
+        cells = []
+        for key in measures:
+            mean, one = means.get((name, key)), comparison.of(name, key)
+            text = "-" if mean is None else f"{mean:.3f}"
+            cells.append((text, mean is not None and mean == best[key], one is not None and one.certain))
+        yield name, cells
+
+
+def markdown(comparison: Comparison, measures: Sequence[str]) -> str:
+    """The means of all runs as a Markdown table.
+
+    >>> _markdown_cell(("0.312", True, True)), _markdown_cell(("-", False, False))
+    ('**0.312**†', '-')
+    """
+    lines = [["run", *measures], ["---", *["---:"] * len(measures)]]
+    lines += [[_plain(name), *map(_markdown_cell, cells)] for name, cells in rows(comparison, measures)]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{table}\n\n{CAPTION.format(against=_plain(comparison.against))}\n"
+
+
+def latex(comparison: Comparison, measures: Sequence[str]) -> str:
+    """The same for LaTeX with the package booktabs.
+
+    >>> _latex_cell(("0.312", True, True))
+    '\\\\textbf{0.312}$^{\\\\dagger}$'
+    """
+    caption = CAPTION.format(against=_tex(comparison.against)).replace(MARK, r"$\dagger$").replace("p < .05", "$p<.05$")
+    lines = [
+        r"\begin{table}", r"\centering", rf"\caption{{{caption}}}", rf"\begin{{tabular}}{{l{'r' * len(measures)}}}",
+        r"\toprule", " & ".join(["Run", *map(_tex, measures)]) + r" \\", r"\midrule",
+        *(" & ".join([_tex(name), *map(_latex_cell, cells)]) + r" \\" for name, cells in rows(comparison, measures)),
+        r"\bottomrule", r"\end{tabular}", r"\end{table}",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def render(
+    comparison: Comparison, measures: Sequence[str], turns: Sequence[tuple[str, Sequence[TurnDifference]]] = ()
+) -> Group:
+    """Tables for a terminal: means, differences, breakdowns of the first measure, and turns of each run."""
+    parts: list[Table | Text] = [_means(comparison, measures), Text(CAPTION.format(against=comparison.against), "dim")]
+    for run in comparison.others:
+        shown = [one for key in measures if (one := comparison.of(run, key)) is not None]
+        parts.append(_differences(f"{run} less {comparison.against}", "measure", [(one.measure, one) for one in shown]))
+    for breakdown, groups in comparison.breakdowns.items() if len(comparison.others) <= _RUNS else ():
+        for run in comparison.others:
+            found = [
+                (group, one)
+                for group, members in groups.items()
+                for one in members
+                if (one.run, one.measure) == (run, measures[0])
+            ]
+            if found:
+                title = f"{measures[0]} by {breakdown}: {run} less {comparison.against}, p not corrected"
+                parts.append(_differences(title, breakdown, found[:_GROUPS]))
+    for title, some in turns:
+        parts.append(Text(f"\n{title}", "bold"))
+        parts += [_turn(one) for one in some]
+    return Group(*parts)
+
+
+def _means(comparison: Comparison, measures: Sequence[str]) -> Table:
+    table = _table("", "run", *measures)
+    for name, cells in rows(comparison, measures):
+        values = [Text(text + MARK * certain, "bold" if best else "") for text, best, certain in cells]
+        table.add_row(Text(name), *values)
+    return table
+
+
+def _differences(title: str, first: str, found: Sequence[tuple[str, Difference]]) -> Table:
+    table = _table(title, first, "difference", "95 % interval", "p", "better/same/worse")
+    for name, one in found:
+        p = one.p if one.adjusted is None else one.adjusted
+        interval = "-" if one.low is None or one.high is None else f"{one.low:+.3f} to {one.high:+.3f}"
+        counts = "-" if p is None else f"{one.better}/{one.same}/{one.worse}"
+        chance = "-" if p is None else "< .001" if p < 0.001 else f"{p:.3f}"
+        table.add_row(Text(name), f"{one.difference:+.3f}", interval, chance, counts)
+    return table
+
+
+def _table(title: str, first: str, *others: str) -> Table:
+    table = Table(title=Text(title) if title else None, title_justify="left")
+    table.add_column(Text(first), overflow="fold")
+    for head in others:
+        table.add_column(Text(head), justify="right", overflow="fold")
+    return table
+
+
+def _turn(one: TurnDifference) -> Text:
+    lines = [f"{one.id}: {one.base:.3f} -> {one.score:.3f}  {one.question or ''}".rstrip()]
+    for what, (before, after) in (("rewrite", one.rewrites), ("answer", one.answers)):
+        if before is None and after is None:
+            continue
+        same = before == after
+        lines += [f"  {what}, both: {after}"] if same else [f"  {what} before: {before}", f"  {what} now: {after}"]
+    return Text("\n".join(" ".join(line.split("\n")) for line in lines))
+
+
+def _plain(name: str) -> str:
+    return name.replace("|", "\\|")
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text, best, certain = cell
+    return (f"**{text}**" if best else text) + MARK * certain
+
+
+def _latex_cell(cell: Cell) -> str:
+    text, best, certain = cell
+    return (rf"\textbf{{{text}}}" if best else text) + r"$^{\dagger}$" * certain
+
+
+def _tex(text: str) -> str:
+    r"""A text with TeX's own characters as letters.
+
+    >>> _tex("a_b & 5%")
+    'a\\_b \\& 5\\%'
+    """
+    return "".join({"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}.get(
+        letter, "\\" + letter if letter in "_&%$#{}" else letter) for letter in text)  # fmt: skip
