@@ -22,7 +22,7 @@ from pathlib import Path
 from export_readers import READERS
 
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
-from convqa.exports import FORMATS, CitedAnswer, Submission, export
+from convqa.exports import FORMATS, OF_ANSWERS, CitedAnswer, Submission, export
 
 PIECES = [
     *"abcxyzäßéE .,;:!?-_/%#&+=()[]{}<>|\\\"'`*~^$@",
@@ -122,7 +122,7 @@ def main() -> None:
     print("| format | answers | citations | lost | added | shifted | µs an answer |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        for name in FORMATS:
+        for name in OF_ANSWERS:
             print(line(name, responses, Path(folder)))
 
 

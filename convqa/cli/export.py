@@ -19,18 +19,21 @@ def export(
         typer.Option(
             "--as",
             metavar="FORMAT",
-            help="trec-rag, trec-rag-2025, ikat, jwhr (JSON lines), evidence (a JSON array) or text.",
+            help="trec (a run of rankings), trec-rag, trec-rag-2025, ikat, jwhr (JSON lines), evidence (a JSON array) "
+            "or text.",
         ),
     ],
     output: Annotated[
         Path | None, typer.Option(help="Write to this file, which must not exist; else to standard output.")
     ] = None,
     run_id: Annotated[
-        str | None, typer.Option(help="What trec-rag and ikat call the run; RUN_DIR's name if not given.")
+        str | None, typer.Option(help="What trec, trec-rag and ikat call the run; RUN_DIR's name if not given.")
     ] = None,
     team_id: Annotated[str, typer.Option(help="What trec-rag and ikat call the team.")] = "convqa",
 ) -> None:
-    """Write a run's answers, with every citation, as TREC RAG, iKAT, JWHR, QReCC evidence or plain text."""
+    """Write a run's answers, with every citation, as TREC RAG, iKAT, JWHR, QReCC evidence or plain text; or its
+    rankings as a TREC run.
+    """
     from convqa.driver.responses import read_responses
     from convqa.exports import Submission, find_format
     from convqa.exports import export as write
@@ -46,6 +49,5 @@ def export(
         raise InputError(f"--output {output}: exists already. Give another file, or remove it.")
     with whole_file(output) as stream:
         tally = write(responses, format, submission, stream.write)
-    typer.echo(
-        f"Written: {output}: {tally.answered} answers, {tally.unanswered} no-answers, {tally.failed} failed turns"
-    )
+    counts = f"{tally.answered} answers, {tally.unanswered} no-answers" if format.needs_answers else "rankings"
+    typer.echo(f"Written: {output}: {counts}, {tally.failed} failed turns")

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from urllib.parse import quote
-
-import numpy
 
 from convqa.errors import InputError
 from convqa.evaluation.result import Evaluation
 from convqa.files import whole_file
-from convqa.metrics.ranked import ranked
+from convqa.metrics.trec import NOTHING, encoded, run_lines
 
 RUN = "run.trec"
 QRELS = "truth.qrels"
-NOTHING = "(nothing)"
-"""The passage id of a turn that ranks nothing."""
-_BLANK = re.compile(r"\s")
-_LARGEST = float(numpy.finfo(numpy.float32).max)
 
 
 def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> tuple[Path, Path]:
@@ -35,44 +27,25 @@ def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> 
     judged = evaluation.task.judged(evaluation.gold, evaluation.run)
     if judged is None:
         raise InputError(f"--trec: a run of the task {evaluation.task.name} ranks no passages; leave the option out.")
-    spellings = {NOTHING: ""}
-
-    def encode(id: str) -> str:
-        encoded = _encoded(id)
-        if spellings.setdefault(encoded, id) != id:
-            raise InputError(f"{id!r} and {spellings[encoded]!r} are the same id in a TREC file; rename one of them.")
-        return encoded
-
+    ids = [id for ranking in judged.rankings.values() for id in ranking]
+    _check_distinct([*ids, *(id for relevant in judged.relevant.values() for id in relevant)])
     run, qrels = directory / RUN, directory / QRELS
     with whole_file(run) as stream:
         for turn, scores in judged.rankings.items():
-            hits = [(encode(id), score) for id, score in _falling(scores)]
-            if not hits and judged.relevant.get(turn):
-                hits = [(NOTHING, numpy.float32(0))]
-            stream.writelines(
-                f"{_encoded(turn)} Q0 {id} {rank} {score!s} {_encoded(tag)}\n".encode()
-                for rank, (id, score) in enumerate(hits, 1)
-            )
+            ranking = scores or ({NOTHING: 0.0} if judged.relevant.get(turn) else {})
+            stream.writelines(line.encode() for line in run_lines(turn, ranking, tag))
     with whole_file(qrels) as stream:
         stream.writelines(
-            f"{_encoded(turn)} 0 {encode(id)} 1\n".encode() for turn, ids in judged.relevant.items() for id in ids
+            f"{encoded(turn)} 0 {encoded(id)} 1\n".encode() for turn, ids in judged.relevant.items() for id in ids
         )
     return run, qrels
 
 
-def _falling(scores: Mapping[str, float]) -> Iterator[tuple[str, numpy.float32]]:
-    """Ids with finite 32-bit scores, each below the one before it: tools break ties in their own ways."""
-    limit = numpy.finfo(numpy.float32).max
-    for id in ranked(scores):
-        score = min(numpy.float32(max(min(scores[id], _LARGEST), -_LARGEST)), limit)
-        limit = numpy.nextafter(score, numpy.float32(-numpy.inf))
-        yield id, score
-
-
-def _encoded(id: str) -> str:
-    """Blanks of every kind, percent-encoded.
-
-    >>> _encoded("Types of cheese:19")
-    'Types%20of%20cheese:19'
-    """
-    return _BLANK.sub(lambda blank: quote(blank[0]), id)
+def _check_distinct(ids: Iterable[str]) -> None:
+    """:raises InputError: for two ids that are the same once their blanks are encoded."""
+    spellings = {NOTHING: ""}
+    for id in ids:
+        if spellings.setdefault(encoded(id), id) != id:
+            raise InputError(
+                f"{id!r} and {spellings[encoded(id)]!r} are the same id in a TREC file; rename one of them."
+            )

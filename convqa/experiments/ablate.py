@@ -276,4 +276,8 @@ def _record(output: Path) -> dict[str, Any]:
         data = orjson.loads((output / RECORD).read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return {}
-    return data if isinstance(data, dict) and isinstance(data.get("cells"), list) else {}
+    cells = data.get("cells") if isinstance(data, dict) else None
+    whole = isinstance(cells, list) and all(
+        isinstance(cell, dict) and {"row", "input"} <= cell.keys() for cell in cells
+    )
+    return data if whole else {}

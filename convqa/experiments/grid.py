@@ -76,13 +76,12 @@ class Row:
         return {key: value.replace(INPUT, str(input_folder)) for key, value in named.items()}
 
     def document(self, ablation: Ablation, file: Path) -> str:
-        """A pipeline file of the row, but for what :meth:`settings` gives."""
+        """A pipeline file of the row; what :meth:`settings` gives takes the place of values with ``{input}``."""
         base = ablation.pipeline
         if base.endswith((".yaml", ".yml")):
             base = str(find(base, beside=file).resolve())
-        fixed = {key: value for key, value in self.overrides.items() if key not in self.settings(Path())}
         drop = [*ablation.drop, *self.drop]
-        made = {"extends": base, "override": {**ablation.override, **fixed}, **({"drop": drop} if drop else {})}
+        made = {"extends": base, "override": {**ablation.override, **self.overrides}, "drop": drop}
         return yaml.safe_dump(made, sort_keys=False, allow_unicode=True, width=120)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from convqa.errors import InputError, nearest
-from convqa.exports import evidence, ikat, jwhr, text, trec_rag
+from convqa.exports import evidence, ikat, jwhr, text, trec, trec_rag
 from convqa.exports.base import Format, Submission, Tally, export
 from convqa.exports.cited import CitedAnswer, Source
 
-FORMATS = {
-    format.name: format for format in (*trec_rag.FORMATS, ikat.FORMAT, jwhr.FORMAT, evidence.FORMAT, text.FORMAT)
-}
+_OTHERS = (ikat.FORMAT, jwhr.FORMAT, evidence.FORMAT, text.FORMAT, trec.FORMAT)
+FORMATS = {format.name: format for format in (*trec_rag.FORMATS, *_OTHERS)}
+OF_ANSWERS = [name for name, format in FORMATS.items() if format.needs_answers]
 
-__all__ = ["FORMATS", "CitedAnswer", "Format", "Source", "Submission", "Tally", "export", "find_format"]
+__all__ = ["FORMATS", "OF_ANSWERS", "CitedAnswer", "Format", "Source", "Submission", "Tally", "export", "find_format"]
 
 
 def find_format(name: str) -> Format:

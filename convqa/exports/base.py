@@ -25,6 +25,7 @@ class Format:
     """A way to write cited answers down, one after the other.
 
     :param write: one answer; a file is ``opening``, the answers with ``between`` them, ``closing``.
+    :param needs_answers: whether a run whose pipeline makes none is refused; else it must have rankings.
     :param warnings: why whoever takes the file may refuse or change an answer: one text for all answers alike.
     """
 
@@ -35,6 +36,7 @@ class Format:
     between: bytes = b""
     closing: bytes = b""
     warnings: Callable[[CitedAnswer], Iterable[str]] = lambda _: ()
+    needs_answers: bool = True
 
 
 @dataclass(slots=True)
@@ -46,9 +48,9 @@ class Tally:
     failed: int = 0
 
     def count(self, response: Response) -> None:
-        if response.answer is None:
+        if response.error is not None:
             self.failed += 1
-        elif response.answer.kind == "none":
+        elif response.answer is None or response.answer.kind == "none":
             self.unanswered += 1
         else:
             self.answered += 1
@@ -66,7 +68,7 @@ def export(
     for _, turns in groupby(responses, key=lambda response: response.id.conversation):
         conversation = list(turns)
         for response in conversation:
-            cited = CitedAnswer.of(response, alone=len(conversation) == 1)
+            cited = CitedAnswer.of(response, len(conversation) == 1, format.needs_answers)
             write(before + format.write(cited, submission))
             before = format.between
             tally.count(response)

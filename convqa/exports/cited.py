@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from convqa.domain import Answer, Citation, Passage, Ranking, Response, Sentence, TurnId, quotes
 from convqa.errors import InputError
@@ -40,11 +40,16 @@ class CitedAnswer:
     response: Response = field(compare=False, kw_only=True)
 
     @classmethod
-    def of(cls, response: Response, alone: bool = False) -> CitedAnswer:
+    def of(cls, response: Response, alone: bool = False, needs_answer: bool = True) -> CitedAnswer:
         """The answer of a response, trimmed or not; a turn that failed is a no-answer that says why.
 
+        :param needs_answer: False: a turn without an answer is a no-answer, but without a ranking it is refused.
         :raises InputError: if the turn has no answer although it did not fail, or cites what its ranking does not have.
         """
+        if not needs_answer and response.error is None and response.ranking is None:
+            raise InputError(f"turn {response.id} has no ranking: the pipeline of this run makes none.")
+        if not needs_answer and response.answer is None:
+            response = replace(response, answer=Answer("none", ""))
         answer, ranking = _answer(response), response.ranking or Ranking()
         passages = {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
         scores = {hit.id: hit.score for hit in ranking.hits}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from convqa.exports import FORMATS
+from convqa.exports import OF_ANSWERS
 
 
 def test_random_answers_come_back_from_every_format(tmp_path):
@@ -10,7 +10,7 @@ def test_random_answers_come_back_from_every_format(tmp_path):
 
     chance = random.Random(1)
     responses = [exports.some_response(chance, number) for number in range(50)]
-    for name in FORMATS:
+    for name in OF_ANSWERS:
         assert exports.line(name, responses, tmp_path).split("|")[4:7] == [" 0 "] * 3
 
 

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from convqa.exports import FORMATS
+from convqa.exports import OF_ANSWERS
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def rows(run_folder):
     return json.loads((run_folder / "run.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", OF_ANSWERS)
 def test_every_turn_and_every_citation_is_exported(call, run_folder, tmp_path, readers, format):
     file = tmp_path / "deep" / "file"
     code, out, err = call("export", run_folder, "--as", format, "--output", file)
@@ -62,7 +62,7 @@ def test_every_turn_and_every_citation_is_exported(call, run_folder, tmp_path, r
 
 
 def test_standard_output_is_the_file(call, run_folder, tmp_path):
-    for format in FORMATS:
+    for format in OF_ANSWERS:
         file = tmp_path / format
         assert call("export", run_folder, "--as", format, "--output", file)[0] == 0
         assert call("export", run_folder, "--as", format)[1] == file.read_text(encoding="utf-8")
@@ -118,3 +118,39 @@ def test_half_a_wave_is_not_exported(call, run_folder, tmp_path):
     code, out, _ = call("export", folder, "--as", "trec-rag")
     assert code == 0
     assert 0 < len(out.splitlines()) < len(rows(run_folder))
+
+
+def test_a_run_of_rankings_needs_no_truth_and_no_answers(call, run_folder, tmp_path, indexed):
+    """The lines are those of evaluate --trec, and other tools read them."""
+    import ir_measures
+
+    file = tmp_path / "run.trec"
+    code, out, err = call("export", run_folder, "--as", "trec", "--output", file, "--run-id", "my run")
+    assert (code, err) == (0, "") and "rankings, 0 failed turns" in out
+    read = {}
+    for line in ir_measures.read_trec_run(str(file)):
+        read.setdefault(line.query_id, []).append(line.doc_id)
+    for row in rows(run_folder):
+        if row["Model_passages"]:
+            assert read[f"{row['Conversation_no']}_{row['Turn_no']}"] == list(row["Model_passages"])
+    scored = tmp_path / "scored"
+    truth = [
+        {"Conversation_no": row["Conversation_no"], "Turn_no": row["Turn_no"], "Truth_rewrite": "", "Truth_answer": "",
+         "Truth_passages": ["x"]}
+        for row in rows(run_folder)
+    ]  # fmt: skip
+    (tmp_path / "ground-truth.json").write_text(json.dumps(truth))
+    assert call("evaluate", tmp_path, run_folder, "--output", scored, "--trec")[0] == 0
+    ours = {line.rpartition(" ")[0] for line in file.read_text().splitlines()}
+    theirs = {
+        line.rpartition(" ")[0] for line in (scored / "run.trec").read_text().splitlines() if "(nothing)" not in line
+    }
+    assert ours == theirs
+    ranked = tmp_path / "ranked"
+    settings = ["--collection", indexed, "--pipeline", "copy-bm25"]
+    pipeline = tmp_path / "ranked.yaml"
+    pipeline.write_text("extends: copy-bm25\ndrop: [reader, builder, decider]\n")
+    assert call("run", run_folder.parent / "input", ranked, *settings[:3], pipeline)[0] == 0
+    assert call("export", ranked, "--as", "trec")[0] == 0
+    code, _, err = call("export", ranked, "--as", "ikat")
+    assert code == 2 and "has no answer" in err

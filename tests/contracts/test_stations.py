@@ -200,7 +200,20 @@ def needed(cls, request):
     """What members need that has no default: a model, or others in them."""
     if cls.__module__.endswith(".generate"):
         return {"model": request.getfixturevalue("tiny_generator")("t5"), "most_tokens": 8}
+    if cls.__module__.endswith(".recorded"):
+        return {"path": str(request.getfixturevalue("recording"))}
     return {"rewriter": "expansion", "rewriters": ["expansion", "concatenate"]} if cls.station == "rewriter" else {}
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """A run.json of other systems, of some of the turns that are tried."""
+    file = tmp_path_factory.mktemp("recorded") / "run.json"
+    passages = {passage.id: 2.0 - place for place, passage in enumerate(PASSAGES)}
+    record = {"Model_rewrite": "Who wrote Faust in Weimar?", "Model_passages": {**passages, "unknown": 0.5}}
+    records = [{"Conversation_no": c, "Turn_no": t, **record} for c in (0, *range(2, 8)) for t in range(4)]
+    file.write_text(json.dumps(records))
+    return file
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp
     assert rows["words+human"].settings(Path("in")) == {"rewriter.path": "in/rewritten.json"}
     document = yaml.safe_load(rows["words+human"].document(mine, file))
     assert document["extends"] == str(tmp_path / "base.yaml")
-    assert document["override"] == {"retriever.type": "bm25", "retriever.k1": 1.2, "rewriter.type": "recorded"}
+    assert document["override"] == dict(rows["words+human"].overrides)
 
 
 def test_rows_may_be_listed(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from convqa.domain import Answer, Citation, Failure, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
 from convqa.errors import InputError
-from convqa.exports import FORMATS, CitedAnswer, Submission, export, find_format
+from convqa.exports import FORMATS, OF_ANSWERS, CitedAnswer, Submission, export, find_format
 from convqa.exports.trec_rag import words
 from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.rules import wrong_in_run
@@ -180,7 +180,7 @@ def test_ids_that_break_lists_of_ids_come_back(tmp_path, readers):
     ids = ["a b", "a/b", "a%2Fb", "a:b", "[1]", "a,b", "a\nb", '"', "\\", " ", "é", "e\u0301"]
     ranking = Ranking(tuple(Hit(id, 1.0, Passage(id, "text")) for id in ids))
     answer = Answer.of([Sentence("All.", tuple(Citation(id, 0, 4) for id in ids))], "en")
-    for name in FORMATS.keys() - {"jwhr"}:  # which has quotes, and no ids
+    for name in set(OF_ANSWERS) - {"jwhr"}:  # which has quotes, and no ids
         path = tmp_path / name
         path.write_bytes(written(name, [Response(TurnId(1, 1), ranking=ranking, answer=answer)]))
         (back,) = readers.READERS[name](path, "en")

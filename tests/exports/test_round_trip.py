@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
-from convqa.exports import FORMATS, CitedAnswer, Submission, export
+from convqa.exports import FORMATS, OF_ANSWERS, CitedAnswer, Submission, export
 from convqa.exports.text import escape
 
 SUBMISSION = Submission("a run", "a team")
@@ -130,7 +130,7 @@ def test_escaped_text_is_one_harmless_line(readers, text):
     escape(text).encode()
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", OF_ANSWERS)
 def test_no_answers_and_failures_come_back_as_no_answers(round_trip, golden, format):
     """In JWHR's form a question back is no answer either."""
     back = round_trip(format, golden)
@@ -146,7 +146,7 @@ def test_text_holds_reason_nearest_score_label_and_questions(round_trip, golden)
     assert back[4].answer == Answer("none", "", reason="reader failed: ValueError: a bad\nturn")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", OF_ANSWERS)
 def test_sentences_of_japanese_are_joined_without_a_blank(round_trip, golden, format):
     sentences = [Sentence("一つ。", golden[0].answer.sentences[0].citations), Sentence("二つ。")]
     response = replace(golden[0], answer=Answer.of(sentences, "ja"))
@@ -155,19 +155,19 @@ def test_sentences_of_japanese_are_joined_without_a_blank(round_trip, golden, fo
     assert [sentence.text for sentence in back.answer.sentences] == ["一つ。", "二つ。"]
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", OF_ANSWERS)
 def test_a_text_that_is_not_cut_into_sentences_is_said(round_trip, golden, format):
     (back,) = round_trip(format, [replace(golden[0], answer=Answer("answer", "Yes", label="Yes"))])
     assert back.answer.text == "Yes"
     assert back.answer.sentences == (Sentence("Yes"),)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", OF_ANSWERS)
 def test_a_journal_keeps_what_an_export_needs(round_trip, golden, format):
     assert round_trip(format, [response.trimmed() for response in golden]) == round_trip(format, golden)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", OF_ANSWERS)
 def test_one_conversation_after_the_other(golden, format):
     """What has been written does not depend on what follows: no more than a conversation is held back."""
     pieces = []
@@ -181,7 +181,7 @@ def test_one_conversation_after_the_other(golden, format):
     assert (tally.answered, tally.unanswered, tally.failed) == (3, 1, 1)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", OF_ANSWERS)
 def test_nothing_is_an_empty_export(round_trip, format):
     assert round_trip(format, []) == []
 

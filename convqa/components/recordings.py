@@ -1,0 +1,112 @@
+"""What other systems did, read back from their files by turn: rankings and rewrites."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import math
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from convqa.domain import TurnId
+from convqa.errors import InputError
+from convqa.files import parse_json, read_bytes
+from convqa.metrics.trec import encoded, parsed_line
+from convqa.validation import shorten
+
+T = TypeVar("T")
+
+_WANTED = "a TREC run, run.json, or a JSON array of {Conversation_no, Turn_no, ...}"
+
+
+class Recording:
+    """A file of records by turn. ``identity`` is its content's, for the fingerprint of a run.
+
+    :raises InputError: for a file that cannot be read.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        data = read_bytes(self.path, _WANTED)
+        self.identity = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        if data.startswith(b"\x1f\x8b"):
+            try:
+                data = gzip.decompress(data)
+            except (OSError, EOFError, zlib.error) as error:
+                raise InputError(f"{self.path}: damaged gzip ({error}).") from error
+        self._data = data
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it is a JSON array, and no TREC run."""
+        return self._data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{"))
+
+    def rankings(self) -> dict[str, dict[str, float]]:
+        """Turn, as TREC files spell it -> passage id -> score.
+
+        :raises InputError: naming the line or the record that is not as wanted.
+        """
+        if self.is_json:
+            return self.values(_scores, "Model_passages")
+        rankings: dict[str, dict[str, float]] = {}
+        for number, line in enumerate(self._text().split("\n"), 1):
+            if not line.strip():
+                continue
+            try:
+                turn, id, score = parsed_line(line)
+                if not math.isfinite(score):
+                    raise ValueError
+            except ValueError:
+                wanted = "wanted TURN Q0 PASSAGE RANK SCORE TAG, separated by blanks"
+                raise InputError(f"{self.path}: line {number}: found {shorten(line)}; {wanted}.") from None
+            rankings.setdefault(turn, {})[id] = score
+        return rankings
+
+    def values(self, check: Callable[[Any], T | None], *fields: str) -> dict[str, T]:
+        """Turn, as TREC files spell it -> the first of these fields that its record has.
+
+        :param check: gives the value as it is wanted, None for another thing.
+        :raises InputError: naming the record that is not as wanted.
+        """
+        records = parse_json(self.path, self._data, _WANTED)
+        if not isinstance(records, list):
+            raise InputError(f"{self.path}: found {shorten(records)}; wanted {_WANTED}.")
+        values: dict[str, T] = {}
+        for number, record in enumerate(records):
+            where = f"{self.path}: record {number}"
+            if not isinstance(record, dict) or not isinstance(record.get("Turn_no"), int):
+                raise InputError(
+                    f"{where}: found {shorten(record)}; wanted an object with Conversation_no and Turn_no."
+                )
+            field = next((name for name in fields if record.get(name) is not None), None)
+            if field is not None:
+                if (value := check(record[field])) is None:
+                    raise InputError(f"{where}: {field}: found {shorten(record[field])}.")
+                values[encoded(str(TurnId(record.get("Conversation_no", ""), record["Turn_no"])))] = value
+        return values
+
+    def _text(self) -> str:
+        try:
+            return self._data.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.path}: is not UTF-8: byte {error.start + 1}; wanted {_WANTED}.") from error
+
+
+def of_turn(recorded: Mapping[str, T], id: TurnId) -> T | None:
+    """What is recorded of a turn. Runs over topics of one turn name the topic alone, which is its first turn."""
+    value = recorded.get(encoded(str(id)))
+    return recorded.get(encoded(str(id.conversation))) if value is None and id.number <= 1 else value
+
+
+def _scores(value: Any) -> dict[str, float] | None:
+    is_scores = isinstance(value, dict) and all(
+        isinstance(score, int | float) and math.isfinite(score) for score in value.values()
+    )
+    return value if is_scores else None
+
+
+def text(value: Any) -> str | None:
+    """A value that is a text."""
+    return value if isinstance(value, str) else None

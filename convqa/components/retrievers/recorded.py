@@ -1,0 +1,79 @@
+"""Rankings of another system, read from a TREC run or a run.json."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import Field
+
+from convqa.components.base import Retriever
+from convqa.components.members import member
+from convqa.components.rankings import attach
+from convqa.components.recordings import Recording, of_turn
+from convqa.domain import Hit, Passage, Ranking, Rewrite, Turn
+from convqa.stores import open_store
+
+logger = logging.getLogger(__name__)
+
+
+@member
+class Recorded(Retriever):
+    """Give the rankings that another system made: SPLADE, ColBERT, pyserini, another team.
+
+    They are found by the turn (``CONVERSATION_TURN``), whatever was rewritten; a turn that the file lacks has an empty
+    ranking. Passages come from the collection. An id that it lacks stays in the ranking without its text.
+
+    :param path: a TREC run, plain or gzip, or a run.json (``Model_passages``).
+    :param top_k: passages in a ranking.
+    :param texts: how many top hits carry their passage for the stations behind.
+    """
+
+    needs_collection = True
+
+    path: Annotated[str, Field(min_length=1)]
+    collection: str | None = None
+    top_k: Annotated[int, Field(ge=1)] = 1000
+    texts: Annotated[int, Field(ge=0)] = 20
+
+    @cached_property
+    def _recording(self) -> Recording:
+        return Recording(self.path)
+
+    @cached_property
+    def _rankings(self) -> dict[str, Ranking]:
+        made = self._recording.rankings()
+        # TREC files cannot hold blanks, so convqa encodes them; other ids hold "%20" of their own.
+        ids = {id for scores in made.values() for id in scores if "%20" in id}
+        doubtful = [] if self._recording.is_json else sorted(ids)
+        known = zip(doubtful, self.fetch(doubtful), strict=True)
+        spelled = {id: id.replace("%20", " ") for id, passage in known if passage is None}
+        return {
+            turn: Ranking.of([Hit(spelled.get(id, id), score) for id, score in scores.items()])
+            for turn, scores in made.items()
+        }
+
+    def warm_up(self) -> None:
+        _ = self._rankings
+
+    def identity(self) -> Mapping[str, str]:
+        return {"recording": self._recording.identity}
+
+    def retrieve_batch(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> Sequence[Ranking]:
+        recorded = [
+            of_turn(self._rankings, turn.id) if rewrite.queries else Ranking()
+            for turn, rewrite in zip(turns, rewrites, strict=True)
+        ]
+        if missing := sum(ranking is None for ranking in recorded):
+            logger.warning("%s: %d turns are not in it, and have empty rankings", self.path, missing)
+        cut = [Ranking(ranking.hits[: self.top_k]) if ranking else Ranking() for ranking in recorded]
+        rankings = attach(cut, self.texts, self.fetch)
+        firsts = [hit for ranking in rankings for hit in ranking.hits[: self.texts]]
+        if unknown := sum(hit.passage is None for hit in firsts):
+            logger.warning("%s: %d of %d passages are not in the collection", self.path, unknown, len(firsts))
+        return rankings
+
+    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
+        return open_store(self.collection).fetch(ids)

@@ -1,0 +1,47 @@
+"""Rewrites of another system or of people, read from a run.json or a file of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import Field
+
+from convqa.components.base import Rewriter
+from convqa.components.members import member
+from convqa.components.recordings import Recording, of_turn, text
+from convqa.domain import Query, Rewrite, Turn
+from convqa.text.dialogue import open_question
+
+
+@member
+class Recorded(Rewriter):
+    """Give the rewrites that another system, or a person, wrote, found by the turn (``CONVERSATION_TURN``).
+
+    A turn that the file lacks keeps its question; the run's summary counts those with a history.
+
+    :param path: a run.json (``Model_rewrite``), or a file like questions-rewritten.json (``Question``), plain or gzip.
+    """
+
+    path: Annotated[str, Field(min_length=1)]
+
+    @cached_property
+    def _recording(self) -> Recording:
+        return Recording(self.path)
+
+    @cached_property
+    def _rewrites(self) -> dict[str, str]:
+        return self._recording.values(text, "Model_rewrite", "Question")
+
+    def warm_up(self) -> None:
+        _ = self._rewrites
+
+    def identity(self) -> Mapping[str, str]:
+        return {"recording": self._recording.identity}
+
+    def rewrite(self, turn: Turn) -> Rewrite:
+        written = of_turn(self._rewrites, turn.id)
+        if written is None or not written.strip():
+            return Rewrite.unchanged(open_question(turn), *(["not recorded"] if turn.history else []))
+        return Rewrite(written, (Query(written),))

@@ -1,0 +1,16 @@
+"""A TREC run: a line for each passage of each turn's ranking, without any truth."""
+
+from __future__ import annotations
+
+from convqa.exports.base import Format, Submission
+from convqa.exports.cited import CitedAnswer
+from convqa.metrics.trec import run_lines
+
+
+def write(cited: CitedAnswer, submission: Submission) -> bytes:
+    """The lines of one turn, which is named ``CONVERSATION_TURN``, or as its conversation where that has no other."""
+    turn = str(cited.id.conversation) if cited.alone else str(cited.id)
+    return "".join(run_lines(turn, cited.scores, submission.run_id)).encode()
+
+
+FORMAT = Format("trec", "a TREC run: the rankings, a line for each passage", write, needs_answers=False)

@@ -1,0 +1,51 @@
+"""Lines of TREC run files: ``turn Q0 passage rank score tag``, separated by blanks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
+
+import numpy
+
+from convqa.metrics.ranked import ranked
+
+NOTHING = "(nothing)"
+"""The passage id of a turn that ranks nothing."""
+_BLANK = re.compile(r"\s")
+_LARGEST = float(numpy.finfo(numpy.float32).max)
+
+
+def run_lines(turn: str, scores: Mapping[str, float], tag: str) -> Iterator[str]:
+    """The lines of one turn's ranking. Of passages that tie the later gets the next lower 32-bit score, so that every
+    tool sees the same order; blanks in ids are percent-encoded.
+
+    >>> list(run_lines("1_2", {"b c": 2.0, "a": 2.0}, "mine"))
+    ['1_2 Q0 b%20c 1 2.0 mine\\n', '1_2 Q0 a 2 1.9999999 mine\\n']
+    """
+    limit = numpy.finfo(numpy.float32).max
+    for rank, id in enumerate(ranked(scores), 1):
+        score = min(numpy.float32(max(min(scores[id], _LARGEST), -_LARGEST)), limit)
+        limit = numpy.nextafter(score, numpy.float32(-numpy.inf))
+        yield f"{encoded(turn)} Q0 {encoded(id)} {rank} {score!s} {encoded(tag)}\n"
+
+
+def parsed_line(line: str) -> tuple[str, str, float]:
+    """Turn, passage and score of a line, as they are written.
+
+    >>> parsed_line("1_2 Q0 b%20c 1 2.0 mine")
+    ('1_2', 'b%20c', 2.0)
+
+    :raises ValueError: for what is no such line.
+    """
+    turn, _, id, _, score, _ = line.split()
+    return turn, id, float(score)
+
+
+def encoded(id: str) -> str:
+    """Blanks of every kind, percent-encoded.
+
+    >>> encoded("Types of cheese:19")
+    'Types%20of%20cheese:19'
+    """
+    return _BLANK.sub(lambda blank: quote(blank[0]), id)

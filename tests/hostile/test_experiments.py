@@ -1,0 +1,50 @@
+"""Grids, comparisons and recordings of what is broken."""
+
+from __future__ import annotations
+
+import json
+
+from hostile import RUN, case
+
+GRID = "pipeline: copy-bm25\nrows: {a: {}, b: {retriever.k1: 2.0}}\n"
+ABLATE = "ablate grid.yaml qrecc out --quiet"
+RECORDED = "run qrecc out --pipeline copy-bm25 --set retriever.type=recorded --set retriever.path=a.trec --quiet"
+REWRITTEN = "run qrecc out --pipeline copy-bm25 --set rewriter.type=recorded --set rewriter.path=a.json --quiet"
+
+CASES = [
+    case("a grid", ABLATE, {"grid.yaml": GRID}, exits=0),
+    case("a grid that is a list", ABLATE, {"grid.yaml": "[1]"}, says="ablation grid.yaml"),
+    case("a grid without a base", ABLATE, {"grid.yaml": "rows: {a: {}}"}, says="pipeline"),
+    case("a secret in a grid", ABLATE, {"grid.yaml": GRID + "override: {llm.api_key: sk-1234567}"}, hides="sk-1234"),
+    case("a grid that names no node", ABLATE, {"grid.yaml": GRID.replace("retriever", "retreiver")}, says="row b"),
+    case("a row that leaves its folder", ABLATE, {"grid.yaml": GRID.replace("a:", "'../../a':")}, exits=0),
+    case("a grid of aliases", ABLATE, {"grid.yaml": "pipeline: &a [*a]"}),
+    case("no output", "ablate grid.yaml qrecc", {"grid.yaml": GRID}, says="then OUTPUT_DIR"),
+    case("an output that is a file", "ablate grid.yaml qrecc passages.jsonl", {"grid.yaml": GRID}, says="folder"),
+    case("an output in the input", "ablate grid.yaml qrecc qrecc/out", {"grid.yaml": GRID}, says="only read"),
+    case("a damaged record", ABLATE, {"grid.yaml": GRID, "out/ablation.json": '{"cells": 3'}, exits=0),
+    case("cells that are no cells", ABLATE, {"grid.yaml": GRID, "out/ablation.json": '{"cells": [3, {}]}'}, exits=0),
+    case("two runs", "compare qrecc-run other --truth qrecc", {"other/run.json": json.dumps(RUN)}, exits=0),
+    case("one run", "compare qrecc-run --truth qrecc", says="two runs"),
+    case("no truth", "compare qrecc-run other", {"other/run.json": json.dumps(RUN)}, says="--truth"),
+    case("a damaged run", "compare qrecc-run other --truth qrecc", {"other/run.json": "{"}, says="other/run.json"),
+    case("runs of two tasks", "compare qrecc-run mrqa-run --truth qrecc", says="run.json"),
+    case(
+        "an input that is a number",
+        "compare qrecc-run other",
+        {"qrecc-run/run.meta.json": '{"input": 3}'},
+        says="--truth",
+    ),
+    case("a recording", RECORDED, {"a.trec": "1_1 Q0 faust 1 2.0 x\n"}, exits=0),
+    case("a recording with too few columns", RECORDED, {"a.trec": "1_1 Q0 faust 1 2.0\n"}, says="line 1"),
+    case("a recording with a score that is none", RECORDED, {"a.trec": "1_1 Q0 faust 1 inf x\n"}, says="line 1"),
+    case("a recording of another kind", RECORDED, {"a.trec": b"\x00\xff" * 100}, says="UTF-8"),
+    case("a recording that is not there", RECORDED, says="a.trec"),
+    case("rewrites that are numbers", REWRITTEN, {"a.json": '[{"Turn_no": 1, "Question": 3}]'}, says="record 0"),
+    case("rewrites without turns", REWRITTEN, {"a.json": '[{"Question": "Who?"}]'}, says="record 0"),
+    case("rewrites that are no list", REWRITTEN, {"a.json": "{}"}, says="a.json"),
+]
+
+
+def test_experiments(hostile, check):
+    check(hostile)
