@@ -26,20 +26,26 @@ class Summary:
     @classmethod
     def of(cls, scores: Scores, seed: int) -> Summary | None:
         """None where there are no scores, or where the statistic has no value of them."""
-        if not scores.values:
+        if (mean := value_of(scores)) is None:
             return None
         scale, groups, statistic = scores.measure.scale, scores.by_group(), scores.statistic
         owners = list(scores.by_group([id.conversation for id in scores.ids]).values())
         if statistic is None:
-            mean = sum(_mean(values, scale) for values in groups.values()) / len(groups)
             low, high = interval(list(groups.values()), seed, owners)
         else:
-            value = statistic(groups)
-            if value is None:
-                return None
-            mean = scale * value
             low, high = interval_of_statistic(groups, statistic, seed, owners)
         return cls(mean, scale * low, scale * high, len(scores.values))
+
+
+def value_of(scores: Scores) -> float | None:
+    """The mean of the turns, the macro average or the statistic that a measure is; None where it has no value."""
+    if not scores.values:
+        return None
+    scale, groups = scores.measure.scale, scores.by_group()
+    if scores.statistic is None:
+        return sum(_mean(values, scale) for values in groups.values()) / len(groups)
+    value = scores.statistic(groups)
+    return None if value is None else scale * value
 
 
 def _mean(values: Sequence[float], scale: float) -> float:

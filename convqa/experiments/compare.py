@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,49 +12,14 @@ from convqa.driver.folder import META
 from convqa.errors import InputError, nearest
 from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.compute import groups_of
+from convqa.experiments.differences import Difference, differences_of, shared_scores, tested
 from convqa.files import read_json
-from convqa.metrics.bootstrap import interval
-from convqa.metrics.paired import holm, randomisation_test
+from convqa.metrics.paired import holm, permutation_test
+from convqa.tasks import Task, tasks
 from convqa.tasks.base import Groups
-from convqa.tasks.scores import Scores
 
-BREAKDOWNS = ("source", "history", "depth", "answerable")
+BREAKDOWNS = ("source", "Conversation_source", "Topic_switch", "history", "depth", "answerable")
 """What a comparison is broken down by where it is known and nothing else is asked for."""
-
-CERTAIN = 0.05
-"""Below this, an adjusted p counts as certain."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A run's measure less the baseline's, over the ``turns`` that both are scored on.
-
-    ``low`` and ``high`` end its 95 % bootstrap interval, for which ``conversations`` are drawn. ``p`` is that of the
-    paired randomisation test, ``adjusted`` the same after Holm's correction over all runs that are compared; both are
-    None, as the interval's ends are, for a measure that is no mean. ``better``, ``same`` and ``worse`` count turns.
-    """
-
-    run: str
-    measure: str
-    mean: float
-    base: float
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    adjusted: float | None = None
-    better: int = 0
-    same: int = 0
-    worse: int = 0
-    turns: int = 0
-    conversations: int = 0
-
-    @property
-    def difference(self) -> float:
-        return self.mean - self.base
-
-    @property
-    def certain(self) -> bool:
-        return self.adjusted is not None and self.adjusted < CERTAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +57,14 @@ class Comparison:
     def turns(self, run: str, measure: str, questions: Mapping[TurnId, str] | None = None) -> list[TurnDifference]:
         """Every turn that both runs are scored on, from what the run gained most to what it lost most."""
         base, other = (self.evaluations[name] for name in (self.against, run))
-        pairs = _pairs(base.scores.get(measure), other.scores.get(measure))
-        asked = questions or {}
+        shared = shared_scores({self.against: base, run: other}, self.against, measure)
+        if not shared or shared[run].statistic is not None:  # whose scores by turn are no scores
+            return []
+        asked, (old, new) = questions or {}, shared.values()
         rows = [
             TurnDifference(id, before, after, asked.get(id), _both("rewrites", id, base, other),
                            _both("answers", id, base, other))
-            for id, _, before, after in pairs
+            for id, before, after in zip(old.ids, old.values, new.values, strict=True)
         ]  # fmt: skip
         return sorted(rows, key=lambda row: row.base - row.score)
 
@@ -136,18 +103,21 @@ def compare(
     :param against: the name of the baseline (its folder's, as far as that tells runs apart); None: the first run.
     :param breakdown: as of ``evaluate``; None: those of :data:`BREAKDOWNS` that the task and the truth know.
     :param measures: which are compared; all without any.
-    :raises InputError: for fewer than two runs, runs of which one cannot be scored, and unknown names.
+    :raises InputError: for fewer than two runs, runs of which one cannot be scored, unknown names, and without scipy.
     """
     if len(runs) < 2:
         raise InputError("wanted two runs or more to compare.")
-    truth = truth or _truth_of(runs[0])
-    evaluations = {}
-    for name, run in zip(names_of(runs), runs, strict=True):
-        evaluations[name] = evaluate(truth, run, task=task, partial=partial, seed=seed)
-    base = against or next(iter(evaluations))
-    if base not in evaluations:
-        raise InputError(f"--against {base}: no run has this name.{nearest(base, evaluations)} "
-                         f"They are called {', '.join(evaluations)}.")  # fmt: skip
+    truth, names = truth or truth_of(runs), names_of(runs)
+    base = against or names[0]
+    if base not in names:
+        raise InputError(f"--against {base}: no run has this name.{nearest(base, names)} "
+                         f"They are called {', '.join(names)}.")  # fmt: skip
+    permutation_test()  # before minutes of work
+    evaluations: dict[str, Evaluation] = {}
+    kind: str | Task = task
+    for name, run in zip(names, runs, strict=True):
+        evaluation = evaluate(truth, run, task=kind, partial=partial, seed=seed)
+        kind, evaluations[name] = evaluation.task, _without_rankings(evaluation)
     groups = _groups(evaluations[base], truth, breakdown)
     return compare_evaluations(evaluations, base, measures, groups, seed)
 
@@ -167,25 +137,43 @@ def compare_evaluations(
     for name in measures:
         if name not in known:
             raise InputError(f"--measure {name}: no run has it.{nearest(name, known)} Known: {', '.join(known)}.")
-    chosen = list(measures) or known
-    differences = tuple(_differences(evaluations, against, chosen, None, seed))
-    breakdowns = {
-        breakdown: {
-            group: tuple(_differences(evaluations, against, chosen, members, seed))
-            for group, members in by_group.items()
-        }
-        for breakdown, by_group in (groups or {}).items()
-    }
-    return Comparison(against, dict(evaluations), differences, breakdowns)
+    shared = [shared_scores(evaluations, against, name) for name in measures or known]
+    if not any(shared):
+        raise InputError(f"{against} shares no measure and turn with another run. Compare runs of the same turns.")
+    parts = [(name, group, members) for name, by in (groups or {}).items() for group, members in by.items()]
+    names = dict.fromkeys(turn.id.conversation for turn in evaluations[against].gold.turns)
+    conversations = {name: place for place, name in enumerate(names)}
+    rows = [
+        row
+        for part in [("", "", None), *parts]
+        for scores in shared
+        for row in differences_of(scores, against, conversations, part, seed)
+    ]
+    made: dict[str, dict[str, list[Difference]]] = {}
+    for row, difference in zip(rows, tested(rows, seed), strict=True):
+        made.setdefault(row.part[0], {}).setdefault(row.part[1], []).append(difference)
+    whole = made.pop("", {}).get("", [])
+    breakdowns = {name: {group: tuple(some) for group, some in by.items()} for name, by in made.items()}
+    return Comparison(against, dict(evaluations), tuple(_adjusted(whole)), breakdowns)
+
+
+def _adjusted(differences: Sequence[Difference]) -> Iterator[Difference]:
+    """With Holm's correction over the runs, for each measure."""
+    by_measure: dict[str, list[Difference]] = {}
+    for one in differences:
+        by_measure.setdefault(one.measure, []).append(one)
+    for some in by_measure.values():
+        adjusted = iter(holm([one.p for one in some if one.p is not None]))
+        yield from (one if one.p is None else replace(one, adjusted=next(adjusted)) for one in some)
 
 
 def questions_of(comparison: Comparison) -> dict[TurnId, str]:
     """The questions by turn, where they stand beside the truth."""
     evaluation = comparison.evaluations[comparison.against]
-    folder = evaluation.gold.path.parent
-    if not evaluation.task.has_input(folder):
-        return {}
-    return {turn.id: turn.question for talk in evaluation.task.read(folder) for turn in talk.turns}
+    for place in (evaluation.gold.path, evaluation.gold.path.parent):
+        if evaluation.task.has_input(place):
+            return {turn.id: turn.question for talk in evaluation.task.read(place) for turn in talk.turns}
+    return {}
 
 
 def names_of(runs: Sequence[Path]) -> list[str]:
@@ -205,99 +193,48 @@ def names_of(runs: Sequence[Path]) -> list[str]:
     return [f"{folder.name} ({place})" for place, folder in enumerate(folders, 1)]
 
 
-def _differences(
-    evaluations: Mapping[str, Evaluation],
-    against: str,
-    measures: Sequence[str],
-    members: frozenset[TurnId] | None,
-    seed: int,
-) -> Iterator[Difference]:
-    base = evaluations[against].scores
-    for measure in measures:
-        made = [
-            _difference(name, base.get(measure), evaluation.scores.get(measure), members, seed)
-            for name, evaluation in evaluations.items()
-            if name != against
-        ]
-        there = [one for one in made if one is not None]
-        tested = [one for one in there if one.p is not None]
-        adjusted = holm([one.p for one in tested if one.p is not None]) if members is None else [None] * len(tested)
-        by_run = {one.run: value for one, value in zip(tested, adjusted, strict=True)}
-        for one in there:
-            yield Difference(**{**asdict(one), "adjusted": by_run.get(one.run)})
-
-
-def _difference(
-    run: str, base: Scores | None, other: Scores | None, members: frozenset[TurnId] | None, seed: int
-) -> Difference | None:
-    """None where there are no turns that both are scored on."""
-    pairs = [pair for pair in _pairs(base, other) if members is None or pair[0] in members]
-    if base is None or not pairs:
-        return None
-    measure, scale = base.measure.name, base.measure.scale
-    before: dict[str, list[float]] = {}
-    after: dict[str, list[float]] = {}
-    owners: dict[str, list[int | str]] = {}
-    for id, group, early, late in pairs:
-        before.setdefault(group, []).append(early)
-        after.setdefault(group, []).append(late)
-        owners.setdefault(group, []).append(id.conversation)
-    if base.statistic is not None:
-        was, now = base.statistic(before), base.statistic(after)
-        return None if was is None or now is None else Difference(run, measure, scale * now, scale * was)
-    gains = [[late - early for early, late in zip(before[group], after[group], strict=True)] for group in before]
-    # A turn counts as much as it does in the mean, or the mean of the groups' means.
-    by_conversation: dict[int | str, float] = {}
-    for some, names in zip(gains, owners.values(), strict=True):
-        for gain, name in zip(some, names, strict=True):
-            by_conversation[name] = by_conversation.get(name, 0.0) + gain / len(some)
-    low, high = interval(gains, seed, list(owners.values()), resamples=5000)
-    p = randomisation_test(list(by_conversation.values()), seed)
-    flat = [gain for some in gains for gain in some]
-    better, worse = sum(gain > 0 for gain in flat), sum(gain < 0 for gain in flat)
-    return Difference(
-        run, measure, scale * _mean(after), scale * _mean(before), scale * low, scale * high, p, None,
-        better, len(flat) - better - worse, worse, len(flat), len(by_conversation),
-    )  # fmt: skip
-
-
-def _mean(groups: Mapping[str, Sequence[float]]) -> float:
-    """The mean of the groups' means."""
-    means = [sum(scores) / len(scores) for scores in groups.values()]
-    return sum(means) / len(means)
-
-
-def _pairs(base: Scores | None, other: Scores | None) -> list[tuple[TurnId, str, float, float]]:
-    """(turn, group, the baseline's score, the run's) for the turns that both are scored on, in the baseline's order."""
-    if base is None or other is None:
-        return []
-    theirs = dict(zip(other.ids, other.values, strict=True))
-    rows = zip(base.ids, base.groups or [""] * len(base.ids), base.values, strict=True)
-    return [(id, group, value, theirs[id]) for id, group, value in rows if id in theirs]
-
-
 def _both(field: str, id: TurnId, *evaluations: Evaluation) -> tuple[str | None, str | None]:
     """What two runs say of a turn, where their task's runs hold it by turn."""
-    first, second = (getattr(evaluation.run, field, {}).get(str(id)) for evaluation in evaluations)
+    # Some tasks' files name a turn by its conversation alone.
+    key = str(id) if len(evaluations[0].task.key(id)) > 1 else id.conversation
+    first, second = (getattr(evaluation.run, field, {}).get(key) for evaluation in evaluations)
     return first, second
 
 
 def _groups(evaluation: Evaluation, truth: Path, asked: Sequence[str] | None) -> dict[str, Groups]:
-    own = evaluation.task.breakdowns(evaluation.gold, truth)
+    own = {*evaluation.task.breakdowns(evaluation.gold, truth), *(evaluation.gold.turns[0].fields)}
     names = [name for name in BREAKDOWNS if name in own] if asked is None else asked
     groups = groups_of(evaluation.task, evaluation.gold, truth, names)
     # One group says no more than the whole.
     return {name: members for name, members in groups.items() if asked is not None or len(members) > 1}
 
 
-def _truth_of(run: Path) -> Path:
-    """The input that a run was made from.
+def _without_rankings(evaluation: Evaluation) -> Evaluation:
+    """Rankings and citations have done their part; those of 30 runs would not fit into memory."""
+    run: Any = evaluation.run
+    bulk = {"passages", "rankings", "citations"} & {field.name for field in fields(run)}
+    return replace(evaluation, run=replace(run, **{name: {} for name in bulk}))
 
-    :raises InputError: if the run's folder does not name it, or it is gone.
+
+def truth_of(runs: Sequence[Path]) -> Path:
+    """The input that runs were made from.
+
+    :raises InputError: if no run's folder names one, the runs differ in it, or it holds no truth.
     """
-    file = (run if run.is_dir() else run.parent) / META
-    told = read_json(file, "what convqa run notes about a run") if file.is_file() else {}
-    place = told.get("input") if isinstance(told, dict) else None
-    if isinstance(place, str) and place and Path(place).exists():
-        return Path(place)
-    raise InputError(f"{run}: does not say which input it was made from, or that is gone. Name the truth: --truth.")
+    found: dict[str, Path] = {}
+    for run in runs:
+        file = (run if run.is_dir() else run.parent) / META
+        told = read_json(file, "what convqa run notes about a run") if file.is_file() else {}
+        place = told.get("input") if isinstance(told, dict) else None
+        if isinstance(place, str) and place:
+            found.setdefault(place, run)
+    if not found:
+        raise InputError(f"{runs[0]}: does not say which input it was made from. Name the truth: --truth.")
+    if len(found) > 1:
+        (place, run), (another, other) = list(found.items())[:2]
+        raise InputError(f"{run} answers {place}, and {other} {another}. Name the truth of both: --truth.")
+    input = Path(*found)
+    for place in (input, input.parent) if input.is_file() else (input,):
+        if any(task.has_truth(place) for task in tasks().values()):
+            return place
+    raise InputError(f"{input}: the runs were made from it, and it holds no truth. Name the truth: --truth.")

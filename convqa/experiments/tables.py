@@ -8,7 +8,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from convqa.experiments.compare import Comparison, Difference, TurnDifference
+from convqa.experiments.compare import Comparison, TurnDifference
+from convqa.experiments.differences import Difference
 
 MARK = "†"
 CAPTION = (
@@ -34,15 +35,15 @@ def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[st
 def rows(comparison: Comparison, measures: Sequence[str]) -> Iterator[tuple[str, list[Cell]]]:
     """A row for each run: its name and a cell for each measure."""
     means: dict[tuple[str, str], float] = {}
-    for name, evaluation in comparison.evaluations.items():
-        means |= {(name, key): evaluation.summaries[key].mean for key in measures if key in evaluation.summaries}
+    for one in comparison.differences:
+        means |= {(comparison.against, one.measure): one.base, (one.run, one.measure): one.mean}
     best = {key: max((mean for (_, of), mean in means.items() if of == key), default=None) for key in measures}
     for name in comparison.evaluations:
         cells = []
         for key in measures:
-            mean, one = means.get((name, key)), comparison.of(name, key)
+            mean, difference = means.get((name, key)), comparison.of(name, key)
             text = "-" if mean is None else f"{mean:.3f}"
-            cells.append((text, mean is not None and mean == best[key], one is not None and one.certain))
+            cells.append((text, mean is not None and mean == best[key], difference is not None and difference.certain))
         yield name, cells
 
 
@@ -108,7 +109,7 @@ def _means(comparison: Comparison, measures: Sequence[str]) -> Table:
 
 
 def _differences(title: str, first: str, found: Sequence[tuple[str, Difference]]) -> Table:
-    table = _table(title, first, "difference", "95 % interval", "p", "better/same/worse")
+    table = _table(title, first, "difference", "95 % interval", "p", "win/tie/loss")
     for name, one in found:
         p = one.p if one.adjusted is None else one.adjusted
         interval = "-" if one.low is None or one.high is None else f"{one.low:+.3f} to {one.high:+.3f}"

@@ -48,7 +48,7 @@ def interval(
         for rows, drawn in _draws(len(stratum), len(held), generator, resamples):
             sums[rows, held] += sums_of[drawn].sum(axis=1)
             counts[rows, held] += counts_of[drawn].sum(axis=1)
-    return _ends((sums / counts).mean(axis=1), level)
+    return ends((sums / counts).mean(axis=1), level)
 
 
 def interval_of_statistic(
@@ -83,7 +83,7 @@ def interval_of_statistic(
     known = [value for value in values if value is not None]
     if not known:
         raise ValueError("an interval needs at least one sample that has the number")
-    return _ends(known, level)
+    return ends(known, level)
 
 
 def _strata(groups: Sequence[Sequence[float]], owners: Owners | None) -> list[list[dict[int, list[int]]]]:
@@ -111,6 +111,7 @@ def _draws(
         yield rows[:, None], generator.integers(0, count, (len(rows), count))
 
 
-def _ends(samples: NDArray[numpy.float64] | Sequence[float], level: float) -> tuple[float, float]:
+def ends(samples: NDArray[numpy.float64] | Sequence[float], level: float = 0.95) -> tuple[float, float]:
+    """The quantiles that leave as much below as above them."""
     low, high = numpy.quantile(samples, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)

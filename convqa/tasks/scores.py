@@ -104,15 +104,16 @@ class Scores:
         for place, id in enumerate(self.ids):
             for group in groups.get(id, ()):
                 places.setdefault(group, []).append(place)
-        return {
-            group: replace(
-                self,
-                ids=tuple(self.ids[place] for place in found),
-                values=tuple(self.values[place] for place in found),
-                groups=tuple(self.groups[place] for place in found) if self.groups else (),
-            )
-            for group, found in places.items()
-        }
+        return {group: self.at(found) for group, found in places.items()}
+
+    def at(self, places: Sequence[int]) -> Scores:
+        """Only the turns at these places."""
+        return replace(
+            self,
+            ids=tuple(self.ids[place] for place in places),
+            values=tuple(self.values[place] for place in places),
+            groups=tuple(self.groups[place] for place in places) if self.groups else (),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 import random
+import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from convqa.domain import TurnId
 from convqa.errors import InputError
+from convqa.evaluation import Evaluation
 from convqa.experiments import tables
-from convqa.experiments.compare import compare, questions_of
+from convqa.experiments.compare import compare, compare_evaluations, questions_of, truth_of
+from convqa.tasks import Measure, Scores
+from convqa.tasks.qrecc.task import QReCC
+from convqa.tasks.scores import Gold, GoldTurn
 
 CONVERSATIONS, TURNS = 20, 3
 
@@ -142,3 +152,112 @@ def test_tables_for_papers(truth, tmp_path):
     assert "weak_1" in text and r"weak\_1 & " in tex
     assert rf"strong & \textbf{{{mean}}}$^{{\dagger}}$ & \textbf{{1.000}} \\" in tex
     assert tex.count(r"\toprule") == tex.count(r"\bottomrule") == 1
+
+
+def evaluation(columns):
+    turns = tuple(GoldTurn(id, {}) for id in columns[0].ids)
+    return Evaluation(
+        QReCC(), Gold(Path("truth"), turns), SimpleNamespace(path=Path("run")), tuple(columns), {}, {}, {}
+    )
+
+
+def column(values, ids=None, **further):
+    ids = ids or tuple(TurnId(place // 3, place % 3 + 1) for place in range(len(values)))
+    return Scores(Measure("M", scale=100.0), ids, tuple(map(float, values)), **further)
+
+
+def test_turns_that_one_run_is_not_scored_on_count_for_none():
+    draw = random.Random(5)
+    runs = [column([draw.randrange(5) for _ in range(30)]) for _ in range(3)]
+    part = replace(runs[2], ids=runs[2].ids[:12], values=runs[2].values[:12])
+    made = compare_evaluations({"a": evaluation(runs[:1]), "b": evaluation([runs[1]]), "c": evaluation([part])}, "a")
+    assert [one.turns for one in made.differences] == [12, 12]
+    assert made.of("b", "M").mean == 100 * sum(runs[1].values[:12]) / 12
+    assert made.of("b", "M").base == made.of("c", "M").base == 100 * sum(runs[0].values[:12]) / 12
+    assert len(made.turns("b", "M")) == 30
+
+
+def test_turns_that_are_twice_in_the_truth_are_told_apart():
+    ids = (TurnId(1, 1), TurnId(2, 1), TurnId(1, 1), TurnId(3, 1))
+    first, second = column([1, 1, 0, 1], ids), column([0, 1, 0], ids[:3])
+    made = compare_evaluations({"a": evaluation([first]), "b": evaluation([second])}, "a").of("b", "M")
+    assert (made.turns, made.conversations, made.better, made.same, made.worse) == (3, 2, 0, 2, 1)
+
+
+def test_a_statistic_is_that_of_each_run_and_has_no_test():
+    """The values of a statistic may be places in a table of its own run, as ShARC's are."""
+
+    def table(rows):
+        return column(range(4), groups=tuple("abab"), statistic=lambda by: max(rows[int(one)] for one in by["a"]))
+
+    made = compare_evaluations({"a": evaluation([table([1, 2, 3, 4])]), "b": evaluation([table([5, 6, 7, 8])])}, "a")
+    assert (made.of("b", "M").base, made.of("b", "M").mean) == (300, 700)
+    assert made.of("b", "M").p is made.of("b", "M").low is made.of("b", "M").adjusted is None
+    assert made.turns("b", "M") == []
+
+
+def test_a_macro_average_weighs_turns_by_their_groups():
+    ids = tuple(TurnId(talk, 1) for talk in range(40))
+    groups = tuple("a" * 36 + "b" * 4)
+    base, other = column([0] * 40, ids, groups=groups), column([0] * 36 + [1, 1, 1, 1], ids, groups=groups)
+    made = compare_evaluations({"a": evaluation([base]), "b": evaluation([other])}, "a").of("b", "M")
+    assert (made.difference, made.low, made.high) == (50, 50, 50)
+    assert made.p == 2 / 2**4  # only four conversations differ: all assignments are counted
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data())
+def test_a_comparison_turned_round_changes_signs_only(data):
+    size = data.draw(st.integers(2, 20))
+    scores = st.lists(st.sampled_from([0, 0.25, 1]), min_size=size, max_size=size)
+    runs = {name: evaluation([column(data.draw(scores))]) for name in "ab"}
+    there, back = (compare_evaluations(runs, name).differences[0] for name in "ab")
+    assert there.difference == -back.difference
+    assert there.low == pytest.approx(-back.high) and there.p == back.p
+    assert (there.better, there.worse) == (back.worse, back.better)
+    assert (there.p == 1) or there.difference != 0
+
+
+def test_other_runs_and_measures_do_not_change_a_number():
+    draw = random.Random(5)
+    runs = {name: evaluation([column([draw.random() for _ in range(90)])]) for name in "abc"}
+    extra = replace(runs["b"].columns[0], measure=Measure("N"))
+    more = {name: replace(one, columns=(*one.columns, extra)) for name, one in runs.items()}
+    alone = compare_evaluations({name: runs[name] for name in "ab"}, "a").of("b", "M")
+    among = compare_evaluations(more, "a").of("b", "M")
+    assert (among.low, among.high) == pytest.approx((alone.low, alone.high))
+    assert replace(among, low=alone.low, high=alone.high, adjusted=alone.adjusted) == alone
+
+
+def test_without_a_turn_in_common_there_is_nothing_to_compare():
+    first, second = column([1, 1, 1]), column([1, 1, 1], tuple(TurnId(9, number) for number in range(3)))
+    with pytest.raises(InputError, match="a shares no measure and turn with another run"):
+        compare_evaluations({"a": evaluation([first]), "b": evaluation([second])}, "a")
+
+
+def test_what_a_comparison_needs_and_no_rankings_stays_in_memory(truth, tmp_path):
+    made = compare([write(tmp_path / "a", 0.2, 1), write(tmp_path / "b", 0.6, 2)], truth)
+    assert [one.run.passages for one in made.evaluations.values()] == [{}, {}]
+    assert made.turns("b", "MRR")[0].rewrites == ("rewrite 1", "rewrite 2")
+
+
+def test_runs_of_other_inputs_and_inputs_without_truth_are_refused(truth, tmp_path):
+    runs = [write(tmp_path / "a", 0.2, 1), write(tmp_path / "b", 0.6, 2)]
+    (tmp_path / "other").mkdir()
+    note(runs[0], truth / "questions.json")
+    assert truth_of(runs) == truth
+    note(runs[1], tmp_path / "other")
+    with pytest.raises(InputError, match=r"a answers .*truth/questions.json, and .*b .*other. Name the truth of both"):
+        truth_of(runs)
+    with pytest.raises(InputError, match=r"other: the runs were made from it, and it holds no truth.*--truth"):
+        truth_of(runs[1:])
+
+
+def note(run, place):
+    (run / "run.meta.json").write_text(json.dumps({"input": str(place)}))
+
+
+def test_without_scipy_the_message_names_the_extra(truth, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(InputError, match=r"pip install 'convqa\[experiments\]'"):
+        compare([write(tmp_path / "a", 0.2, 1), write(tmp_path / "b", 0.6, 2)], truth)

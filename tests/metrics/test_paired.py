@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.metrics.paired import holm, randomisation_test
+from convqa.metrics.bootstrap import interval
+from convqa.metrics.paired import holm, intervals, randomisation_test, randomisation_tests
 
 
 def exact(differences):
@@ -46,3 +47,30 @@ def test_adjusted_values_are_larger_and_keep_their_order(values):
     order = sorted(range(len(values)), key=values.__getitem__)
     assert [adjusted[place] for place in order] == sorted(adjusted)
     assert holm(values[:1]) == values[:1]
+
+
+def test_one_conversation_says_nothing():
+    assert randomisation_test([0.5], seed=1) == randomisation_test([0.5] + [0.0] * 30, seed=1) == 1.0
+
+
+def test_columns_do_not_change_each_other():
+    columns = np.random.default_rng(3).normal(0.05, 0.3, (40, 5))
+    columns[5:, 1] = 0
+    columns[:, 2] = 0
+    assert randomisation_tests(columns, seed=2) == [randomisation_test(column, seed=2) for column in columns.T]
+
+
+def test_sums_in_another_order_tie():
+    assert randomisation_test([0.1, 0.2, 0.3, -0.1, -0.2, -0.3] * 5, seed=1) == 1.0
+
+
+def test_intervals_are_those_of_evaluations():
+    draw = np.random.default_rng(3)
+    conversations = np.sort(draw.integers(0, 60, 400))
+    conversations[:60] = range(60)
+    gains = draw.normal(0.1, 0.5, (400, 2))
+    counts = np.bincount(conversations)
+    sums = np.column_stack([np.bincount(conversations, column) for column in gains.T])
+    made = intervals(sums, counts, seed=1, resamples=1000)
+    for (low, high), column in zip(made, gains.T, strict=True):
+        assert (low, high) == pytest.approx(interval([column.tolist()], 1, [conversations.tolist()]), abs=0.01)
