@@ -51,7 +51,7 @@ def evaluate() -> None:
     """Score a run: the official measures of its task, with 95 % intervals and what stands beside them."""
 
 
-def _with_tasks() -> Callable[..., None]:
+def _with_tasks() -> Callable[..., int]:
     """``_evaluate`` with the names of the tasks' files in its help, and the options that the tasks have."""
     from convqa.tasks import tasks
 
@@ -84,9 +84,9 @@ def _with_tasks() -> Callable[..., None]:
 
     own = {name: parameter.default for name, parameter in parameters.items() if name not in signature}
 
-    def evaluate(**arguments: Any) -> None:
+    def evaluate(**arguments: Any) -> int:
         # A task need not have an option that nobody asked for.
-        _evaluate(**{name: value for name, value in arguments.items() if name not in own or value != own[name]})
+        return _evaluate(**{name: value for name, value in arguments.items() if name not in own or value != own[name]})
 
     evaluate.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
     return evaluate
@@ -107,16 +107,26 @@ def _evaluate(
         bool, typer.Option("--partial", help="Score only turns that the run has, as after run --limit.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 1,
+    check: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Compare with expected scores: the --json of another run, a file of configs/benchmarks, or its name; "
+            "exit code 1 if a mean is not in its interval there.",
+        ),
+    ] = None,
     json: Json = False,
     **options: Any,
-) -> None:
+) -> int:
     from convqa.errors import InputError
     from convqa.evaluation import evaluate, render, write_official, write_trec, write_turns
+    from convqa.evaluation.expected import moved, read_expected
 
     truth_dir = needed(truth, input_dataset, "TRUTH_DIR", "--input-dataset")
     run_dir = needed(run, input_run, "RUN_DIR", "--input-run")
     if trec and output is None:
         raise InputError("--trec writes files: say where with --output DIR.")
+    expected = None if check is None else read_expected(check)
     evaluation = evaluate(
         truth_dir,
         run_dir,
@@ -141,6 +151,12 @@ def _evaluate(
             written += write_trec(evaluation, output)
         if not json:
             typer.echo(f"Written: {', '.join(str(path) for path in written)}")
+    outside = [] if expected is None else moved(evaluation, expected)
+    for line in outside:
+        typer.echo(f"convqa: {line}", err=True)
+    if expected is not None and not json:
+        typer.echo(f"{len(expected.measures) - len(outside)} of {len(expected.measures)} measures as expected.")
+    return int(bool(outside))
 
 
 @command

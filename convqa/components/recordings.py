@@ -49,7 +49,7 @@ class Recording:
         :raises InputError: naming the line or the record that is not as wanted.
         """
         if self.is_json:
-            return self.values(_scores, "Model_passages")
+            return self.values(_scores, "Model_passages", "Truth_passages")
         rankings: dict[str, dict[str, float]] = {}
         for number, line in enumerate(self._text().split("\n"), 1):
             if not line.strip():
@@ -101,6 +101,8 @@ def of_turn(recorded: Mapping[str, T], id: TurnId) -> T | None:
 
 
 def _scores(value: Any) -> dict[str, float] | None:
+    if isinstance(value, list) and all(isinstance(id, str) for id in value):  # true passages, which have no scores
+        return {id: 1 / rank for rank, id in enumerate(value, 1)}
     is_scores = isinstance(value, dict) and all(
         isinstance(score, int | float) and math.isfinite(score) for score in value.values()
     )

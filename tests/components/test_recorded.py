@@ -68,6 +68,13 @@ def test_topics_of_one_turn_may_be_named_alone(tmp_path, collection):
     assert [len(ranking.hits) for ranking in ranked(tmp_path / "run", collection)] == [0, 0, 1]
 
 
+def test_true_passages_are_a_ranking_too(tmp_path, collection):
+    truth = [{"Conversation_no": 1, "Turn_no": 1, "Truth_passages": ["c", "Types of cheese:1"]}]
+    (tmp_path / "ground-truth.json").write_text(json.dumps(truth))
+    first, second, _ = ranked(tmp_path / "ground-truth.json", collection)
+    assert ([hit.id for hit in first.hits], second.hits) == (["c", "Types of cheese:1"], ())
+
+
 @pytest.mark.parametrize("field", ["Model_rewrite", "Question"])
 def test_rewrites_come_back_and_others_keep_their_question(field, tmp_path):
     records = [{"Conversation_no": 1, "Turn_no": 1, field: "Who?"}, {"Conversation_no": 1, "Turn_no": 2, field: " "}]

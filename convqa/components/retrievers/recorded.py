@@ -26,7 +26,8 @@ class Recorded(Retriever):
     They are found by the turn (``CONVERSATION_TURN``), whatever was rewritten; a turn that the file lacks has an empty
     ranking. Passages come from the collection. An id that it lacks stays in the ranking without its text.
 
-    :param path: a TREC run, plain or gzip, or a run.json (``Model_passages``).
+    :param path: a TREC run, plain or gzip, or a run.json (``Model_passages``). Of a ground-truth.json it takes
+        ``Truth_passages``, as a retriever that finds nothing else would: how well stations behind could do.
     :param top_k: passages in a ranking.
     :param texts: how many top hits carry their passage for the stations behind.
     """

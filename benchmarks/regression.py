@@ -1,0 +1,104 @@
+"""Runs whose scores must not move: each of configs/benchmarks, run again and compared with what is expected.
+
+    python benchmarks/regression.py [NAME ...] [--data ../shared/data] [--record]
+
+Cranfield and Vaswani are classic collections with judgements: anchors that others have numbers of. gpt3-run is a
+submission to the shared task of 2021 as it was made. Results go to docs/benchmarks/regression.json with commit and
+date. ``--record`` writes what came out as the new expectation. Exit code 1 if a measure moved beyond its interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
+from engines import _cranfield
+from lucene_equality import queries, union
+
+from convqa.driver.fingerprint import git_commit
+from convqa.evaluation import evaluate
+from convqa.evaluation.expected import moved, read_expected
+
+ROOT = Path(__file__).resolve().parents[1]
+CONFIGS, RESULTS = ROOT / "configs" / "benchmarks", ROOT / "docs" / "benchmarks" / "regression.json"
+MEASURES = ("QR", "MRR", "nDCG@10", "R@100", "EM", "F1", "ROUGE1-R")
+PIPELINES = {
+    "cranfield": ["copy-bm25"],
+    "vaswani": ["copy-bm25"],
+    "cast2020": ["default", "--set", "retriever.candidates=30"],
+    "qrecc-trec-sample": ["default"],
+}
+"""Benchmark -> the pipeline and settings that are run; gpt3-run is a run already."""
+
+
+def adhoc(name: str, data: Path, folder: Path) -> Path:
+    """A classic collection as an input and truth of the task qrecc: each question is a conversation of one turn."""
+    if name == "cranfield":
+        passages, texts, qrels = _cranfield(data / "cranfield")
+    else:
+        passages = [passage for passage in union(data) if passage.id.startswith("vaswani/")]
+        texts, qrels = queries(data, "vaswani")
+    folder.mkdir(parents=True)
+    turns = [{"Conversation_no": int(topic), "Turn_no": 1} for topic in texts]
+    questions = [turn | {"Question": text} for turn, text in zip(turns, texts.values(), strict=True)]
+    none = {"Truth_rewrite": "", "Truth_answer": ""}
+    truth = [
+        turn | none | {"Truth_passages": [id for id, grade in qrels.get(topic, {}).items() if grade > 0]}
+        for turn, topic in zip(turns, texts, strict=True)
+    ]
+    (folder / "questions.json").write_text(json.dumps(questions))
+    (folder / "ground-truth.json").write_text(json.dumps(truth))
+    with (folder / "passages.jsonl").open("w") as lines:
+        lines.writelines(json.dumps({"id": one.id, "text": one.text}) + "\n" for one in passages)
+    return folder
+
+
+def scored(name: str, data: Path, scratch: Path) -> dict:
+    """The run of a benchmark, evaluated: what ``convqa evaluate --json`` prints."""
+    sets = data / "conversations"
+    if name == "gpt3-run":
+        return evaluate(sets / "qrecc_trec_sample", data / "qrecc" / "gpt3-run.json", task="qrecc")
+    source = adhoc(name, data, scratch / name) if name in ("cranfield", "vaswani") else sets / name.replace("-", "_")
+    output = scratch / f"{name}-run"
+    command = ["-m", "convqa", "run", str(source), str(output), "--quiet", "--pipeline", *PIPELINES[name]]
+    subprocess.run([sys.executable, *command], check=True)
+    return evaluate(source, output)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", default=[*PIPELINES, "gpt3-run"])
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--record", action="store_true", help="write what comes out as the expectation")
+    options = parser.parse_args()
+    results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    outside = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in options.names:
+            evaluation = scored(name, options.data, Path(scratch))
+            plain = evaluation.to_json()
+            measures = {key: value for key, value in plain["measures"].items() if key in MEASURES}
+            if options.record:
+                rounded = {key: {part: round(x, 6) for part, x in value.items()} for key, value in measures.items()}
+                head = f"# {name}: what `python benchmarks/regression.py {name}` came to; --record writes it anew.\n"
+                CONFIGS.mkdir(exist_ok=True)
+                text = yaml.safe_dump({"task": plain["task"], "measures": rounded}, sort_keys=False)
+                (CONFIGS / f"{name}.yaml").write_text(head + text)
+            told = moved(evaluation, read_expected(name))
+            outside += len(told)
+            print(f"{name}: {'; '.join(told) or 'as expected'}", flush=True)
+            when = datetime.now(UTC).date().isoformat()
+            results[name] = {"commit": git_commit(), "date": when, "measures": measures}
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    return int(bool(outside))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
