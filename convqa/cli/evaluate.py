@@ -7,12 +7,16 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from convqa.cli.app import app, command, prepared
 from convqa.cli.options import Json, needed, print_json
+
+if TYPE_CHECKING:
+    from convqa.evaluation import Evaluation
+    from convqa.evaluation.expected import Expected
 
 Task = Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")]
 Support = Annotated[
@@ -120,7 +124,7 @@ def _evaluate(
 ) -> int:
     from convqa.errors import InputError
     from convqa.evaluation import evaluate, render, write_official, write_trec, write_turns
-    from convqa.evaluation.expected import moved, read_expected
+    from convqa.evaluation.expected import read_expected
 
     truth_dir = needed(truth, input_dataset, "TRUTH_DIR", "--input-dataset")
     run_dir = needed(run, input_run, "RUN_DIR", "--input-run")
@@ -151,10 +155,17 @@ def _evaluate(
             written += write_trec(evaluation, output)
         if not json:
             typer.echo(f"Written: {', '.join(str(path) for path in written)}")
-    outside = [] if expected is None else moved(evaluation, expected)
+    return 0 if expected is None else _compared(evaluation, expected, json)
+
+
+def _compared(evaluation: Evaluation, expected: Expected, quiet: bool) -> int:
+    """Name the measures that moved; the exit code."""
+    from convqa.evaluation.expected import moved
+
+    outside = moved(evaluation, expected)
     for line in outside:
         typer.echo(f"convqa: {line}", err=True)
-    if expected is not None and not json:
+    if not quiet:
         typer.echo(f"{len(expected.measures) - len(outside)} of {len(expected.measures)} measures as expected.")
     return int(bool(outside))
 
