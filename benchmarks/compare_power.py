@@ -2,11 +2,11 @@
 
     python benchmarks/compare_power.py
 
-Two made systems over 100 conversations of 5 turns. The difference of a turn is DELTA + that of its conversation (sd .1)
-+ its own (sd .3), both normal: turns of a conversation are alike. Seeds 0 to 199, fixed beforehand. Expected: without a
-difference an alarm in 5 % of the seeds, at most 18 of 200 (the 99.5th percentile of a binomial); with DELTA = .05 the
-power of the normal test of conversations' means, sd sqrt(.1^2 + .3^2 / 5) each. The last column swaps turns one by one,
-as if they were independent.
+Two made systems over 100 conversations of 5 turns. The difference of a turn is a true one + that of its conversation
+(sd .1, and then .3) + its own (sd .3), both normal: turns of a conversation are alike. Seeds 0 to 199, fixed
+beforehand. Expected: without a difference an alarm in 5 % of the seeds, at most 18 of 200 (the 99.5th percentile of a
+binomial); else the power of the normal test of conversations' means, sd sqrt(.1^2 + .3^2 / 5) each. The last column
+swaps turns one by one, as if they were independent.
 """
 
 from __future__ import annotations
@@ -19,32 +19,36 @@ import numpy as np
 from convqa.metrics.paired import randomisation_test
 
 CONVERSATIONS, TURNS, SEEDS = 100, 5, 200
-SHARED, OWN, LEVEL = 0.1, 0.3, 0.05
+OWN, LEVEL = 0.3, 0.05
+CASES = ((0.1, 0.0), (0.1, 0.05), (0.3, 0.0), (0.3, 0.1))
+"""How much conversations differ among each other, and the true difference."""
 
 
-def differences(delta: float, seed: int) -> np.ndarray:
+def differences(spread: float, delta: float, seed: int) -> np.ndarray:
     """Shape (conversations, turns)."""
     draw = np.random.default_rng(seed)
-    shared = draw.normal(0, SHARED, (CONVERSATIONS, 1))
+    shared = draw.normal(0, spread, (CONVERSATIONS, 1))
     return delta + shared + draw.normal(0, OWN, (CONVERSATIONS, TURNS))
 
 
-def expected(delta: float) -> float:
+def expected(spread: float, delta: float) -> float:
     """The power of the two-sided normal test."""
-    error = math.sqrt((SHARED**2 + OWN**2 / TURNS) / CONVERSATIONS)
+    error = math.sqrt((spread**2 + OWN**2 / TURNS) / CONVERSATIONS)
     normal, edge = NormalDist(), NormalDist().inv_cdf(1 - LEVEL / 2)
     return 1 - normal.cdf(edge - delta / error) + normal.cdf(-edge - delta / error)
 
 
 def main() -> None:
-    print("| difference | expected | conversations swapped | turns swapped |\n|---|---|---|---|")
-    for delta in (0.0, 0.05):
+    print("| sd of conversations | true difference | expected | conversations swapped | turns swapped |")
+    print("|---|---|---|---|---|")
+    for spread, delta in CASES:
         alarms = {"conversations": 0, "turns": 0}
         for seed in range(SEEDS):
-            made = differences(delta, seed)
+            made = differences(spread, delta, seed)
             alarms["conversations"] += randomisation_test(made.sum(axis=1).tolist(), seed) < LEVEL
             alarms["turns"] += randomisation_test(made.ravel().tolist(), seed) < LEVEL
-        print(f"| {delta} | {expected(delta):.1%} | " + " | ".join(f"{n} of {SEEDS}" for n in alarms.values()) + " |")
+        counts = " | ".join(f"{count} of {SEEDS}" for count in alarms.values())
+        print(f"| {spread} | {delta} | {expected(spread, delta):.1%} | {counts} |")
 
 
 if __name__ == "__main__":

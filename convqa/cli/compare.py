@@ -15,7 +15,7 @@ from convqa.cli.options import Json, print_json
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs; the first is the baseline.")],
     truth: Annotated[
-        Path | None, typer.Option(help="The truth, or its folder.", show_default="the input of the first run")
+        Path | None, typer.Option(help="The truth, or its folder.", show_default="the input of the runs")
     ] = None,
     task: Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")] = "auto",
     against: Annotated[str | None, typer.Option(metavar="RUN", help="The baseline, by its name in the table.")] = None,
@@ -27,12 +27,13 @@ def compare(
         typer.Option(
             "--breakdown",
             metavar="FIELD",
-            help="By group: history, depth, or a field of the truth; may be repeated.",
+            help="By group: history, depth, answerable, source, or a field of the truth; may be repeated.",
+            show_default="those that are known",
         ),
     ] = None,
     turns: Annotated[
         int, typer.Option(min=0, help="Turns of each run to show: those that gained and lost most in a measure.")
-    ] = 0,
+    ] = 10,
     partial: Annotated[bool, typer.Option("--partial", help="Score only turns that each run has.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals and tests.")] = 1,
     as_: Annotated[
@@ -54,21 +55,18 @@ def compare(
         runs, truth, task=task, against=against, breakdown=breakdown, measures=wanted, partial=partial, seed=seed
     )
     shown = tables.shown_measures(made, wanted)
+    lead = tables.lead_of(made, shown, wanted)
     questions = questions_of(made) if turns else {}
-    rows = {run: made.turns(run, shown[0], questions) for run in made.others} if turns and shown else {}
+    rows = {run: _ends(made.turns(run, lead, questions), turns) for run in made.others}
     if json:
-        differing = {run: [one.to_json() for one in some] for run, some in rows.items()}
-        print_json({**made.to_json(), **({"turns": differing} if rows else {})})
+        print_json({**made.to_json(), "turns": {run: [one.to_json() for one in some] for run, some in rows.items()}})
     elif as_ != "text":
         typer.echo((tables.markdown if as_ == "markdown" else tables.latex)(made, shown), nl=False)
     else:
         from rich.console import Console
 
-        some = [
-            (f"{run}: turns by {shown[0]}, gained most and lost most", _ends(differences, turns))
-            for run, differences in rows.items()
-        ]
-        Console().print(tables.render(made, shown, some))
+        some = [(f"{run}: turns by {lead}, gained most and lost most", ends) for run, ends in rows.items() if ends]
+        Console().print(tables.render(made, shown, lead, some))
 
 
 def _ends(rows: list, count: int) -> list:  # type: ignore[type-arg]

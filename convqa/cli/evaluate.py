@@ -30,7 +30,11 @@ Support = Annotated[
 AllowSame = Annotated[bool, typer.Option("--allow-same", help="Let --support be a scorer that the run was built with.")]
 Breakdown = Annotated[
     list[str] | None,
-    typer.Option("--breakdown", metavar="FIELD", help="Means by group: history, or a field of the truth; repeat."),
+    typer.Option(
+        "--breakdown",
+        metavar="FIELD",
+        help="Means by group: history, depth, answerable, source (QReCC), or a field of the truth; repeat.",
+    ),
 ]
 
 

@@ -202,7 +202,7 @@ def _both(field: str, id: TurnId, *evaluations: Evaluation) -> tuple[str | None,
 
 
 def _groups(evaluation: Evaluation, truth: Path, asked: Sequence[str] | None) -> dict[str, Groups]:
-    own = {*evaluation.task.breakdowns(evaluation.gold, truth), *(evaluation.gold.turns[0].fields)}
+    own = {*evaluation.task.breakdowns(evaluation.gold, truth)}.union(*(turn.fields for turn in evaluation.gold.turns))
     names = [name for name in BREAKDOWNS if name in own] if asked is None else asked
     groups = groups_of(evaluation.task, evaluation.gold, truth, names)
     # One group says no more than the whole.

@@ -32,6 +32,13 @@ def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[st
     return [name for name in asked if name in names] or [name for name in own if name in names] or names
 
 
+def lead_of(comparison: Comparison, shown: Sequence[str], asked: Sequence[str] = ()) -> str:
+    """The measure of breakdowns and turns: the first that is asked for, else the first official one of rankings."""
+    official = {one.name for one in comparison.evaluations[comparison.against].measures if one.official}
+    ranking = [name for name in shown if name in official and name.upper().startswith(("MRR", "NDCG"))]
+    return [*(name for name in asked if name in shown), *ranking, *shown][0]
+
+
 def rows(comparison: Comparison, measures: Sequence[str]) -> Iterator[tuple[str, list[Cell]]]:
     """A row for each run: its name and a cell for each measure."""
     means: dict[tuple[str, str], float] = {}
@@ -76,9 +83,12 @@ def latex(comparison: Comparison, measures: Sequence[str]) -> str:
 
 
 def render(
-    comparison: Comparison, measures: Sequence[str], turns: Sequence[tuple[str, Sequence[TurnDifference]]] = ()
+    comparison: Comparison,
+    measures: Sequence[str],
+    lead: str,
+    turns: Sequence[tuple[str, Sequence[TurnDifference]]] = (),
 ) -> Group:
-    """Tables for a terminal: means, differences, breakdowns of the first measure, and turns of each run."""
+    """Tables for a terminal: means, differences, breakdowns of the lead measure, and turns of each run."""
     parts: list[Table | Text] = [_means(comparison, measures), Text(CAPTION.format(against=comparison.against), "dim")]
     for run in comparison.others:
         shown = [one for key in measures if (one := comparison.of(run, key)) is not None]
@@ -89,10 +99,10 @@ def render(
                 (group, one)
                 for group, members in groups.items()
                 for one in members
-                if (one.run, one.measure) == (run, measures[0])
+                if (one.run, one.measure) == (run, lead)
             ]
             if found:
-                title = f"{measures[0]} by {breakdown}: {run} less {comparison.against}, p not corrected"
+                title = f"{lead} by {breakdown}: {run} less {comparison.against}, p not corrected"
                 parts.append(_differences(title, breakdown, found[:_GROUPS]))
     for title, some in turns:
         parts.append(Text(f"\n{title}", "bold"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hostile import case
+import json
+
+from hostile import RUN, case
 
 
 def _link(target):
@@ -12,6 +14,8 @@ def _link(target):
 ASK = "ask --collection collection --pipeline copy-bm25"
 CHAT = "chat --collection collection --pipeline copy-bm25"
 EVALUATE = "evaluate qrecc qrecc-run"
+META = "qrecc-run/run.meta.json"
+SAME = "qrecc-run qrecc-run --truth qrecc"
 RUNS = "run qrecc out --pipeline copy-bm25"
 
 CASES = [
@@ -108,6 +112,45 @@ CASES = [
             ("--task mrqa", "qrecc"),
             ("--seed x", "--seed"),
             ("--resamples -1", "resamples"),
+        )
+    ),
+    *(
+        case(f"compare: {name}", f"compare {arguments}", files, exits=exits, says=says, environment=environment)
+        for name, arguments, files, exits, says, environment in (
+            ("nothing", "", {}, 2, "RUN", {}),
+            ("a single run", "qrecc-run --truth qrecc", {}, 2, "two runs or more", {}),
+            ("no truth", "qrecc-run qrecc-run", {}, 2, ("does not say which input", "--truth"), {}),
+            ("an input that is gone", "qrecc-run qrecc-run", {META: '{"input": "nowhere"}'}, 2, "--truth", {}),
+            ("an input that is no text", "qrecc-run qrecc-run", {META: '{"input": [1]}'}, 2, "--truth", {}),
+            ("a damaged note of the input", "qrecc-run qrecc-run", {META: "{"}, 2, META, {}),
+            ("a run beside itself", f"{SAME} --turns 4", {}, 0, ("qrecc-run (2)", "1.000"), {}),
+            ("a terminal of one column", SAME, {}, 0, (), {"COLUMNS": "1"}),
+            ("no such run", "qrecc-run nowhere --truth qrecc", {}, 2, "nowhere", {}),
+            ("a run of another task", "qrecc-run mrqa-run --truth qrecc", {}, 2, "mrqa-run/run.json: no such file", {}),
+            ("a folder without run.json", "qrecc-run qrecc --truth qrecc", {}, 2, "qrecc/run.json: no such file", {}),
+            ("another --against", f"{SAME} --against nosuch", {}, 2, "nosuch", {}),
+            ("another --measure", f"{SAME} --measure MMR", {}, 2, "Did you mean 'MRR'", {}),
+            ("another --breakdown", f"{SAME} --breakdown nosuch", {}, 2, "nosuch", {}),
+            ("another --as", f"{SAME} --as html", {}, 2, "--as", {}),
+            ("turns below nothing", f"{SAME} --turns -1", {}, 2, "--turns", {}),
+            ("no turns in the truth", SAME, {"qrecc/ground-truth.json": "[]"}, 2, "shares no measure", {}),
+            ("a run of no turns", SAME, {"qrecc-run/run.json": "[]"}, 2, "shares no measure", {}),
+            (
+                "runs of other turns",
+                "qrecc-run other --truth qrecc",
+                {"other/run.json": '[{"Conversation_no": 9, "Turn_no": 1, "Model_answer": "x", "Model_passages": {}}]'},
+                2,
+                ("other/run.json: lacks 2 of the 2 turns", "shares no measure"),
+                {},
+            ),
+            (
+                "names with markup and TeX",
+                "qrecc-run 'a[b]_{x}&%' --truth qrecc --as latex",
+                {"a[b]_{x}&%/run.json": json.dumps(RUN)},
+                0,
+                r"a[b]\_\{x\}\&\%",
+                {},
+            ),
         )
     ),
     case("evaluate: swapped arguments", "evaluate qrecc-run qrecc", says="qrecc"),

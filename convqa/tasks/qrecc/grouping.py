@@ -20,12 +20,13 @@ _DEPTHS = ((1, "turn 1"), (2, "turn 2"), (4, "turns 3-4"), (8, "turns 5-8"))
 
 
 def breakdowns(gold: Gold, path: Path) -> Mapping[str, Callable[[], Groups]]:
-    """``history``: turns with and without one; ours, and not the condition of the official QR. ``depth``: the turn's
-    number. ``source``: what :data:`TYPES` says, where it is there. ``answerable``: where the truth says so.
+    """``history``: turns with and without one; ours, and not the condition of the official QR. ``depth``: the
+    turn's place in its conversation. ``source``: what :data:`TYPES` says, where it is there. ``answerable``: where the
+    truth says so.
     """
     known: dict[str, Callable[[], Groups]] = {
         "history": partial(_by_history, gold, path),
-        "depth": partial(_by, gold, _depth),
+        "depth": partial(_by_depth, gold, path),
     }
     if any(_answerable(turn) for turn in gold.turns):
         known["answerable"] = partial(_by, gold, _answerable)
@@ -34,8 +35,15 @@ def breakdowns(gold: Gold, path: Path) -> Mapping[str, Callable[[], Groups]]:
     return known
 
 
-def _depth(turn: GoldTurn) -> str:
-    return next((name for most, name in _DEPTHS if turn.id.number <= most), "turns 9 and on")
+def _by_depth(gold: Gold, path: Path) -> Groups:
+    """The questions beside the truth tell what was before, which may be more than the turns; else the turn's number."""
+    talks = input.read(path) if input.recognise(path) else ()
+    places = {turn.id: max(place, len(turn.history) + 1) for talk in talks for place, turn in enumerate(talk.turns, 1)}
+    return _by(gold, lambda turn: _depth(places.get(turn.id, turn.id.number)))
+
+
+def _depth(place: int) -> str:
+    return next((name for most, name in _DEPTHS if place <= most), "turns 9 and on")
 
 
 def _answerable(turn: GoldTurn) -> str:

@@ -416,6 +416,27 @@ def test_breakdown_by_history_believes_the_questions_beside_the_truth(score, tmp
     assert found == {"empty history": 0, "with history": 1}
 
 
+def test_breakdown_by_depth_counts_what_was_before(score, tmp_path):
+    numbers = (1, 2, 3, 4, 5, 8, 9)
+    truth = [truth_record(number, "", [], "x") for number in numbers]
+    run = [run_record(number, None, None, "x") for number in numbers]
+    by_number = score(truth, run, breakdown=["depth"]).breakdowns["depth"]
+    counts = {group: by["EM"].turns for group, by in by_number.items()}
+    assert counts == {"turn 1": 1, "turn 2": 1, "turns 3-4": 2, "turns 5-8": 2, "turns 9 and on": 1}
+    asked = [{"Conversation_no": 7, "Turn_no": number, "Question": "q"} for number in numbers]
+    asked[1]["Context"] = ["q", "a"] * 6
+    (tmp_path / "questions.json").write_text(json.dumps(asked))
+    by_place = score(truth, run, breakdown=["depth"]).breakdowns["depth"]
+    counts = {group: by["EM"].turns for group, by in by_place.items()}
+    assert counts == {"turn 1": 1, "turns 3-4": 2, "turns 5-8": 4}  # places 1, 7 (six exchanges before), 3 to 7
+
+
+def test_breakdown_by_what_can_be_answered(score):
+    truth = [record | {"Answerable": record["Turn_no"] != 2} for record in T]
+    groups = score(truth, R, breakdown=["answerable"]).breakdowns["answerable"]
+    assert {group: by["F1"].turns for group, by in groups.items()} == {"no": 1, "yes": 2}
+
+
 def test_the_first_turn_is_the_one_with_the_lowest_number(score):
     breakdowns = score([truth_record(5, "", [], "x"), truth_record(3, "", [], "x"), *T], R, breakdown=["history"])
     assert breakdowns.breakdowns["history"]["empty history"]["F1"].turns == 1
