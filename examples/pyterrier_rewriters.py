@@ -29,12 +29,10 @@ class Rewriting(pt.Transformer):
         self.qa = convqa.load(PIPELINE, EXAMPLE / "passages.jsonl.gz", {"rewriter.type": rewriter})
 
     def transform(self, topics: pd.DataFrame) -> pd.DataFrame:
-        talks = [
-            Conversation(
-                name, tuple(Turn(TurnId(name, n), q) for n, q in zip(part["turn"], part["query"], strict=True))
-            )
-            for name, part in topics.groupby("conversation", sort=False)
-        ]
+        talks = []
+        for name, part in topics.groupby("conversation", sort=False):
+            turns = zip(part["turn"], part["query"], strict=True)
+            talks.append(Conversation(name, tuple(Turn(TurnId(name, n), text) for n, text in turns)))
         hits = [(str(one.id), hit) for one in self.qa.drive(talks) for hit in one.ranking.hits]
         return pd.DataFrame([{"qid": qid, "docno": hit.id, "score": hit.score} for qid, hit in hits])
 
