@@ -70,20 +70,32 @@ def interval_of_statistic(
     """
     generator = numpy.random.default_rng(seed)
     columns = [numpy.asarray(scores, dtype=numpy.float64) for scores in groups.values()]
-    strata = _strata(list(groups.values()), owners)
+    # By stratum and group: the places of all conversations' scores, and where in these each conversation's begin.
+    strata = [
+        (len(stratum), [(group, *_joined([one[group] for one in stratum])) for group in stratum[0]])
+        for stratum in _strata(list(groups.values()), owners)
+    ]
     values = []
     for _ in range(resamples):
-        places: list[list[int]] = [[] for _ in columns]
-        for stratum in strata:
-            for drawn in generator.integers(0, len(stratum), len(stratum)):
-                for group, own in stratum[drawn].items():
-                    places[group] += own
-        sample = {name: column[at].tolist() for name, column, at in zip(groups, columns, places, strict=True)}
+        parts: list[list[NDArray[numpy.float64]]] = [[] for _ in columns]
+        for size, held in strata:
+            drawn = generator.integers(0, size, size)
+            for group, places, starts, lengths in held:
+                counts = lengths[drawn]
+                begins = numpy.repeat(starts[drawn] - numpy.cumsum(counts) + counts, counts)
+                parts[group].append(columns[group][places[begins + numpy.arange(len(begins))]])
+        sample = {name: numpy.concatenate(part).tolist() for name, part in zip(groups, parts, strict=True)}
         values.append(statistic(sample))
     known = [value for value in values if value is not None]
     if not known:
         raise ValueError("an interval needs at least one sample that has the number")
     return ends(known, level)
+
+
+def _joined(parts: Sequence[Sequence[int]]) -> tuple[NDArray[numpy.intp], NDArray[numpy.intp], NDArray[numpy.intp]]:
+    """The parts in one array, where each begins in it, and how long it is."""
+    lengths = numpy.array([len(part) for part in parts])
+    return numpy.concatenate([numpy.asarray(part) for part in parts]), numpy.cumsum(lengths) - lengths, lengths
 
 
 def _strata(groups: Sequence[Sequence[float]], owners: Owners | None) -> list[list[dict[int, list[int]]]]:

@@ -203,6 +203,12 @@ def test_a_macro_average_weighs_turns_by_their_groups():
     made = compare_evaluations({"a": evaluation([base]), "b": evaluation([other])}, "a").of("b", "M")
     assert (made.difference, made.low, made.high) == (50, 50, 50)
     assert made.p == 2 / 2**4  # only four conversations differ: all assignments are counted
+    other = column([0] * 36 + [1, 1, 1, 1], ids, groups=groups)
+    base = column(
+        [1] * 4 + [0] * 36, ids, groups=groups
+    )  # four wins and four losses, each of them worth a ninth of a win
+    made = compare_evaluations({"a": evaluation([base]), "b": evaluation([other])}, "a").of("b", "M")
+    assert (made.better, made.worse, made.p) == (4, 4, 2 * 2**4 / 2**8)
 
 
 @settings(deadline=None, max_examples=30)

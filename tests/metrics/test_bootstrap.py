@@ -1,3 +1,5 @@
+import time
+
 import numpy
 import pytest
 
@@ -71,3 +73,23 @@ def test_no_sample_lacks_a_group():
     groups = {"a": [1.0, 2.0, 3.0], "b": [5.0]}
     interval_of_statistic(groups, statistic, seed=1, owners=[["x", "y", "z"], ["x"]])
     interval(list(groups.values()), seed=1, owners=[["x", "y", "z"], ["x"]])
+
+
+def test_16451_turns_take_about_a_second():
+    scores = numpy.random.default_rng(1).random(16451).tolist()
+    talks = [place // 6 for place in range(16451)]
+    start = time.process_time()
+    interval([scores], 1, [talks])
+    interval_of_statistic({"a": scores[::2], "b": scores[1::2]}, lambda by: by["a"][0], 1, [talks[::2], talks[1::2]])
+    assert time.process_time() - start < 3
+
+
+def test_a_statistic_sees_whole_conversations():
+    seen = []
+    groups, owners = {"a": [0.11, 0.12, 0.21, 0.31], "b": [0.13, 0.22, 0.23]}, [[1, 1, 2, 3], [1, 2, 2]]
+    interval_of_statistic(groups, lambda by: seen.append([*by["a"], *by["b"]]) or 0.0, 1, owners, resamples=50)
+    for drawn in seen:
+        assert drawn.count(0.11) == drawn.count(0.12) == drawn.count(0.13)
+        assert drawn.count(0.21) == drawn.count(0.22) == drawn.count(0.23)
+        assert drawn.count(0.11) + drawn.count(0.21) == 2 and drawn.count(0.31) == 1  # the only one in a alone
+    assert {drawn.count(0.11) for drawn in seen} == {0, 1, 2}
