@@ -29,6 +29,10 @@ def export(
     run_id: Annotated[
         str | None, typer.Option(help="What trec, trec-rag and ikat call the run; RUN_DIR's name if not given.")
     ] = None,
+    run_type: Annotated[
+        str,
+        typer.Option(help="How the run was made: automatic, manual, and for ikat generation-only."),
+    ] = "automatic",
     team_id: Annotated[str, typer.Option(help="What trec-rag and ikat call the team.")] = "convqa",
 ) -> None:
     """Write a run's answers, with every citation, as TREC RAG, iKAT, JWHR, QReCC evidence or plain text; or its
@@ -40,7 +44,9 @@ def export(
     from convqa.files import whole_file
 
     format = find_format(as_)
-    submission = Submission(run_id or run.resolve().name, team_id)
+    submission = Submission(run_id or run.resolve().name, team_id, run_type)
+    if run_type not in format.run_types:
+        raise InputError(f"--run-type {run_type}: {as_} knows {', '.join(format.run_types)}.")
     responses = read_responses(run)
     if output is None:
         write(responses, format, submission, lambda data: typer.echo(data, nl=False))

@@ -18,6 +18,7 @@ class Submission:
 
     run_id: str
     team_id: str = "convqa"
+    run_type: str = "automatic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Format:
     """A way to write cited answers down, one after the other.
 
     :param write: one answer; a file is ``opening``, the answers with ``between`` them, ``closing``.
+    :param run_types: what a run may be called in the format: how much people had to do with it.
     :param needs_answers: whether a run whose pipeline makes none is refused; else it must have rankings.
     :param warnings: why whoever takes the file may refuse or change an answer: one text for all answers alike.
     """
@@ -37,6 +39,7 @@ class Format:
     closing: bytes = b""
     warnings: Callable[[CitedAnswer], Iterable[str]] = lambda _: ()
     needs_answers: bool = True
+    run_types: tuple[str, ...] = ("automatic",)
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:
         "metadata": {
             "team_id": submission.team_id,
             "run_id": submission.run_id,
-            "run_type": "automatic",
+            "run_type": submission.run_type,
             "turn_id": turn_id,
         },
         "references": _references(cited, said),
@@ -53,4 +53,9 @@ def _references(cited: CitedAnswer, said: tuple[Sentence, ...]) -> dict[str, flo
     return ranked | dict.fromkeys(sorted(needed - ranked.keys()), 0.0)
 
 
-FORMAT = Format("ikat", "TREC iKAT 2025's answers, a JSON line each", write)
+FORMAT = Format(
+    "ikat",
+    "TREC iKAT 2025's answers, a JSON line each",
+    write,
+    run_types=("automatic", "manual", "generation-only"),
+)

@@ -57,7 +57,7 @@ def write(cited: CitedAnswer, submission: Submission, most: int) -> bytes:
         "metadata": {
             "team_id": submission.team_id,
             "run_id": submission.run_id,
-            "type": "automatic",
+            "type": submission.run_type,
             "narrative_id": topic,
             "narrative": cited.question,
             "conversation": cited.id.conversation,
@@ -96,11 +96,13 @@ FORMATS = [
         "TREC RAG's answers, a JSON line each",
         partial(write, most=20),
         warnings=warnings,
+        run_types=("automatic", "manual"),
     ),
     Format(
         "trec-rag-2025",
         "the same, with up to 100 references",
         partial(write, most=100),
         warnings=warnings,
+        run_types=("automatic", "manual"),
     ),
 ]

@@ -13,7 +13,7 @@ class PolEval(Task):
     run_file = run.FILE
     default_pipeline = "poleval"
     language = input.LANGUAGE
-    passages_file = "passages.jl (also .gz; where to put them: docs/poleval.md)"
+    passages_file = "passages.jl (also .gz; where to put them: docs/tasks/poleval.md)"
 
     has_input = staticmethod(input.recognise)
     has_truth = staticmethod(truth.recognise)

@@ -1,0 +1,1 @@
+"""TREC topics: iKAT and CAsT conversations, and the topics of RAG."""

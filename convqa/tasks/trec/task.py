@@ -1,0 +1,37 @@
+"""The task TREC: topics of conversational tracks in, rankings and answers out; the tracks score them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+from convqa.errors import InputError
+from convqa.tasks.base import Task
+from convqa.tasks.trec import input, run
+
+_SCORED = f"topics of TREC are scored with their qrels, by trec_eval or ir-measures: give them {run.FILE}."
+
+
+class Trec(Task):
+    """A file of topics in; run.trec out. There is no truth of ours: the tracks' qrels are for trec_eval."""
+
+    name = "trec"
+    input_file = input.WANTED
+    truth_file = "nothing: the tracks' qrels are for trec_eval"
+    run_file = run.FILE
+    default_pipeline = "default"
+    id_field = "number"
+
+    has_input = staticmethod(input.recognise)
+    read = staticmethod(input.read)
+    write = staticmethod(run.write)
+    read_run = staticmethod(run.read)
+
+    def has_truth(self, path: Path) -> bool:  # noqa: ARG002
+        return False
+
+    def gold(self, path: Path) -> NoReturn:
+        raise InputError(f"{path}: {_SCORED}")
+
+    def score(self, gold: Any, run: Any, options: Any, /) -> NoReturn:  # noqa: ARG002
+        raise InputError(_SCORED)

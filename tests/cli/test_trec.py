@@ -1,0 +1,81 @@
+"""From a published topic file to a submission: run, export, and the rules of the tracks' own checks."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+import pytest
+
+
+def run(call, tmp_path, indexed, name, content):
+    path = tmp_path / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    out = tmp_path / "out"
+    code, _, err = call("run", path, out, "--collection", indexed, "--pipeline", "expansion-bm25", "--quiet")
+    assert code == 0, err
+    return out
+
+
+def exported(call, out, *options):
+    code, text, err = call("export", out, *options)
+    assert code == 0, err
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def ikat_errors(line, turns):
+    """What the check of iKAT 2025 (scripts/validate_trec_ikat25.py) refuses of a line."""
+    told = []
+    meta = line["metadata"]
+    told += [f"no {key}" for key in ("team_id", "run_id", "run_type") if key not in meta]
+    told += [meta["run_type"]] if meta["run_type"] not in {"manual", "automatic", "generation-only"} else []
+    told += ["references"] if not isinstance(line["references"], dict) or len(line["references"]) > 1000 else []
+    for part in line["responses"]:
+        told += ["text"] if not isinstance(part.get("text"), str) else []
+        told += ["ptkb_provenance"] if "ptkb_provenance" not in part else []
+        told += [id for id in part["citations"] if id not in line["references"]]
+    words = sum(len(unicodedata.normalize("NFKC", part["text"]).split()) for part in line["responses"])
+    told += [f"{words} words"] if words > 250 else []
+    return told + ([line["turn_id"]] if line["turn_id"] not in turns else [])
+
+
+def test_from_ikats_topics_to_its_submission(call, tmp_path, indexed):
+    turn = {"response": "It was a case.", "relevant_ptkbs": [], "citations": []}
+    topic = {"number": "1-1", "title": "Courts", "ptkb": ["I study law."], "responses": [
+        {"turn_id": 1, "user_utterance": "What was Marbury v. Madison?", **turn},
+        {"turn_id": 2, "user_utterance": "Was it unanimous?", **turn},
+    ]}  # fmt: skip
+    out = run(call, tmp_path, indexed, "2025_test_topics.json", [topic])
+    lines = exported(call, out, "--as", "ikat", "--run-type", "manual", "--team-id", "us")
+    assert [line["turn_id"] for line in lines] == ["1-1_1", "1-1_2"]
+    assert [ikat_errors(line, {"1-1_1", "1-1_2"}) for line in lines] == [[], []]
+    assert lines[0]["metadata"]["run_type"] == "manual" and lines[0]["responses"]
+    runfile = (out / "run.trec").read_text()
+    assert {line.split()[0] for line in runfile.splitlines()} == {"1-1_1", "1-1_2"}
+    assert call("export", out, "--as", "ikat", "--run-type", "human")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "format"),
+    [
+        ("topics.rag24.test.txt", "2024-145979\tWho led the Marbury court?\n", "trec-rag"),
+        ("rag25.jsonl", '{"id": "14", "narrative": "I want to know who led the Marbury court."}\n', "trec-rag-2025"),
+    ],
+)
+def test_from_rags_topics_to_its_submission(call, tmp_path, indexed, name, content, format):
+    out = run(call, tmp_path, indexed, name, content)
+    (line,) = exported(call, out, "--as", format)
+    id = content.split("\t")[0] if "\t" in content else "14"
+    assert (line["topic_id"], line["metadata"]["narrative_id"], line["metadata"]["type"]) == (id, id, "automatic")
+    assert len(line["references"]) <= (20 if format == "trec-rag" else 100)
+    assert all(place < len(line["references"]) for part in line["answer"] for place in part["citations"])
+    assert all(re.fullmatch(rf"{id} Q0 \S+ \d+ \S+ convqa", row) for row in (out / "run.trec").read_text().splitlines())
+
+
+def test_cast_gives_a_runfile_for_trec_eval(call, tmp_path, indexed):
+    turns = [{"number": 1, "raw_utterance": "What was Marbury v. Madison?"}, {"number": 2, "raw_utterance": "Who won?"}]
+    out = run(call, tmp_path, indexed, "evaluation_topics_v1.0.json", [{"number": 31, "title": "x", "turn": turns}])
+    assert {line.split()[0] for line in (out / "run.trec").read_text().splitlines()} == {"31_1", "31_2"}
+    code, _, err = call("evaluate", tmp_path, out)
+    assert code == 2 and "scored with their qrels" in err
