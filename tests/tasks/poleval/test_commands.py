@@ -71,7 +71,7 @@ def test_a_mistake_is_told_with_its_place(call, one_set, competition, tmp_path):
 @pytest.fixture
 def reranked(root, tmp_path):
     """The pipeline that docs/tasks/poleval.md shows."""
-    page = (root / "docs" / "poleval.md").read_text(encoding="utf-8")
+    page = (root / "docs" / "tasks" / "poleval.md").read_text(encoding="utf-8")
     path = tmp_path / "reranked.yaml"
     path.write_text(page.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
     return path
