@@ -96,7 +96,7 @@ fix: $(VENV)/.test  ## format, mend what can be mended, write generated docs ane
 	@$(BIN)/python docs/way_of_a_turn.py
 
 screenshots: $(VENV)/.browser  ## the pictures of the page in docs/images anew
-	@CONVQA_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser/test_screenshots.py
+	@CONVQA_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser/test_screenshots.py tests/browser/test_report.py -k pictures
 
 bench: $(VENV)/.services $(VENV)/.models  ## the benchmarks of docs/benchmarks.md that take minutes; needs the data that they name
 	@$(BIN)/python benchmarks/conversations.py

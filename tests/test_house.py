@@ -146,6 +146,8 @@ def test_the_wheel_works_outside_the_checkout(tmp_path):
         "convqa/share/examples/qrecc-trec/questions.json",
         "convqa/py.typed",
         "convqa/models/weights/encoder/model.onnx",
+        "convqa/experiments/templates/report.html",
+        "convqa/experiments/templates/report.mplstyle",
         "convqa/server/page/index.html",
         "convqa/server/page/static/app.js",
     } <= names

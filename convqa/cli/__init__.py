@@ -24,6 +24,7 @@ def application() -> Typer:
         mcp,
         models,
         pipelines,
+        report,
         run,
         serve,
         train,

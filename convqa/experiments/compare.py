@@ -117,7 +117,7 @@ def compare(
     kind: str | Task = task
     for name, run in zip(names, runs, strict=True):
         evaluation = evaluate(truth, run, task=kind, partial=partial, seed=seed)
-        kind, evaluations[name] = evaluation.task, _without_rankings(evaluation)
+        kind, evaluations[name] = evaluation.task, without_rankings(evaluation)
     groups = _groups(evaluations[base], truth, breakdown)
     return compare_evaluations(evaluations, base, measures, groups, seed)
 
@@ -209,8 +209,8 @@ def _groups(evaluation: Evaluation, truth: Path, asked: Sequence[str] | None) ->
     return {name: members for name, members in groups.items() if asked is not None or len(members) > 1}
 
 
-def _without_rankings(evaluation: Evaluation) -> Evaluation:
-    """Rankings and citations have done their part; those of 30 runs would not fit into memory."""
+def without_rankings(evaluation: Evaluation) -> Evaluation:
+    """The evaluation with its scores alone: the rankings and citations of 30 runs would not fit into memory."""
     run: Any = evaluation.run
     bulk = {"passages", "rankings", "citations"} & {field.name for field in fields(run)}
     return replace(evaluation, run=replace(run, **{name: {} for name in bulk}))

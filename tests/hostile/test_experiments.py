@@ -11,6 +11,17 @@ ABLATE = "ablate grid.yaml qrecc out --quiet"
 RECORDED = "run qrecc out --pipeline copy-bm25 --set retriever.type=recorded --set retriever.path=a.trec --quiet"
 REWRITTEN = "run qrecc out --pipeline copy-bm25 --set rewriter.type=recorded --set rewriter.path=a.json --quiet"
 
+RECORD = {
+    "name": "n", "question": "<script>", "base": "a", "measures": [], "versions": {},
+    "inputs": [{"name": "i", "path": "qrecc", "truth": "qrecc", "history": "none", "conversations": "all", "turns": 2}],
+    "rows": [{"name": "a", "values": {}}, {"name": "b\n|", "values": {}}],
+    "cells": [
+        {"row": row, "input": "i", "folder": folder, "status": "done", "message": "", "milliseconds": {},
+         "measures": {"MRR": {"mean": 1e308, "low": -1, "high": 2, "turns": 2}}}
+        for row, folder in (("a", "../qrecc-run"), ("b\n|", "/nowhere"), ("z", ""))
+    ],
+}  # fmt: skip
+
 CASES = [
     case("a grid", ABLATE, {"grid.yaml": GRID}, exits=0),
     case("a grid that is a list", ABLATE, {"grid.yaml": "[1]"}, says="ablation grid.yaml"),
@@ -43,6 +54,30 @@ CASES = [
     case("rewrites that are numbers", REWRITTEN, {"a.json": '[{"Turn_no": 1, "Question": 3}]'}, says="record 0"),
     case("rewrites without turns", REWRITTEN, {"a.json": '[{"Question": "Who?"}]'}, says="record 0"),
     case("rewrites that are no list", REWRITTEN, {"a.json": "{}"}, says="a.json"),
+    case("a report of nothing", "report nowhere", says="ablation.json"),
+    case("a report of a run", "report qrecc-run", says="no ablation"),
+    case("a report of a record that was cut off", "report out", {"out/ablation.json": '{"cells": [{'}, says="damaged"),
+    case("a report of a record of nothing", "report out", {"out/ablation.json": '{"cells": []}'}, says="inputs"),
+    case(
+        "a report of cells that are elsewhere, or nowhere",
+        "report out",
+        {"out/ablation.json": json.dumps(RECORD)},
+        exits=0,
+        says="report.html",
+    ),
+    case(
+        "a report of means that are none",
+        "report out",
+        {"out/ablation.json": json.dumps({**RECORD, "cells": [{**RECORD["cells"][0], "measures": {"MRR": 3}}]})},
+        says="measures.MRR",
+    ),
+    case(
+        "a report where nothing can be written",
+        "report out --output qrecc/questions.json/report.html",
+        {"out/ablation.json": json.dumps({**RECORD, "cells": []})},
+        exits=(1, 2),
+        says="report.html",
+    ),
 ]
 
 

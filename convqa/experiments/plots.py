@@ -1,0 +1,123 @@
+"""Plots as inline SVG: text stays text, and colours are the page's variables, so that they follow its theme."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from convqa.errors import InputError
+
+Style = tuple[int, ...]
+"""The numbers of a row's colour, marker and fill, 0 where it has fewer."""
+Point = tuple[float, float, float, float]  # milliseconds a turn; mean, low and high
+
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
+"""After Okabe and Ito, so that people with any colour vision tell them apart; ``--c0`` and so on of the page."""
+GREY, _INK, _LINE = 6, "#010203", "#040506"
+_FOLDER = Path(__file__).with_name("templates")
+
+
+def quality_over_time(
+    points: Mapping[str, Point], styles: Mapping[str, Style], legend: Sequence[tuple[Style, str]], measure: str
+) -> str:
+    """A point a row, with its interval."""
+
+    def draw(axes: Any) -> None:
+        for row, (time, mean, low, high) in points.items():
+            axes.plot([time] * 2, [low, high], color=_look(styles[row])["color"], alpha=0.35)
+            axes.plot(time, mean, **_look(styles[row]))
+        times = [time for time, *_ in points.values()]
+        if 0 < 5 * min(times) < max(times):
+            axes.set_xscale("log", subs=[2, 5])
+            axes.xaxis.set(major_formatter="{x:g}", minor_formatter="{x:g}")
+        axes.set(xlabel="milliseconds a turn", ylabel=f"{measure} (mean, 95 % interval)")
+        for style, name in legend:
+            axes.plot([], [], label=name, **_look(style))
+
+    return _plot(draw, f"{measure} over time", f"{measure} of {len(points)} rows over milliseconds a turn.")
+
+
+def by_depth(lines: Mapping[str, Mapping[str, float]], styles: Mapping[str, Style], measure: str) -> str:
+    """A line a row, the first dashed: its mean by the turn's number in its conversation."""
+
+    def draw(axes: Any) -> None:
+        for number, (row, means) in enumerate(lines.items()):
+            places = [name.removeprefix("turns ").removeprefix("turn ") for name in means]
+            look = _look((*styles[row][:1], number)) | {"linestyle": "-" if number else "--"}
+            axes.plot(places, list(means.values()), label=row, **look)
+        axes.set(xlabel="number of the turn in its conversation", ylabel=f"{measure} (mean)")
+
+    return _plot(draw, f"{measure} by turn depth", f"{measure} by the turn's number, of {', '.join(lines)}.")
+
+
+def gains(groups: Mapping[str, Mapping[str, float]], human: str, measure: str) -> str:
+    """A bar a group of rows, from its first mean to that of ``human``, with the means of the others on it."""
+    plain = next(iter(next(iter(groups.values()))))
+
+    def draw(axes: Any) -> None:
+        for place, means in enumerate(groups.values()):
+            ends = [means[plain], means[human]]
+            axes.plot(ends, [place] * 2, color=_LINE, linewidth=9, zorder=1)
+            axes.plot(ends, [place] * 2, color=_INK, marker="|", markersize=14, linestyle="")
+            for number, name in enumerate(means):
+                if name not in {plain, human}:
+                    axes.plot(means[name], place, label=None if place else name, **_look((number, number)))
+        axes.set_yticks(range(len(groups)), list(groups))
+        axes.set_ylim(len(groups) - 0.4, -0.6)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(f"{measure} (mean); a bar goes from {plain} to {human}")
+
+    label = f"{measure} of each rewriter, between {plain} and {human}."
+    return _plot(draw, "Rewriting gain beside human rewrites", label, height=1.7 + 0.3 * len(groups))
+
+
+def differences(values: Sequence[float], row: str, base: str, measure: str) -> str:
+    """The differences of a row to the baseline, turn by turn, best first."""
+
+    def draw(axes: Any) -> None:
+        places = range(1, len(values) + 1)
+        axes.fill_between(places, [max(value, 0) for value in values], step="mid", color=_COLOURS[0], linewidth=0)
+        axes.fill_between(places, [min(value, 0) for value in values], step="mid", color=_COLOURS[1], linewidth=0)
+        axes.axhline(0, color=_INK, linewidth=0.8)
+        axes.set(xlabel="turns, sorted", ylabel=f"difference in {measure}")
+
+    return _plot(draw, f"{row} less {base}, by turn", f"Differences in {measure} of {row} to {base}, by turn.")
+
+
+def _look(style: Style) -> dict[str, Any]:
+    """Parameters of matplotlib's ``plot``."""
+    colour, marker, fill, *_ = (*style, 0, 0, 0)
+    return {"color": _COLOURS[colour % len(_COLOURS)], "marker": "osD^vPX*"[marker % 8], "linestyle": "",
+            "fillstyle": ("full", "none", "left", "right")[fill % 4]}  # fmt: skip
+
+
+def _plot(draw: Callable[[Any], None], title: str, label: str, height: float = 3.3) -> str:
+    """The SVG element of a plot, named for screen readers, without what would touch other elements of a page."""
+    if find_spec("matplotlib") is None:
+        raise InputError("plots need the extra: pip install 'convqa[experiments]'.")
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"svg.hashsalt": label}, _FOLDER / "report.mplstyle"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # letters that its font lacks are drawn by the reader's
+        figure = Figure(figsize=(4.8, height), layout="constrained")
+        axes = figure.subplots()
+        axes.set_title(title)
+        draw(axes)
+        longest = max(map(len, axes.get_legend_handles_labels()[1]), default=0)
+        figure.legend(loc="outside lower left", ncols=max(1, 345 // (30 + 5 * longest)))
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg")
+    svg = re.sub(r"<(style|metadata)\b.*?</\1>", "", stream.getvalue(), flags=re.DOTALL)
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg).replace("xlink:href=", "href=")
+    for number, colour in enumerate(_COLOURS):
+        svg = svg.replace(colour, f"var(--c{number})")
+    svg = svg.replace(_INK, "var(--ink)").replace(_LINE, "var(--line)")
+    start = f'role="img" aria-label="{escape(label)}"><title>{escape(label)}</title>'
+    return re.sub(r'^.*?<svg\b.*?(viewBox=".*?").*?>', lambda found: f"<svg {found[1]} {start}", svg, flags=re.DOTALL)

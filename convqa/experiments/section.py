@@ -1,0 +1,152 @@
+"""What a report says of one input: the rows, beside the baseline and beside the best; plots; and turns."""
+
+# ruff: noqa: UP013 - a line a record
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from convqa.errors import InputError
+from convqa.evaluation import Evaluation, evaluate
+from convqa.evaluation.result import value_of
+from convqa.experiments import plots
+from convqa.experiments.compare import Comparison, compare_evaluations, questions_of, without_rankings
+from convqa.experiments.turns import shown_answers
+from convqa.validation import Record
+
+HUMAN = "human"
+"""The row, or the value of an axis, whose rewrites are people's: a ceiling, which cannot win."""
+_COLUMNS, _LINES, _TURNS = 4, 8, 3
+"""Measures, if the ablation names none; lines of a plot; turns that gained most, or lost most, and questions before."""
+
+Input = TypedDict("Input", {"name": str, "path": str, "truth": str | None, "history": str, "conversations": str,
+                            "turns": int})  # fmt: skip
+Row = TypedDict("Row", {"name": str, "values": dict[str, str]})
+Mean = TypedDict("Mean", {"mean": float, "low": float, "high": float})
+Cell = TypedDict("Cell", {"row": str, "input": str, "folder": str, "status": str, "message": str,
+                          "milliseconds": dict[str, float], "measures": dict[str, Mean]})  # fmt: skip
+
+
+class Made(Record):
+    """What ``ablation.json`` holds, as far as a report reads it. Rows that were listed are the values of one axis."""
+
+    name: str
+    question: str
+    base: str
+    measures: list[str] = []
+    inputs: Annotated[list[Input], Field(min_length=1)]
+    rows: list[Row]
+    cells: list[Cell]
+    versions: dict[str, str]
+
+    def model_post_init(self, _: object) -> None:
+        for row in self.rows:
+            row["values"] = row["values"] or {"row": row["name"]}
+
+    def styles(self) -> tuple[dict[str, plots.Style], list[tuple[plots.Style, str]]]:
+        """How rows are drawn, by their values of the axes that have several; and what that means."""
+        found = {axis: list(dict.fromkeys(row["values"].get(axis, "") for row in self.rows))
+                 for axis in dict.fromkeys(axis for row in self.rows for axis in row["values"])}  # fmt: skip
+        axes = {axis: names for axis, names in found.items() if len(names) > 1}
+        styles = {row["name"]: tuple(names.index(row["values"].get(axis, "")) for axis, names in axes.items())
+                  for row in self.rows}  # fmt: skip
+        return styles, [((*(plots.GREY, 0)[:number], place), name) for number, names in enumerate([*axes.values()][:3])
+                        for place, name in enumerate(names)]  # fmt: skip
+
+
+def section(made: Made, source: Input, output: Path) -> dict[str, Any]:
+    """What the templates show of one input."""
+    cells = {cell["row"]: cell for cell in made.cells if cell["input"] == source["name"]}
+    evaluations = dict(_evaluations(source, cells, output))
+    known = dict.fromkeys(name for cell in cells.values() for name in cell["measures"])
+    lines = {one.name for each in evaluations.values() for one in each.measures} or known
+    ranked = sorted((name for name in known if name in lines), key=lambda name: not name.startswith(("MRR", "nDCG")))
+    measures = [name for name in made.measures if name in known] or ranked[:_COLUMNS]
+    lead = measures[0] if measures else ""
+    means = {row: cell["measures"][lead]["mean"] for row, cell in cells.items() if lead in cell["measures"]}
+    rows = sorted((row for row in made.rows if row["name"] in cells), key=lambda row: -means.get(row["name"], -1.0))
+    own = [row["name"] for row in rows if HUMAN not in row["values"].values() and row["name"] in means]
+    best = own[0] if own else None
+    top = {key: max(cells[row]["measures"][key]["mean"] for row in own if key in cells[row]["measures"])
+           for key in measures if any(key in cells[row]["measures"] for row in own)}  # fmt: skip
+    shown: dict[str, Any] = {
+        "source": source, "lead": lead, "measures": measures, "cells": cells, "rows": rows, "own": own, "best": best,
+        "means": means, "top": top, "gaps": _gaps(made, means), "compared": None, "beside_best": None, "turns": [],
+    }  # fmt: skip
+    scored = {row: each for row, each in evaluations.items() if lead in each.scores}
+    if best and len(scored) > 1 and {made.base, best} <= scored.keys():
+        there = [name for name in measures if any(name in each.scores for each in scored.values())]
+        shown["compared"] = compared = compare_evaluations(scored, made.base, there)
+        shown["beside_best"] = compare_evaluations(scored, best, [lead])
+        shown["turns"] = list(_turns(compared, best, lead, output / cells[best]["folder"], Path(source["path"])))
+    return shown | {"plots": list(_plots(made, shown, evaluations)) if best else []}
+
+
+def _evaluations(source: Input, cells: dict[str, Cell], output: Path) -> Iterator[tuple[str, Evaluation]]:
+    """Those of the cells that are done; one that cannot be read counts as failed."""
+    for row, cell in cells.items():
+        if cell["status"] == "done" and source["truth"] and Path(source["truth"]).exists():
+            try:
+                yield row, without_rankings(evaluate(source["truth"], output / cell["folder"], partial=True))
+            except InputError as error:
+                cells[row] = {**cell, "status": "failed", "message": str(error), "measures": {}}
+
+
+def _gaps(made: Made, means: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """The means of rewriters, the baseline's first, by the values of the other axes; where people's is there."""
+    axis = next((axis for row in made.rows for axis, value in row["values"].items() if value == HUMAN), "")
+    plain = next((row["values"].get(axis, "") for row in made.rows if row["name"] == made.base), "")
+    groups: dict[str, dict[str, float]] = {}
+    for row in sorted(made.rows, key=lambda row: row["values"].get(axis) != plain):
+        if row["name"] in means:
+            rest = " + ".join(value for name, value in row["values"].items() if name != axis)
+            groups.setdefault(rest, {})[row["values"].get(axis, "")] = means[row["name"]]
+    return {rest: group for rest, group in groups.items() if {plain, HUMAN} <= group.keys() and plain != HUMAN}
+
+
+def _plots(made: Made, shown: Mapping[str, Any], evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
+    lead, best, cells, (styles, legend) = shown["lead"], shown["best"], shown["cells"], made.styles()
+    points = {}
+    for row in shown["own"]:
+        mean = cells[row]["measures"][lead]
+        points[row] = (sum(cells[row]["milliseconds"].values()), mean["mean"], mean["low"], mean["high"])
+    yield plots.quality_over_time(points, styles, [entry for entry in legend if entry[1] != HUMAN], lead)
+    if shown["gaps"]:
+        yield plots.gains(shown["gaps"], HUMAN, lead)
+    others = {row["name"]: [*row["values"].values()][1:] for row in shown["rows"]}
+    alike = [made.base, *(row for row, values in others.items() if values == others[best])]
+    lines = {row: _by_depth(evaluations[row], lead) for row in dict.fromkeys(alike) if row in evaluations}
+    if any(lines.values()):
+        yield plots.by_depth(dict(list(lines.items())[:_LINES]), styles, lead)
+    if shown["compared"] and best != made.base:
+        turns = shown["compared"].turns(best, lead)
+        yield plots.differences([turn.score - turn.base for turn in turns], best, made.base, lead)
+
+
+def _by_depth(evaluation: Evaluation, measure: str) -> dict[str, float]:
+    """The means by the turn's number; none where the task does not group turns so, or nothing was scored."""
+    groups = evaluation.task.breakdowns(evaluation.gold, evaluation.gold.path).get("depth", dict)()
+    owners = {id: [name] for name, members in groups.items() for id in members}
+    parts = evaluation.scores[measure].split(owners) if measure in evaluation.scores else {}
+    means = {name: value_of(parts[name]) for name in groups if name in parts}
+    return {name: mean for name, mean in means.items() if mean is not None}
+
+
+def _turns(compared: Comparison, row: str, lead: str, run: Path, source: Path) -> Iterator[dict[str, Any]]:
+    """The turns that gained most, and those that lost most, with what the row made of them."""
+    questions = questions_of(compared)
+    turns = compared.turns(row, lead, questions)
+    chosen = [turn for turn in turns[:_TURNS] if turn.score > turn.base]
+    chosen += [turn for turn in turns[: -_TURNS - 1 : -1] if turn.score < turn.base]
+    evaluation = compared.evaluations[row]
+    judged = evaluation.task.judged(evaluation.gold, evaluation.task.read_run(run))
+    answers = shown_answers(run, source, {turn.id for turn in chosen})
+    for turn in chosen:
+        before = [id for id in questions if id.conversation == turn.id.conversation and id.number < turn.id.number]
+        relevant = judged.relevant.get(str(turn.id), ()) if judged else ()
+        earlier = [questions[id] for id in before[-_TURNS:]]
+        yield {"turn": turn, "made": answers.get(turn.id), "earlier": earlier, "relevant": relevant}

@@ -1,0 +1,257 @@
+"""Reports of a small made ablation: what they say, what they show of what failed, and what they do not let through."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+
+import pytest
+
+from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
+from convqa.driver.journal import Journal
+from convqa.driver.waves import Wave
+from convqa.errors import InputError
+from convqa.evaluation import evaluate
+from convqa.experiments.plots import by_depth, differences, gains, quality_over_time
+from convqa.experiments.report import markdown, report
+from convqa.experiments.turns import pieces
+from convqa.tasks import find_task
+
+CONVERSATIONS, TURNS = 10, 2
+HOSTILE = "<script>alert('x')</script> | `b` & **c**"
+IDS = [TurnId(c, t) for c in range(1, CONVERSATIONS + 1) for t in range(1, TURNS + 1)]
+# How often the gold passage comes first, of ten conversations.
+HITS = {"copy+bm25": 2, "edit+bm25": 9, "terms+bm25": 3, "human+bm25": 10}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs") / "talks"
+    folder.mkdir()
+    keys = [{"Conversation_no": id.conversation, "Turn_no": id.number} for id in IDS]
+    truth = [
+        {**key, "Truth_rewrite": "q", "Truth_answer": "Goethe", "Truth_passages": [f"gold{id}"]}
+        for key, id in zip(keys, IDS, strict=True)
+    ]
+    (folder / "ground-truth.json").write_text(json.dumps(truth))
+    (folder / "questions.json").write_text(json.dumps([{**key, "Question": f"Who? {HOSTILE}"} for key in keys]))
+    other = {"id": "other", "text": f"Other text. {HOSTILE}", "title": HOSTILE}
+    (folder / "passages.jsonl").write_text(json.dumps(other) + "\n")
+    return folder
+
+
+def respond(id, is_hit, answers):
+    """The gold passage first or last; the answer quotes its second and third word."""
+    gold = Passage(f"gold{id}", f"Faust Goethe wrote. {HOSTILE}")
+    hits = [Hit(gold.id, 3.0 if is_hit else 0.5, gold), Hit("other", 2.0), Hit("another", 1.0)]
+    answer = Answer.of([Sentence(f"Goethe. {HOSTILE}", (Citation(gold.id, 6, 18),))], "en") if answers else None
+    return Response(id, Rewrite.unchanged(f"rewrite {HOSTILE}"), Ranking.of(hits), answer=answer)
+
+
+def write_cell(folder, source, hits, answers):
+    folder.mkdir(parents=True)
+    responses = [respond(id, id.conversation <= hits, answers) for id in IDS]
+    journal = Journal(folder / "responses.jsonl")
+    journal.append(Wave(0, 0, responses, [(0, 0)] * len(responses)))
+    journal.close()
+    stages = frozenset({"rewrites", "rankings", *(["answers"] if answers else [])})
+    find_task("qrecc", source).write(responses, folder, stages)
+    (folder / "pipeline.resolved.yaml").write_text(f"components:\n  rewriter: {folder.parent.name}\n  top: 3\n")
+    (folder / "ir-metadata.yml").write_text("ir_metadata: '0.1'\n")
+
+
+def write_ablation(output, source, answers=True, truth=True):
+    """The folder of an ablation, and its record."""
+    rows = [{"name": row, "values": dict(zip(("rewriter", "retriever"), row.split("+"), strict=True))} for row in HITS]
+    record = {
+        "name": "made", "question": f"Which is best? {HOSTILE}", "base": "copy+bm25", "pipeline": "default",
+        "measures": ["MRR", "nDCG@3"], "rows": [{**row, "overrides": {}} for row in rows], "cells": [],
+        "inputs": [{"name": "talks", "path": str(source), "truth": str(source) if truth else None, "history": "own",
+                    "conversations": "all", "turns": len(IDS)}], "versions": {"convqa": "0.1.0"},
+    }  # fmt: skip
+    for number, (row, hits) in enumerate(HITS.items(), 1):
+        folder = f"cells/{row}/talks"
+        write_cell(output / folder, source, hits, answers)
+        summaries = evaluate(source, output / folder).summaries if truth else {}
+        means = {name: {"mean": one.mean, "low": one.low, "high": one.high, "turns": one.turns}
+                 for name, one in summaries.items()}  # fmt: skip
+        record["cells"].append({
+            "row": row, "input": "talks", "folder": folder, "status": "done", "message": "", "seconds": 1.0,
+            "milliseconds": {"rewriter": 1.5 * number, "retriever": 2.0}, "measures": means,
+        })  # fmt: skip
+    return save(output, record)
+
+
+def save(output, record):
+    (output / "ablation.json").write_text(json.dumps(record))
+    return record
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, source):
+    folder = tmp_path_factory.mktemp("made")
+    return folder, write_ablation(folder, source)
+
+
+@pytest.fixture(scope="module")
+def reported(made):
+    """The page and the Markdown of the ablation as it was made."""
+    return texts(made[0])
+
+
+@pytest.fixture
+def copied(made, tmp_path):
+    """A folder of an ablation that a test may change, and its record."""
+    shutil.copytree(made[0], tmp_path / "out")
+    return tmp_path / "out", json.loads(json.dumps(made[1]))
+
+
+def texts(output, **options):
+    """The page, and the Markdown."""
+    page, text = report(output, **options)
+    return page.read_text(encoding="utf-8"), text.read_text(encoding="utf-8")
+
+
+def test_it_begins_with_what_won_by_how_much_and_whether_that_is_certain(reported):
+    page, text = reported
+    words = " ".join(re.sub("<[^>]+>", "", page[page.index("<main>") :]).split())
+    for said in (words, text.replace("*", "").replace("\\", "")):
+        assert "edit+bm25 comes first: MRR 0.933, +0.467 (95 % interval" in said
+        assert "That is certain: p = 0.0" in said
+        assert re.search(r"Not told apart from the first: .*human\+bm25", said)
+    assert words.index("edit+bm25 comes first") < words.index("ms a turn") < 700
+    closed = "The first closes 87 % of the gap from copy (0.467) to them."
+    assert f"People's rewrites reach 1.000 with bm25. {closed}" in words
+    # The best of what is no ceiling is bold, and differs for certain.
+    assert '<span class="top">0.933</span><span class="mark"' in page and '<span class="top">1.000' not in page
+    assert "**0.933**† [" in text
+
+
+def test_it_shows_plots_turns_citations_pipelines_and_versions(reported):
+    page, text = reported
+    plots = re.findall(r'<svg viewBox="[^"]+" role="img" aria-label="([^"]+)"><title>\1</title>', page)
+    assert len(plots) == page.count("<svg") == 4
+    for words in ("milliseconds a turn", "MRR by turn depth", "difference in MRR", "Rewriting gain beside human"):
+        assert re.search(rf"<text [^>]*>[^<]*{words}", page)
+    assert "fill: #" not in page and "fill: var(--c0)" in page and "<style type" not in page
+    assert "Faust <mark>Goethe wrote</mark></p>" not in page and "<mark>Goethe wrote</mark>. &lt;script" in page
+    assert page.count('<small class="tag">relevant</small>') == 3  # of the turns that gained; none lost
+    assert '<sup><a href="#p-1-1-1">[1]</a></sup>' in page and 'id="p-1-1-1"' in page
+    assert "Other text." in page and "Its text is not at hand." in page
+    assert '<span class="no">-  rewriter: copy+bm25</span>' in page and "    +  rewriter: edit+bm25" in text
+    assert "convqa 0.1.0" in page and "ir_metadata: &#39;0.1&#39;" in page
+
+
+def test_what_comes_from_files_is_text(reported):
+    page, text = reported
+    assert "<script" not in page and "alert(&#39;x&#39;)" in page
+    assert "<script" not in text.replace("\\<", "")
+    assert not re.search(r"(?:src|href)=\"(?!#|data:,\")|url\((?!#)|@import", page)
+    assert "default-src 'none'" in page
+    assert markdown("a|b\n<i>") == r"a\|b \<i\>"
+
+
+def test_cells_that_failed_were_skipped_or_are_gone_are_shown(copied):
+    output, record = copied
+    record["cells"][2] |= {"status": "failed", "message": f"no vectors {HOSTILE}", "measures": {}, "milliseconds": {}}
+    record["cells"][3] |= {"status": "skipped", "message": "there is no x.json", "measures": {}, "milliseconds": {}}
+    save(output, record)
+    page, text = texts(output)
+    assert "<strong>failed</strong>: no vectors &lt;script&gt;" in page and "skipped: there is no x.json" in text
+    assert "People" not in page
+    shutil.rmtree(output / record["cells"][1]["folder"])
+    page, _ = texts(output)
+    assert re.search(r"edit\+bm25</th>\s*<td class=\"bad\"[^>]*><strong>failed</strong>: .*edit", page)
+    assert "no row beats the baseline copy+bm25" in page
+
+
+def test_without_the_baseline_nothing_is_tested(copied):
+    output, record = copied
+    record["cells"][0] |= {"status": "stopped", "message": "no time was left", "measures": {}}
+    save(output, record)
+    page, text = texts(output)
+    assert "is not tested: the truth, or one of both runs, is not there." in " ".join(page.split())
+    assert "is not tested." in text and "†" not in text.split("†: differs")[0]
+
+
+def test_an_input_without_truth(tmp_path, source):
+    write_ablation(tmp_path, source, truth=False)
+    page, text = texts(tmp_path)
+    assert "On talks nothing is scored: the input has no truth." in page and "<svg" not in page
+    assert "Nothing is scored: the input has no truth." in text and "| copy+bm25 |" in text
+
+
+def test_truth_that_has_moved_leaves_the_means(copied):
+    output, record = copied
+    record["inputs"][0]["truth"] = str(output / "gone")
+    save(output, record)
+    page, _ = texts(output)
+    assert "edit+bm25</b> comes first: MRR 0.933" in page and "is not tested" in page
+
+
+def test_rows_without_answers(tmp_path, source):
+    write_ablation(tmp_path, source, answers=False)
+    page, _ = texts(tmp_path)
+    assert "<mark>" not in page and "rewrite, edit+bm25" in page and "answer, edit+bm25" not in page
+
+
+def test_listed_rows_two_inputs_and_no_measures(copied):
+    output, record = copied
+    record["measures"] = []
+    for row in record["rows"]:
+        row["values"] = {}
+    record["inputs"].append({**record["inputs"][0], "name": "again"})
+    record["cells"] += [{**cell, "input": "again"} for cell in record["cells"][:2]]
+    save(output, record)
+    page, text = texts(output, file=output / "two.html")
+    heads = re.findall('<th scope="col">([^<]+)</th>', page)
+    assert heads.index("MRR") < heads.index("QR") < heads.index("EM") and "QR-P" not in heads
+    assert "<small>not run</small>" in page and "## again" in text and (output / "two.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": [{"name": 3, "values": {}}]}, "rows.0..name"),
+        ({"inputs": []}, "inputs"),
+        ({"rows": [{"name": "a"}]}, "rows.0..values"),
+        ({"versions": None}, "versions"),
+    ],
+)
+def test_a_record_that_is_none(copied, change, message):
+    output, record = copied
+    save(output, record | change)
+    with pytest.raises(InputError, match=f"ablation.json: .*{message}"):
+        report(output)
+
+
+def test_a_folder_of_something_else(tmp_path):
+    with pytest.raises(InputError, match="no ablation"):
+        report(tmp_path)
+
+
+def test_the_same_folder_gives_the_same_bytes(made, reported):
+    assert texts(made[0]) == reported
+
+
+def test_names_do_not_break_plots():
+    styles = {HOSTILE: (9, 9, 9), "$x^2$ 日本語": ()}
+    points = {name: (1.0 + 99 * place, 0.5, 0.4, 0.6) for place, name in enumerate(styles)}
+    svgs = [
+        quality_over_time(points, styles, [(style, name) for name, style in styles.items()], HOSTILE),
+        by_depth({name: {"turn 1": 0.5, "turns 3-4": 0.4} for name in styles}, styles, HOSTILE),
+        gains({HOSTILE: {"copy": 0.1, "human": 0.3, HOSTILE: 0.2}}, "human", HOSTILE),
+        differences([1.0, 0.0, -1.0], HOSTILE, HOSTILE, HOSTILE),
+    ]
+    for svg in svgs:
+        assert "<script" not in svg and svg.startswith("<svg viewBox=") and svg.count("<svg") == svg.count("</svg>")
+    assert "$x^2$ 日本語" in svgs[0]
+
+
+def test_pieces():
+    assert pieces("Goethe wrote Faust.", [(9, 18), (7, 12)]) == [
+        ("Goethe ", False), ("wrote", True), (" Faust", True), (".", False)
+    ]  # fmt: skip
+    assert [len(text) for text, _ in pieces("x" * 3000, [(1000, 1010)])] == [402, 10, 402]
+    assert pieces("", []) == []
