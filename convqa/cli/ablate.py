@@ -99,7 +99,9 @@ def _table(record: Mapping[str, Any], name: str) -> Table:
     title = f"{name}: {about['turns']:,} turns{numbers}, history {about['history']}"
     table = Table(title=Text(title), title_justify="left")
     for head in ("row", *shown, "ms/turn"):
-        table.add_column(Text(head), justify="left" if head == "row" else "right", overflow="fold")
+        table.add_column(
+            Text(head), justify="left" if head == "row" else "right", no_wrap=head == "row", overflow="fold"
+        )
     best = {key: max((cell["measures"][key]["mean"] for cell in cells if key in cell["measures"]), default=0) for key in
             shown}  # fmt: skip
     for cell in cells:
