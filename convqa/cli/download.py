@@ -1,4 +1,4 @@
-"""``convqa download``: a benchmark's files from their own addresses, on request only."""
+"""``convqa download``: benchmarks and training data from their own addresses, on request only."""
 
 from __future__ import annotations
 
@@ -9,46 +9,50 @@ import typer
 
 from convqa.cli.app import command
 from convqa.cli.progress import Progress
-from convqa.errors import WorkError
+from convqa.errors import InputError, WorkError
 
-What = Annotated[
-    str, typer.Argument(metavar="WHAT", help="mrqa, or a YAML file of your own such as configs/downloads/mrqa.yaml.")
-]
-Part = Annotated[str, typer.Argument(metavar="PART", help="Of mrqa: train, in-domain or out-of-domain.")]
+What = Annotated[str, typer.Argument(metavar="WHAT", help="conversations, training, mrqa, or a YAML file of your own.")]
+Where = Annotated[list[str], typer.Argument(metavar="[PART] DIR", help="Of mrqa a part; where the files go.")]
 Only = Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="Only this set; may be repeated.")]
 
 
 @command
 def download(
     what: What,
-    part: Part,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files go; made if need be.")],
+    where: Where,
     only: Only = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> int:
-    """Download a benchmark's files from their own addresses, and check their MD5 sums.
+    """Download benchmarks or training data from their own addresses, check their sums, and convert them.
 
     A download that was cut off goes on with the same command; a file that is there is checked and kept. Files with
-    another sum than the benchmark tells are never put in place. Exit code 1 if any file is missing at the end.
+    another sum than the wanted one are never put in place. What cannot be downloaded is named. Exit code 1 if any file
+    that can be is missing at the end.
     """
     from convqa.tasks.downloads import downloads, fetch, http_client
+    from convqa.tasks.published import convert
 
-    failed = 0
-    wanted = downloads(what, part, only)
+    *parts, folder = (*where[:-1], Path(where[-1]))
+    if len(parts) > 1:
+        raise InputError(f"found {len(where)} arguments behind {what}; wanted [PART] DIR.")
+    failed, wanted = 0, downloads(what, parts[0] if parts else "all", only)
     with http_client() as client:
         for name, one in wanted.items():
+            said = [f"{name}: licence: {one.licence}"] if one.licence else []
             try:
-                with Progress(f"downloading {one.file}", "bytes", quiet) as shown:
-                    done = fetch(client, one, folder, shown)
+                for file in one.files:
+                    with Progress(f"downloading {file.file}", "bytes", quiet) as shown:
+                        said.append(file.told(folder, fetch(client, file, folder, shown)))
+                if one.convert:
+                    made = convert(one.convert, [folder / file.file for file in one.files], folder / one.folder)
+                    said.append(f"{folder / one.folder}: {made}")
             except WorkError as error:
                 failed += 1
                 typer.echo(f"convqa: {name}: {error}", err=True)
-                continue
             if not quiet:
-                megabytes = (folder / one.file).stat().st_size / 1e6
-                how = "MD5 as wanted" if done == "fetched" else "was there, MD5 as wanted"
-                typer.echo(f"{folder / one.file}: {megabytes:.1f} MB, {one.examples} questions; {how}")
+                typer.echo("".join(f"{line}\n" for line in said), nl=False)
+            if one.missing:
+                typer.echo(f"convqa: {name}: not all of it can be downloaded: {one.missing}", err=True)
     if failed:
-        are = "is" if failed == 1 else "are"
-        raise WorkError(f"{failed} of {len(wanted)} files {are} missing. The same command fetches what is missing.")
+        raise WorkError(f"{failed} of {len(wanted)} sets could not be had. The same command fetches what is missing.")
     return 0

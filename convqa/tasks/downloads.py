@@ -1,17 +1,18 @@
-"""The files of a benchmark that can be downloaded, as a YAML file lists them, and how one is fetched.
+"""The files of benchmarks that can be downloaded, as a YAML file lists them, and how one is fetched.
 
-A transfer goes on where it was cut off, and a file is put in place only if its MD5 sum is as wanted.
+A transfer goes on where it was cut off, and a file is put in place only if its sum is as wanted. One whose sum is not
+known starts anew.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated, Literal, Self
 
 import httpx
-from pydantic import BaseModel, Field, RootModel
+from pydantic import BaseModel, Field, RootModel, model_validator
 
 from convqa.errors import InputError, WorkError, nearest, reason_of
 from convqa.files import unwritable
@@ -19,22 +20,62 @@ from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
 from convqa.validation import read_as
 
+FilePath = Annotated[str, Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")]  # relative, and never out of the folder
+Converter = Literal["inscit", "or_sharc", "clapnq", "mtrag_un", "cast2020", "qrecc_trec", "qrecc_dev", "unzip"]
+
 
 class Download(BaseModel, strict=True, extra="forbid", frozen=True):
-    """A file to fetch: the name that it gets, its MD5 sum in hexadecimal, and how many questions it has."""
+    """A file to fetch: where it goes, its sum in hexadecimal (null where none is known), and its questions."""
 
-    file: str = Field(pattern=r"^\w[\w.-]*$")
+    file: FilePath
     url: str = Field(pattern=r"^https?://")
-    md5: str = Field(pattern=r"^[0-9a-f]{32}$")
-    examples: int = Field(ge=0)
+    md5: str | None = Field(None, pattern=r"^[0-9a-f]{32}$")
+    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
+    examples: int | None = Field(None, ge=0)
+
+    @model_validator(mode="after")
+    def _sum_is_named(self) -> Self:
+        if not {"md5", "sha256"} & self.model_fields_set:
+            raise ValueError("md5 or sha256 is missing (null where the sum is not known)")
+        return self
+
+    @property
+    def sum(self) -> tuple[str, str] | None:
+        """The kind of the sum, as messages name it, and the sum; None where it is not known."""
+        return ("SHA-256", self.sha256) if self.sha256 else ("MD5", self.md5) if self.md5 else None
+
+    def told(self, folder: Path, how: str) -> str:
+        """What is said of the file when it is there, fetched or kept."""
+        size = f"{folder / self.file}: {(folder / self.file).stat().st_size / 1e6:.1f} MB"
+        questions = "" if self.examples is None else f", {self.examples} questions"
+        checked = f"{self.sum[0]} as wanted" if self.sum else "not pinned: no sum of it is known"
+        return f"{size}{questions}; {'was there, ' if how == 'kept' else ''}{checked}"
 
 
-class _Parts(RootModel[dict[str, Annotated[dict[str, Download], Field(min_length=1)]]]):
-    """Part -> set -> file."""
+class DownloadSet(BaseModel, strict=True, extra="forbid", frozen=True):
+    """Files that belong together. One file may stand for a set of it.
+
+    ``folder``: where ``convert`` writes. ``missing``: what cannot be downloaded, why, and what to do instead.
+    """
+
+    licence: str | None = None
+    files: list[Download] = []
+    convert: Converter | None = None
+    folder: FilePath = "."
+    missing: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_file(cls, value: object) -> object:
+        return {"files": [value]} if isinstance(value, Mapping) and "file" in value else value
 
 
-def downloads(what: str, part: str, only: list[str] | None = None) -> dict[str, Download]:
-    """The files of a part (``train``) of a benchmark, by the names of its sets.
+class _Parts(RootModel[dict[str, Annotated[dict[str, DownloadSet], Field(min_length=1)]]]):
+    """Part -> set."""
+
+
+def downloads(what: str, part: str, only: list[str] | None = None) -> dict[str, DownloadSet]:
+    """The sets of a part (``train``) of a list of downloads, by name.
 
     :param what: the name of a shipped file of ``configs/downloads``, or the path of one of your own (a mirror).
     :param only: names of the sets that are wanted; None: all.
@@ -47,7 +88,7 @@ def downloads(what: str, part: str, only: list[str] | None = None) -> dict[str, 
                 f"{what}: there is nothing of this name; wanted: {', '.join(names)}.{nearest(what, names)}"
             )
         path = shipped("configs", "downloads", f"{what}.yaml")
-    advice = "Wanted: part, set, and file, url, md5 and examples of each."
+    advice = "Wanted: part, set, and file, url, md5 or sha256 of each file."
     parts = read_as(_Parts, read_yaml(path, "list of downloads"), str(path), advice).root
     if part not in parts:
         raise InputError(f"{what}: there is no part {part!r}; wanted: {', '.join(parts)}.{nearest(part, parts)}")
@@ -55,7 +96,7 @@ def downloads(what: str, part: str, only: list[str] | None = None) -> dict[str, 
     for name in only or ():
         if name not in sets:
             raise InputError(f"--only {name}: {part} has no such set; wanted: {', '.join(sets)}.{nearest(name, sets)}")
-    return {name: download for name, download in sets.items() if not only or name in only}
+    return {name: one for name, one in sets.items() if not only or name in only}
 
 
 Progress = Callable[[int, int], None]
@@ -88,23 +129,22 @@ def fetch(
     if target.is_dir():
         raise WorkError(f"{target}: is a folder; wanted the file {wanted.url}. Choose another folder, or remove it.")
     if target.exists():
-        if (found := md5(target)) != wanted.md5:
+        if differs := _difference(target, wanted):
             raise WorkError(
-                f"{target}: this is another file than {wanted.url}: found MD5 {found}, wanted {wanted.md5}. "
-                "Choose another folder, or remove it."
+                f"{target}: this is another file than {wanted.url}: {differs}. Choose another folder, or remove it."
             )
         return "kept"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with part.open("ab") as stream:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("ab" if wanted.sum else "wb") as stream:
             _transfer(client, wanted.url, stream, progress)
-        found, size = md5(part), part.stat().st_size
-        if found != wanted.md5:
+        if differs := _difference(part, wanted):
+            size = part.stat().st_size
             part.unlink()
             raise WorkError(
-                f"{wanted.url}: what came is not the file: found {size} bytes with MD5 {found}, wanted MD5 "
-                f"{wanted.md5}. Nothing of it is kept. Give the command again; if it says the same, the server has "
-                "another version, or answers with a page."
+                f"{wanted.url}: what came is not the file: found {size} bytes with {differs.removeprefix('found ')}. "
+                "Nothing of it is kept. Give the command again; if it says the same, the server has another version, "
+                "or answers with a page."
             )
         part.replace(target)
     except OSError as error:
@@ -115,10 +155,12 @@ def fetch(
     return "fetched"
 
 
-def md5(path: Path) -> str:
-    """The MD5 sum of a file, in hexadecimal: a check of copies, nothing to do with security."""
+def _difference(path: Path, wanted: Download) -> str:
+    """How the sum of a file differs from the wanted one; empty where it does not, or where none is known."""
+    kind, sum = wanted.sum or ("MD5", None)
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+        found = hashlib.file_digest(stream, kind.replace("-", "").lower()).hexdigest()
+    return f"found {kind} {found}, wanted {kind} {sum}" if sum not in (None, found) else ""
 
 
 def _transfer(client: httpx.Client, url: str, stream: IO[bytes], progress: Progress | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import time
@@ -67,7 +68,7 @@ def test_one_that_fails_does_not_stop_the_others(call, mirror, tmp_path, file_se
     code, out, err = call("download", mirror, "train", tmp_path / "new")
     assert code == 1 and "Two.gz: 0.3 MB" in out and os.listdir(tmp_path / "new") == ["Two.gz"]
     assert f"convqa: One: {file_server.url}/One: the server answers 404 Not Found." in err
-    assert err.endswith("convqa: error: 1 of 2 files is missing. The same command fetches what is missing.\n")
+    assert err.endswith("convqa: error: 1 of 2 sets could not be had. The same command fetches what is missing.\n")
 
 
 def test_another_sum(call, mirror, tmp_path, file_server):
@@ -82,6 +83,80 @@ def test_mistakes(call, mirror, tmp_path):
     assert code == 2 and "cannot be written" in err
     code, _, err = call("download", "mrqa", "dev", tmp_path)
     assert code == 2 and "wanted: train, in-domain, out-of-domain" in err
+
+
+@pytest.fixture
+def sets(file_server, tmp_path):
+    """A list of three sets: one that is converted, one that cannot be downloaded, and one file as it is."""
+    evidence = {"passage_id": "Faust:1", "passage_text": "Goethe wrote it.", "passage_titles": ["Faust"]}
+    label = {"responseType": "directAnswer", "response": "Goethe.", "evidence": [evidence]}
+    turn = {"context": ["Who wrote Faust?"], "labels": [label]}
+    contents = {"dev.json": json.dumps({"d1": {"turns": [turn]}}).encode(), "plain.txt": b"as it is"}
+    file_server.files |= {f"/{name}": data for name, data in contents.items()}
+    one, two = (
+        {"file": f"published/{name}", "url": f"{file_server.url}/{name}", "sha256": hashlib.sha256(data).hexdigest()}
+        for name, data in contents.items()
+    )
+    path = tmp_path / "sets.yaml"
+    path.write_text(yaml.safe_dump({"all": {
+        "dialogues": {"licence": "none stated", "convert": "inscit", "folder": "dialogues", "files": [one]},
+        "secret": {"licence": "for research only", "missing": "its passages may not be passed on."},
+        "plain": {"licence": "MIT", "files": [{**two, "sha256": None}]},
+    }}, sort_keys=False), encoding="utf-8")  # fmt: skip
+    return path
+
+
+def test_sets_are_converted_and_their_licences_told(call, sets, tmp_path):
+    target = tmp_path / "new"
+    code, out, err = call("download", sets, target)
+    assert code == 0, err
+    assert out.splitlines() == [
+        "dialogues: licence: none stated",
+        f"{target}/published/dev.json: 0.0 MB; SHA-256 as wanted",
+        f"{target}/dialogues: questions.json (1 records), questions-rewritten.json (1 records), "
+        "ground-truth.json (1 records), passages.jsonl (1 records)",
+        "secret: licence: for research only",
+        "plain: licence: MIT",
+        f"{target}/published/plain.txt: 0.0 MB; not pinned: no sum of it is known",
+    ]
+    assert err == "convqa: secret: not all of it can be downloaded: its passages may not be passed on.\n"
+    assert json.loads((target / "dialogues" / "questions.json").read_bytes())[0]["Question"] == "Who wrote Faust?"
+    assert call("run", target / "dialogues", tmp_path / "run", "--pipeline", "copy-bm25")[0] == 0
+    code, out, _ = call("download", sets, "all", target, "--only", "dialogues")
+    assert code == 0 and "was there, SHA-256 as wanted" in out
+    assert call("download", sets, target, "--quiet")[:2] == (0, "")
+
+
+def test_a_set_that_was_published_otherwise_does_not_stop_the_others(call, sets, tmp_path, file_server):
+    text = sets.read_text(encoding="utf-8")
+    data = b'{"d1": {"turns": [{"context": []}]}}'
+    known = hashlib.sha256(file_server.files["/dev.json"]).hexdigest()
+    sets.write_text(text.replace(known, hashlib.sha256(data).hexdigest()), encoding="utf-8")
+    file_server.files["/dev.json"] = data
+    code, out, err = call("download", sets, tmp_path / "new")
+    assert code == 1 and "plain.txt" in out
+    assert (
+        "convqa: dialogues: " in err and "dev.json: record d1: " in err and "Wanted the file as it was published" in err
+    )
+    assert err.endswith("1 of 3 sets could not be had. The same command fetches what is missing.\n")
+    assert not (tmp_path / "new" / "dialogues").exists()
+
+
+def test_a_set_that_breaks_off_is_not_converted(call, sets, tmp_path, file_server):
+    file_server.faults = [("cut", 10)]
+    code, out, err = call("download", sets, tmp_path / "new")
+    assert code == 1 and "plain.txt" in out and "dialogues: http" in err
+    assert sorted(os.listdir(tmp_path / "new" / "published")) == ["dev.json.part", "plain.txt"]
+    assert call("download", sets, tmp_path / "new")[0] == 0
+    assert file_server.asked[-1] == ("/dev.json", "bytes=10-")
+
+
+def test_the_arguments(call, sets, mirror, tmp_path):
+    code, _, err = call("download", "mrqa", tmp_path)
+    assert code == 2 and "mrqa: there is no part 'all'; wanted: train, in-domain, out-of-domain" in err
+    code, _, err = call("download", mirror, "train", "to", "much")
+    assert code == 2 and "wanted [PART] DIR" in err
+    assert call("download", "mrqa")[0] == 2
 
 
 def test_nothing_is_asked_of_the_network_but_by_this_command(call, file_server, mirror):

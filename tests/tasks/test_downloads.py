@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from typing import get_args
+
 import pytest
 
 from convqa.errors import InputError
 from convqa.tasks.downloads import Download, downloads
 
+FOLDER = ("questions.json", "questions-rewritten.json", "ground-truth.json", "passages.jsonl")
+MADE = {
+    **dict.fromkeys(("inscit", "clapnq", "mtrag_un"), FOLDER), "qrecc_dev": ("dev-turns.json",), "unzip": ("dev.json",),
+}  # fmt: skip
+"""What the converters of training write."""
+
 
 def test_mrqa_is_whole():
     parts = {part: downloads("mrqa", part) for part in ("train", "in-domain", "out-of-domain")}
     # The sums of the README's tables.
-    assert {part: sum(one.examples for one in found.values()) for part, found in parts.items()} == {
+    assert {part: sum(one.files[0].examples for one in found.values()) for part, found in parts.items()} == {
         "train": 516_819, "in-domain": 58_224, "out-of-domain": 9_633,
     }  # fmt: skip
+    parts = {part: {name: one.files[0] for name, one in sets.items()} for part, sets in parts.items()}
     every = [one for found in parts.values() for one in found.values()]
     assert len(every) == len({one.md5 for one in every}) == len({one.url for one in every}) == 18
     for found in parts.values():
@@ -29,6 +39,45 @@ def test_mrqa_is_whole():
     assert parts["out-of-domain"]["BioASQ"].url == "http://participants-area.bioasq.org/MRQA2019/"
 
 
+@pytest.mark.parametrize("what", ["conversations", "training"])
+def test_what_is_shipped_is_pinned_and_has_a_licence(what):
+    for name, one in downloads(what, "all").items():
+        assert one.licence, name
+        assert one.files or one.missing, name
+        for file in one.files:
+            commit = re.match(r"https://raw\.githubusercontent\.com/[\w-]+/[\w.-]+/[0-9a-f]{40}/", file.url)
+            assert commit or file.sum, file.url
+
+
+def test_the_sets_are_those_of_the_experiments():
+    sets = downloads("conversations", "all")
+    assert [*sets] == ["inscit_dev", "cast2020", "clapnq_dev", "mtrag_un", "or_sharc_dev", "qrecc_trec_sample"]
+    assert [one.folder for one in sets.values()] == [*sets]
+    assert [name for name, one in sets.items() if one.missing] == ["cast2020"]
+
+
+def test_the_trainings_files_are_all_there_or_named():
+    from convqa.training.data import claims, reading, rewrites, scenarios, talks
+
+    needed = {
+        *rewrites.FILES, *reading.FILES.values(), *talks.NEEDED, scenarios.DEV, scenarios.OPEN,
+        *(name for names in claims.FILES.values() for name in names),
+    }  # fmt: skip
+    sets = downloads("training", "all")
+    come = {file.file for one in sets.values() for file in one.files}
+    made = {f"{one.folder}/{name}" for one in sets.values() if one.convert for name in MADE[one.convert]}
+    assert needed - come - made == {"qrecc/train-rewrites-4k.jsonl", "wiki/summaries-en.json"}
+    for name in needed - come - made:
+        assert any(name in (one.missing or "") for one in sets.values())
+
+
+def test_the_converters_are_those_of_the_lists():
+    from convqa.tasks.downloads import Converter
+    from convqa.tasks.published import CONVERTERS
+
+    assert get_args(Converter) == tuple(CONVERTERS)
+
+
 def test_only_some():
     assert [*downloads("mrqa", "train", ["SQuAD", "HotpotQA"])] == ["SQuAD", "HotpotQA"]
 
@@ -36,7 +85,10 @@ def test_only_some():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("mrka", "train"), "mrka: there is nothing of this name; wanted: mrqa. Did you mean 'mrqa'"),
+        (
+            ("mrka", "train"),
+            "mrka: there is nothing of this name; wanted: conversations, mrqa, training. Did you mean 'mrqa'",
+        ),
         (("../mrqa", "train"), "there is nothing of this name"),
         (("mrqa", "dev"), "no part 'dev'; wanted: train, in-domain, out-of-domain"),
         (("mrqa", "train", ["DROP"]), "--only DROP: train has no such set; wanted: SQuAD, "),
@@ -54,10 +106,17 @@ def test_names_that_are_not_there(arguments, said):
         ("[", "is not valid YAML"),
         ("", "the record: found None"),
         ("train: {}", "train: is empty"),
-        ("train: {A: {file: a, url: 'http://x', examples: 1}}", "train.A.md5: is missing"),
-        ("train: {A: {file: ../a, url: 'http://x', md5: '0', examples: 1}}", "train.A.file: found '../a'.*md5: found"),
-        ("train: {A: {file: a, url: 'file:///x', md5: '0', examples: 1}}", "train.A.url: found 'file:///x'"),
-        ("train: {A: {file: a, sha: 1}}", "train.A.sha: is not known here"),
+        ("train: {A: {file: a, url: 'http://x', examples: 1}}", "train.A.files.0.: .*md5 or sha256 is missing"),
+        (
+            "train: {A: {file: ../a, url: 'http://x', md5: '0', examples: 1}}",
+            "train.A.files.0..file: found '../a'.*md5: found",
+        ),
+        ("train: {A: {file: a, url: 'file:///x', md5: '0', examples: 1}}", "train.A.files.0..url: found 'file:///x'"),
+        ("train: {A: {files: [], convert: nosuch}}", "train.A.convert: found 'nosuch'"),
+        ("train: {A: {files: [], folder: ../a}}", "train.A.folder: found '../a'"),
+        ("train: {A: {file: a/../b, url: 'http://x', md5: null}}", "file: found 'a/../b'"),
+        ("train: {A: {file: /a, url: 'http://x', md5: null}}", "file: found '/a'"),
+        ("train: {A: {file: a, sha: 1}}", "train.A.files.0..sha: is not known here"),
     ],
 )
 def test_a_file_of_ones_own_with_a_mistake(tmp_path, text, said):

@@ -88,7 +88,7 @@ def test_another_file_is_never_put_in_place(fetch, wanted, tmp_path, file_server
 
 def test_another_file_that_is_there_is_left_alone(fetch, wanted, tmp_path, file_server):
     (tmp_path / "A.gz").write_bytes(b"mine")
-    with pytest.raises(WorkError, match=f"another file.*found MD5 .*, wanted {MD5}"):
+    with pytest.raises(WorkError, match=f"another file.*found MD5 .*, wanted MD5 {MD5}"):
         fetch(wanted, tmp_path)
     assert (tmp_path / "A.gz").read_bytes() == b"mine" and file_server.asked == []
 
@@ -98,6 +98,27 @@ def test_a_folder_of_its_name_is_left_alone(fetch, wanted, tmp_path, file_server
     with pytest.raises(WorkError, match=r"A\.gz: is a folder; wanted the file http"):
         fetch(wanted, tmp_path)
     assert file_server.asked == []
+
+
+def test_sha256(fetch, wanted, tmp_path, file_server):
+    sums = {"md5": None, "sha256": hashlib.sha256(DATA).hexdigest()}
+    assert fetch(wanted.model_copy(update=sums), tmp_path) == "fetched"
+    file_server.files["/a"] = b"changed"
+    other = wanted.model_copy(update={**sums, "file": "B.gz"})
+    with pytest.raises(WorkError, match=f"found 7 bytes with SHA-256 .*, wanted SHA-256 {sums['sha256']}"):
+        fetch(other, tmp_path)
+    assert os.listdir(tmp_path) == ["A.gz"]
+
+
+def test_a_file_whose_sum_is_not_known_starts_anew(fetch, wanted, tmp_path, file_server):
+    """What was left might be of another file, and nothing would tell."""
+    unpinned = wanted.model_copy(update={"md5": None, "file": "below/A.gz"})
+    file_server.faults = [("cut", 300_000)]
+    with pytest.raises(WorkError, match="cannot be fetched"):
+        fetch(unpinned, tmp_path)
+    assert fetch(unpinned, tmp_path) == "fetched"
+    assert (tmp_path / "below" / "A.gz").read_bytes() == DATA and file_server.asked[-1] == ("/a", "")
+    assert fetch(unpinned, tmp_path) == "kept"
 
 
 @pytest.mark.parametrize(("name", "value"), [("ALL_PROXY", "gopher://x:1"), ("SSL_CERT_FILE", "/no/such/file")])
