@@ -72,7 +72,11 @@ CASES = [
         exits=0, says="lone surrogates",
     ),
     case(
-        "a damaged archive", "download mine.yaml .", {"mine.yaml": sets("unzip", 1), "raw0": damaged}, exits=1, says="raw0"
+        "a damaged archive",
+        "download mine.yaml .",
+        {"mine.yaml": sets("unzip", 1), "raw0": damaged},
+        exits=1,
+        says="raw0",
     ),
     case(
         "too few files", "download mine.yaml .", {"mine.yaml": sets("or_sharc", 1), **raw("{}")}, exits=1, says="raw0"
