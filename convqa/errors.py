@@ -32,6 +32,10 @@ class DuplicatePassage(InputError):
         self.id = id
 
 
+class OtherRun(InputError):
+    """The output folder holds a run of another input, pipeline, collection or code."""
+
+
 class WorkError(ConvqaError):
     """The work failed, though what was asked was right."""
 

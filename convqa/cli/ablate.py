@@ -43,8 +43,8 @@ def ablate(
 ) -> int:
     """Run a grid of pipelines over inputs: each cell is a run in OUTPUT_DIR/cells, evaluated where there is truth.
 
-    The same command again goes on where it was stopped. Exit codes: 0 done; 1 a cell failed or was not reached; 2 a
-    mistake in the ablation or an input.
+    The same command again goes on where it was stopped. Exit codes: 0 done; 1 a cell or some of its turns failed, or it
+    was not reached; 2 a mistake in the ablation or an input.
     """
     from convqa.errors import InputError
     from convqa.experiments.ablate import Limits
@@ -67,7 +67,7 @@ def ablate(
         for name in [one["name"] for one in record["inputs"]]:
             Console().print(_table(record, name))
         typer.echo(f"Written: {output / 'ablation.json'}. Tables, plots and turns: convqa report {output}")
-    return int(any(cell["status"] in {"failed", "stopped"} for cell in record["cells"]))
+    return int(any(cell["status"] != "skipped" and cell["message"] for cell in record["cells"]))
 
 
 class _Bars:
@@ -106,6 +106,8 @@ def _table(record: Mapping[str, Any], name: str) -> Table:
             shown}  # fmt: skip
     for cell in cells:
         table.add_row(Text(cell["row"]), *_values(cell, shown, best))
+        if cell["status"] == "done" and cell["message"]:
+            table.add_row("", Text(cell["message"]))
     return table
 
 

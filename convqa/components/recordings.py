@@ -103,9 +103,10 @@ def of_turn(recorded: Mapping[str, T], id: TurnId) -> T | None:
 def _scores(value: Any) -> dict[str, float] | None:
     if isinstance(value, list) and all(isinstance(id, str) for id in value):  # true passages, which have no scores
         return {id: 1 / rank for rank, id in enumerate(value, 1)}
-    is_scores = isinstance(value, dict) and all(
-        isinstance(score, int | float) and math.isfinite(score) for score in value.values()
-    )
+    try:
+        is_scores = isinstance(value, dict) and all(map(math.isfinite, value.values()))
+    except (TypeError, OverflowError):  # not a number, or an integer beyond the range of floats
+        return None
     return value if is_scores else None
 
 

@@ -15,7 +15,7 @@ import yaml
 
 from convqa.driver.fingerprint import differences, git_commit, versions
 from convqa.driver.journal import JOURNAL
-from convqa.errors import InputError
+from convqa.errors import InputError, OtherRun
 from convqa.files import mend, whole_file
 from convqa.pipeline.load import Pipeline
 from convqa.safe_yaml import parse_yaml, read_yaml
@@ -64,12 +64,12 @@ class RunFolder:
             limits = f" ({old['fingerprint'].get('limit') or 'none'}, now {mark['limit'] or 'none'})"
             values = {"pipeline": self._changed_parameters(pipeline), "limit": limits}
             parts = (f"{'other' if 'code of' in name else 'another'} {name}{values.get(name, '')}" for name in changed)
-            raise InputError(
+            raise OtherRun(
                 f"output {self._folder}: holds a run with {', '.join(parts)}. Give another folder, or --restart to "
                 "throw that run away."
             )
         elif unknown := ", ".join(name for name, code in mark["code"].items() if code is None):
-            raise InputError(
+            raise OtherRun(
                 f"output {self._folder}: holds a run, and it is not known whether {unknown} changed since, as no file "
                 "holds its source. Give another folder, or --restart to throw that run away."
             )

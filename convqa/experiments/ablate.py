@@ -1,25 +1,24 @@
-"""A grid of pipelines over inputs: one cell after the other, each an ordinary run folder, and what came of it.
+"""A grid of pipelines over inputs, one cell after the other, each an ordinary run folder with its evaluation.
 
-Whatever is stopped goes on with the same call: a cell that is done is not run again, and one that was cut off goes on
-from its journal.
+A grid that was stopped continues with the same call: every cell goes on from its journal.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from convqa.driver.fingerprint import versions
+from convqa.driver.fingerprint import SHAPING_TORCH, versions
 from convqa.driver.run import check_place, locked
 from convqa.errors import InputError, nearest
 from convqa.experiments.cell import Cell, part_of, work
@@ -38,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``turns`` of each input at most, in whole conversations; ``minutes`` of this call, then it stops."""
+    """``turns``: of each input at most, in whole conversations. ``minutes``: of this call; the next one continues."""
 
     turns: int | None = None
     minutes: float | None = None
@@ -46,14 +45,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """An input and how it is run. ``stamp`` changes with its files."""
+    """An input and how it is run; ``turns`` are those that count."""
 
     name: str
     path: Path
     task: Task
     choice: InputChoice
     turns: int
-    stamp: str
 
     def to_json(self) -> dict[str, Any]:
         truth = str(self.path) if self.task.has_truth(self.path) else None
@@ -72,22 +70,24 @@ def ablate(
     restart: bool = False,
     progress: Callable[[str], Progress] = lambda _: lambda *_: None,
 ) -> dict[str, Any]:
-    """Run every row of an ablation over every input; return the record, which ``OUTPUT/ablation.json`` holds too.
+    """Run every row of an ablation over every input; return the record, which is also in ``OUTPUT/ablation.json``.
 
-    A cell that fails is recorded as such, and the others go on.
+    A cell that was finished before is only evaluated again; one whose pipeline, input, models or collection changed
+    since is run anew. A cell that fails is recorded, and the others go on.
 
     :param name: the ablation's file, or the name of a shipped one.
-    :param sharing: look up what other cells have computed already.
-    :param restart: throw away what the output folder holds of each cell.
-    :param progress: gives, for the name of a cell that begins, what hears of its turns (done, in all).
+    :param sharing: reuse results that other cells have computed.
+    :param restart: throw away the runs that the output folder holds.
+    :param progress: returns, for the label of a cell that begins, a function that receives (turns done, turns in all).
     :raises InputError: for a mistake in the file, a row or an input, before any cell is run.
     """
     ablation, file = read_ablation(name)
     rows = rows_of(ablation, file)
     baseline = baseline_of(ablation, rows, file)
-    read = [_read_input(path, task, ablation, limits.turns, output) for path in inputs]
-    _check_names(ablation, rows, read, file)
+    sources = [_read_input(path.resolve(), task, ablation, limits.turns, output) for path in inputs]
+    _check_names(ablation, rows, sources, file)
     deadline = None if limits.minutes is None else time.monotonic() + 60 * limits.minutes
+    salt = repr(versions() | {library: _version(library) for library in SHAPING_TORCH})
     with locked(output):
         record: dict[str, Any] = {
             "name": file.stem,
@@ -95,100 +95,83 @@ def ablate(
             "base": baseline.name,
             "pipeline": ablation.pipeline,
             "measures": ablation.measures,
-            "inputs": [one.to_json() for one in read],
+            "inputs": [source.to_json() for source in sources],
             "rows": [{"name": row.name, "values": row.values, "overrides": row.overrides} for row in rows],
             "cells": [],
             "versions": versions(),
         }
-        grid = _Grid(ablation, file, output, limits, sharing, restart, deadline, progress)
-        before = {} if restart else {(cell["row"], cell["input"]): cell for cell in _record(output).get("cells", [])}
-        documents = {row.name: grid.write_pipeline(row) for row in rows}
-        for one in read:
+        pipelines = {row.name: _write_pipeline(row, ablation, file, output) for row in rows}
+        for source in sources:
             for row in rows:
-                if row.inputs is not None and one.name not in row.inputs:
+                if row.inputs is not None and source.name not in row.inputs:
                     continue
-                cell = grid.run(row, one, documents[row.name], before.get((row.name, one.name)))
-                record["cells"].append(cell)
+                cell = Cell(
+                    source.task.name, source.path, pipelines[row.name], row.settings(source.path),
+                    Path("cells", row.name, source.name), output, source.choice.history or "none",
+                    source.choice.conversations, limits.turns, source.choice.collection, ablation.vectors,
+                    salt if sharing else None, restart,
+                )  # fmt: skip
+                record["cells"].append(_result(cell, row.name, source.name, deadline, progress))
                 with whole_file(output / RECORD) as stream:
                     stream.write(orjson.dumps(mend(record)[0], option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    known = {measure for cell in record["cells"] for measure in cell["measures"]}
+    for measure in ablation.measures:
+        if known and measure not in known:
+            logger.warning("%s: measures: no cell has %s.%s", file, measure, nearest(measure, known))
     return record
 
 
 def read_record(output: Path) -> dict[str, Any]:
-    """What ``convqa ablate`` wrote about an output folder.
+    """The record that ``convqa ablate`` wrote into an output folder.
 
-    :raises InputError: if there is nothing of the kind.
+    :raises InputError: if there is none.
     """
-    if record := _record(output):
+    try:
+        record = orjson.loads((output / RECORD).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        record = None
+    if isinstance(record, dict) and record:
         return record
     raise InputError(f"{output}: no ablation: {RECORD} is missing or damaged. Wanted is a folder of convqa ablate.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """Runs cells, each in a process."""
+def _write_pipeline(row: Row, ablation: Ablation, file: Path, output: Path) -> Path:
+    """Write the row's pipeline file and return its path.
 
-    ablation: Ablation
-    file: Path
-    output: Path
-    limits: Limits
-    sharing: bool
-    restart: bool
-    deadline: float | None
-    progress: Callable[[str], Progress]
+    :raises InputError: for a mistake in the pipeline.
+    """
+    path = output / "pipelines" / f"{row.name}.yaml"
+    path.parent.mkdir(exist_ok=True)
+    with whole_file(path) as stream:
+        stream.write(row.document(ablation, file).encode())
+    try:
+        load(path, row.settings(Path("INPUT")))
+    except InputError as error:
+        raise InputError(f"ablation {file}: row {row.name}: {error}") from error
+    return path
 
-    def write_pipeline(self, row: Row) -> str:
-        """Write the row's pipeline file; return the resolved pipeline.
 
-        :raises InputError: for a mistake in it.
-        """
-        path = self._pipeline(row)
-        text = row.document(self.ablation, self.file)
-        path.parent.mkdir(exist_ok=True)
-        with whole_file(path) as stream:
-            stream.write(text.encode())
-        try:
-            return load(path, row.settings(Path("INPUT"))).document.to_yaml()
-        except InputError as error:
-            raise InputError(f"ablation {self.file}: row {row.name}: {error}") from error
+def _result(
+    cell: Cell, row: str, source: str, deadline: float | None, progress: Callable[[str], Progress]
+) -> dict[str, Any]:
+    """Run a cell and return its part of the record."""
+    result: dict[str, Any] = {
+        "row": row, "input": source, "folder": str(cell.folder), "status": "skipped", "message": "",
+        "milliseconds": {}, "measures": {},
+    }  # fmt: skip
+    if missing := next((value for value in cell.settings.values() if not Path(value).exists()), None):
+        return result | {"message": f"there is no {missing}"}
+    if deadline is not None and time.monotonic() >= deadline:
+        return result | {"status": "stopped", "message": "no time was left"}
+    label = f"{row} over {source}"
+    result |= _run(cell, progress(label), deadline)
+    if result["status"] == "failed":
+        logger.warning("%s failed: %s", label, result["message"])
+    return result
 
-    def run(self, row: Row, one: _Input, document: str, before: dict[str, Any] | None) -> dict[str, Any]:
-        """The record of a cell: run now, or taken from before where nothing has changed since."""
-        folder = Path("cells", row.name, one.name)
-        known = {"row": row.name, "input": one.name, "folder": str(folder)}
-        told: dict[str, Any] = {"status": "skipped", "message": "", "seconds": 0.0, "milliseconds": {}, "measures": {}}
-        settings = row.settings(one.path)
-        if missing := next((value for value in settings.values() if not Path(value).exists()), None):
-            return {**known, **told, "message": f"there is no {missing}"}
-        stamps = [*map(_stamp, map(Path, settings.values())), one.stamp]
-        parts = [
-            document,
-            settings,
-            stamps,
-            one.choice.model_dump(),
-            self.ablation.vectors,
-            self.limits.turns,
-            versions(),
-        ]
-        mark = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-        if before and (before.get("status"), before.get("mark")) == ("done", mark) and (self.output / folder).is_dir():
-            return before
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            return {**known, **told, "status": "stopped", "message": "no time was left"}
-        cell = Cell(
-            one.task.name, one.path, self._pipeline(row), settings, self.output / folder, one.choice.history or "none",
-            one.choice.conversations, self.limits.turns, one.choice.collection, self.ablation.vectors,
-            self.output / "collections", (self.output / "shared.sqlite", repr(versions())) if self.sharing else None,
-            self.restart,
-        )  # fmt: skip
-        label = f"{row.name} over {one.name}"
-        result = _run(cell, self.progress(label), self.deadline)
-        if result["status"] == "failed":
-            logger.warning("%s failed: %s", label, result["message"])
-        return {**known, **told, **result, "mark": mark}
 
-    def _pipeline(self, row: Row) -> Path:
-        return self.output / "pipelines" / f"{row.name}.yaml"
+def _version(library: str) -> str | None:
+    return metadata.version(library) if find_spec(library) else None
 
 
 _warned: set[str] = set()
@@ -235,10 +218,10 @@ def _listen(pipe: Connection, progress: Progress, deadline: float | None) -> dic
 
 
 def _read_input(path: Path, task: str, ablation: Ablation, turns: int | None, output: Path) -> _Input:
-    """An input, read once to check it: how many turns count, and whether it gives a history."""
+    """Read an input once: check it, count its turns and see whether it gives a history."""
     check_place(output, path, None)
     kind = find_task(task, path)
-    name = path.resolve().name.partition(".")[0]
+    name = path.name if path.is_dir() else path.name.partition(".")[0]
     choice = ablation.inputs.get(name, InputChoice())
     count, given = 0, False
     for conversation in part_of(kind.read(path), choice.conversations, turns):
@@ -247,14 +230,7 @@ def _read_input(path: Path, task: str, ablation: Ablation, turns: int | None, ou
     if not count:
         raise InputError(f"{path}: no conversation is left to run. Raise --turns, or change conversations.")
     history = choice.history or ablation.history or ("gold" if given else "none")
-    folder = path if path.is_dir() else path.parent
-    stamp = " ".join(_stamp(file) for file in sorted(folder.iterdir()) if file.is_file())
-    return _Input(name, path, kind, choice.model_copy(update={"history": history}), count, stamp)
-
-
-def _stamp(file: Path) -> str:
-    stat = file.stat()
-    return f"{file.name} {stat.st_size} {stat.st_mtime_ns}"
+    return _Input(name, path, kind, choice.model_copy(update={"history": history}), count)
 
 
 def _check_names(ablation: Ablation, rows: Sequence[Row], inputs: Sequence[_Input], file: Path) -> None:
@@ -268,16 +244,3 @@ def _check_names(ablation: Ablation, rows: Sequence[Row], inputs: Sequence[_Inpu
             raise InputError(
                 f"ablation {file}: row {row.name}: inputs: there is no input {unknown!r}.{nearest(unknown, known)}"
             )
-
-
-def _record(output: Path) -> dict[str, Any]:
-    """The record in a folder; {} where there is none that can be read."""
-    try:
-        data = orjson.loads((output / RECORD).read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return {}
-    cells = data.get("cells") if isinstance(data, dict) else None
-    whole = isinstance(cells, list) and all(
-        isinstance(cell, dict) and {"row", "input"} <= cell.keys() for cell in cells
-    )
-    return data if whole else {}

@@ -22,7 +22,8 @@ from typing import Any
 from convqa.domain import Conversation
 from convqa.driver.history import HistoryMode
 from convqa.driver.run import Options, run
-from convqa.errors import ConvqaError, InputError, RunError
+from convqa.driver.summary import Summary
+from convqa.errors import ConvqaError, InputError, OtherRun, RunError, WorkError
 from convqa.evaluation import evaluate, write_official, write_turns
 from convqa.experiments.grid import Part
 from convqa.indexing import add_vectors, collection_for, index_sources
@@ -36,23 +37,24 @@ from convqa.tasks import Task, find_task
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What to run. ``shared``: the file of results that cells share, and its salt; None where nothing is shared.
+    """What to run. ``folder``: of the run, within ``output``, the folder of the ablation.
 
-    ``vectors``: the encoder whose vectors the collection shall have, ``collections``: the folder where it is made then.
+    ``vectors``: the encoder whose vectors the collection needs; the collection is then made in the ablation's folder.
+    ``salt``: identifies the libraries behind the results that cells share; None: nothing is shared.
     """
 
     task: str
     input: Path
     pipeline: Path
     settings: Mapping[str, Any]
+    folder: Path
     output: Path
     history: HistoryMode
     conversations: Part = "all"
     turns: int | None = None
     collection: str | None = None
     vectors: str | None = None
-    collections: Path = Path()
-    shared: tuple[Path, str] | None = None
+    salt: str | None = None
     restart: bool = False
 
 
@@ -98,29 +100,48 @@ def work(cell: Cell, pipe: Connection) -> None:
 
 
 def _run(cell: Cell, pipe: Connection) -> dict[str, Any]:
-    if cell.shared is not None:
-        share(*cell.shared)
+    if cell.salt is not None:
+        share(cell.output / "shared.sqlite", cell.salt)
     task = find_task(cell.task, cell.input)
     if is_part := cell.conversations != "all" or cell.turns is not None:
         task = _part(task, cell)
     pipeline = load(cell.pipeline, cell.settings)
     collection = _collection(cell, task) if pipeline.needs_collection or cell.collection else None
-    options = Options(history=cell.history, restart=cell.restart)
-    bound = ready(pipeline, collection)
-    summary = run(task, cell.input, cell.output, bound, options, lambda *counts: pipe.send(("progress", *counts)))
+    bound, folder = ready(pipeline, collection), cell.output / cell.folder
+
+    def drive(restart: bool) -> Summary:
+        options = Options(history=cell.history, restart=restart)
+        return run(task, cell.input, folder, bound, options, lambda *counts: pipe.send(("progress", *counts)))
+
+    try:
+        summary = drive(cell.restart)
+    except OtherRun:
+        summary = drive(restart=True)
     turns = max(summary.turns, 1)
-    told: dict[str, Any] = {
-        "seconds": round(summary.seconds, 3),
+    result: dict[str, Any] = {
         "milliseconds": {node: round(1000 * took / turns, 3) for node, took in sorted(summary.timings.items())},
-        "message": f"{len(summary.failures)} turns failed" if summary.failures else "",
-        "measures": {},
+        "message": _failures(summary),
     }
     if not task.has_truth(cell.input):
-        return told
-    evaluation = evaluate(cell.input, cell.output, task=find_task(cell.task, cell.input), partial=is_part)
-    write_official(evaluation, cell.output)
-    write_turns(evaluation, cell.output / "turns.jsonl")
-    return told | {"measures": {name: asdict(summary) for name, summary in evaluation.summaries.items()}}
+        return result
+    evaluation = evaluate(cell.input, folder, task=find_task(cell.task, cell.input), partial=is_part)
+    write_official(evaluation, folder)
+    write_turns(evaluation, folder / "turns.jsonl")
+    return result | {"measures": {name: asdict(summary) for name, summary in evaluation.summaries.items()}}
+
+
+def _failures(summary: Summary) -> str:
+    """How many turns failed, and why the first one did; "" if none.
+
+    :raises WorkError: if all turns failed.
+    """
+    if not summary.failures:
+        return ""
+    failure = summary.failures[0][1]
+    reason = f"{failure.stage}: {failure.error}: {failure.message}"
+    if len(summary.failures) == summary.turns:
+        raise WorkError(f"every turn failed, the first in {reason}")
+    return f"{len(summary.failures)} turns failed, the first in {reason}"
 
 
 def _part(task: Task, cell: Cell) -> Task:
@@ -146,7 +167,9 @@ def _collection(cell: Cell, task: Task) -> str:
         )
     with file.open("rb") as stream:
         # Named by its content, so that passages that change are indexed anew.
-        url = str(cell.collections / f"{folder.name}-{hashlib.file_digest(stream, 'sha256').hexdigest()[:8]}")
+        url = str(
+            cell.output / "collections" / f"{folder.name}-{hashlib.file_digest(stream, 'sha256').hexdigest()[:8]}"
+        )
     encoder = load_encoder(cell.vectors)
     if not exists(url):
         index_sources([file], url, language=task.language)

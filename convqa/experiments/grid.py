@@ -113,17 +113,14 @@ def rows_of(ablation: Ablation, file: Path) -> list[Row]:
     :raises InputError: for an axis without values, and values or rows that are not as wanted.
     """
     where = f"ablation {file}"
-    if ablation.rows:
-        return [_row(_file_name(name), {}, [settings], f"{where}: rows.{name}") for name, settings in
-                ablation.rows.items()]  # fmt: skip
+    rows = [_row(_file_name(name), {}, [settings], f"{where}: rows.{name}") for name, settings in ablation.rows.items()]
     axes = [[(axis, *value) for value in _values(axis, values, where)] for axis, values in ablation.axes.items()]
-    rows = []
-    for combination in itertools.product(*axes):
+    for combination in itertools.product(*axes) if axes else ():
         values = {axis: name for axis, name, _ in combination}
         rows.append(_row("+".join(map(_file_name, values.values())), values, [part for *_, part in combination], where))
     names = [row.name for row in rows]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"{where}: two rows are called {twice}. Give the values of each axis names of their own.")
+        raise InputError(f"{where}: two rows are called {twice}. Their folders need different names.")
     return rows
 
 

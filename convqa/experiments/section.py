@@ -15,6 +15,7 @@ from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.result import value_of
 from convqa.experiments import plots
 from convqa.experiments.compare import Comparison, compare_evaluations, questions_of, without_rankings
+from convqa.experiments.tables import basis_of
 from convqa.experiments.turns import shown_answers
 from convqa.validation import Record
 
@@ -71,16 +72,20 @@ def section(made: Made, source: Input, output: Path) -> dict[str, Any]:
     rows = sorted((row for row in made.rows if row["name"] in cells), key=lambda row: -means.get(row["name"], -1.0))
     own = [row["name"] for row in rows if HUMAN not in row["values"].values() and row["name"] in means]
     best = own[0] if own else None
+    counts = {one.measure.name for each in evaluations.values() for one in each.columns if one.measure.counts}
     top = {key: max(cells[row]["measures"][key]["mean"] for row in own if key in cells[row]["measures"])
-           for key in measures if any(key in cells[row]["measures"] for row in own)}  # fmt: skip
+           for key in measures if key not in counts and any(key in cells[row]["measures"] for row in own)}  # fmt: skip
     shown: dict[str, Any] = {
         "source": source, "lead": lead, "measures": measures, "cells": cells, "rows": rows, "own": own, "best": best,
-        "means": means, "top": top, "gaps": _gaps(made, means), "compared": None, "beside_best": None, "turns": [],
+        "means": means, "top": top, "gaps": _gaps(made, means), "compared": None, "basis": "",
+        "beside_best": None, "turns": [],
+        "notes": {row: cell["message"] for row, cell in cells.items() if cell["status"] == "done" and cell["message"]},
     }  # fmt: skip
     scored = {row: each for row, each in evaluations.items() if lead in each.scores}
     if best and len(scored) > 1 and {made.base, best} <= scored.keys():
         there = [name for name in measures if any(name in each.scores for each in scored.values())]
         shown["compared"] = compared = compare_evaluations(scored, made.base, there)
+        shown["basis"] = basis_of(compared, lead)
         shown["beside_best"] = compare_evaluations(scored, best, [lead])
         shown["turns"] = list(_turns(compared, best, lead, output / cells[best]["folder"], Path(source["path"])))
     return shown | {"plots": list(_plots(made, shown, evaluations)) if best else []}

@@ -16,6 +16,8 @@ CAPTION = (
     f"{MARK}: differs from {{against}} (paired randomisation test over conversations, p < .05 after Holm's correction "
     "over the runs). Bold: the best of a measure."
 )
+_FEW = 10
+"""Below so many conversations, bootstrap intervals are too narrow: at 5 they cover .85 instead of .95."""
 _GROUPS = 12
 """Groups of a breakdown that are shown."""
 _RUNS = 3
@@ -39,12 +41,29 @@ def lead_of(comparison: Comparison, shown: Sequence[str], asked: Sequence[str] =
     return [*(name for name in asked if name in shown), *ranking, *shown][0]
 
 
+def basis_of(comparison: Comparison, measure: str) -> str:
+    """How many turns and conversations a measure rests on, and whether these are too few for intervals."""
+    basis = next(one for one in comparison.differences if one.measure == measure)
+    few = " With so few conversations intervals are too narrow: rely on p." if basis.conversations < _FEW else ""
+    counts = f"{basis.turns:,} turns of {basis.conversations:,} conversations"
+    return f"{measure} rests on {counts}, scored in every run.{few}"
+
+
+def _caption(comparison: Comparison, measure: str) -> str:
+    return f"{CAPTION.format(against=comparison.against)} {basis_of(comparison, measure)}"
+
+
 def rows(comparison: Comparison, measures: Sequence[str]) -> Iterator[tuple[str, list[Cell]]]:
     """A row for each run: its name and a cell for each measure."""
     means: dict[tuple[str, str], float] = {}
     for one in comparison.differences:
         means |= {(comparison.against, one.measure): one.base, (one.run, one.measure): one.mean}
-    best = {key: max((mean for (_, of), mean in means.items() if of == key), default=None) for key in measures}
+    columns = [column for evaluation in comparison.evaluations.values() for column in evaluation.columns]
+    counts = {column.measure.name for column in columns if column.measure.counts}  # more words are not better
+    best = {
+        key: None if key in counts else max((mean for (_, of), mean in means.items() if of == key), default=None)
+        for key in measures
+    }
     for name in comparison.evaluations:
         cells = []
         for key in measures:
@@ -63,7 +82,7 @@ def markdown(comparison: Comparison, measures: Sequence[str]) -> str:
     lines = [["run", *measures], ["---", *["---:"] * len(measures)]]
     lines += [[_plain(name), *map(_markdown_cell, cells)] for name, cells in rows(comparison, measures)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{table}\n\n{CAPTION.format(against=_plain(comparison.against))}\n"
+    return f"{table}\n\n{_plain(_caption(comparison, measures[0]))}\n"
 
 
 def latex(comparison: Comparison, measures: Sequence[str]) -> str:
@@ -72,7 +91,7 @@ def latex(comparison: Comparison, measures: Sequence[str]) -> str:
     >>> _latex_cell(("0.312", True, True))
     '\\\\textbf{0.312}$^{\\\\dagger}$'
     """
-    caption = CAPTION.format(against=_tex(comparison.against)).replace(MARK, r"$\dagger$").replace("p < .05", "$p<.05$")
+    caption = _tex(_caption(comparison, measures[0])).replace(MARK, r"$\dagger$").replace("p < .05", "$p<.05$")
     lines = [
         r"\begin{table}", r"\centering", rf"\caption{{{caption}}}", rf"\begin{{tabular}}{{l{'r' * len(measures)}}}",
         r"\toprule", " & ".join(["Run", *map(_tex, measures)]) + r" \\", r"\midrule",
@@ -89,7 +108,7 @@ def render(
     turns: Sequence[tuple[str, Sequence[TurnDifference]]] = (),
 ) -> Group:
     """Tables for a terminal: means, differences, breakdowns of the lead measure, and turns of each run."""
-    parts: list[Table | Text] = [_means(comparison, measures), Text(CAPTION.format(against=comparison.against), "dim")]
+    parts: list[Table | Text] = [_means(comparison, measures), Text(_caption(comparison, lead), "dim")]
     for run in comparison.others:
         shown = [one for key in measures if (one := comparison.of(run, key)) is not None]
         parts.append(_differences(f"{run} less {comparison.against}", "measure", [(one.measure, one) for one in shown]))

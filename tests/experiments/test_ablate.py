@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,20 @@ axes:
   retriever.top_k: [3, 10]
 baseline: {rewriter: copy}
 """
+FAILING = """
+from convqa.components.members import member
+from convqa.components.rewriters.copy import Copy
+
+@member
+class Fails(Copy):
+    every: bool = False
+
+    def rewrite(self, turn):
+        if self.every or turn.id.number == 1:
+            raise ValueError("no")
+        return Copy.rewrite(self, turn)
+"""
+ROOT = Path(__file__).resolve().parents[2]
 SETS = Path(__file__).resolve().parents[3] / "shared" / "data" / "conversations"
 
 
@@ -92,7 +107,9 @@ def test_the_history_is_what_the_input_gives_else_none(done):
     assert done[1]["inputs"][0]["history"] == "none"
 
 
-def test_given_again_nothing_is_run_and_without_sharing_the_bytes_are_the_same(done, grid, source, tmp_path):
+def test_given_again_it_ends_in_the_same_record_and_without_sharing_the_bytes_are_the_same(
+    done, grid, source, tmp_path
+):
     output, record = done
     again = ablate(str(output.parent / "grid.yaml"), [source], output)
     assert again == record
@@ -106,6 +123,46 @@ def test_a_cell_that_fails_is_told_and_the_others_go_on(grid, source, tmp_path, 
     first, second = ablate(str(grid), [source], tmp_path / "out")["cells"]
     assert (first["status"], second["status"]) == ("failed", "done")
     assert "has no vectors" in first["message"] and "a over sample failed" in caplog.text
+
+
+def test_turns_that_fail_are_told_and_a_cell_of_nothing_else_has_failed(grid, source, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING)
+    grid.write_text(
+        "{pipeline: copy-bm25, rows: {some: {rewriter.type: failing.Fails},"
+        " all: {rewriter.type: failing.Fails, rewriter.every: true}}}"
+    )
+    command = [sys.executable, "-m", "convqa", "ablate", str(grid), str(source), str(tmp_path / "out"), "--json"]
+    variables = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "HAYSTACK_DESERIALIZATION_ALLOWLIST": "failing"}
+    done = subprocess.run(command, env=os.environ | variables, capture_output=True, check=False)
+    some, every = json.loads(done.stdout)["cells"]
+    assert done.returncode == 1
+    assert some["status"] == "done" and some["message"].startswith("3 turns failed, the first in rewriter: ValueError")
+    assert every["status"] == "failed" and "every turn failed" in every["message"] and not every["measures"]
+
+
+def test_a_cell_whose_file_or_input_changed_is_run_anew(grid, source, tmp_path):
+    folder = tmp_path / "a.b"
+    shutil.copytree(source, folder)
+    records = json.loads((source / "questions.json").read_bytes())
+    rewrites = tmp_path / "rewrites.json"
+    grid.write_text(f"{{pipeline: copy-bm25, rows: {{a: {{rewriter.type: recorded, rewriter.path: {rewrites}}}}}}}")
+
+    def rewritten(record):
+        return json.loads((tmp_path / "out" / record["cells"][0]["folder"] / "run.json").read_bytes())[0][
+            "Model_rewrite"
+        ]
+
+    rewrites.write_text(json.dumps([{**one, "Model_rewrite": "first"} for one in records]))
+    record = ablate(str(grid), [folder], tmp_path / "out")
+    assert record["inputs"][0]["name"] == "a.b" and rewritten(record) == "first"
+    rewrites.write_text(json.dumps([{**one, "Model_rewrite": "second"} for one in records]))
+    assert rewritten(ablate(str(grid), [folder], tmp_path / "out")) == "second"
+    records[0]["Question"] = "Another one?"
+    (folder / "questions.json").write_text(json.dumps(records))
+    meta = tmp_path / "out" / record["cells"][0]["folder"] / "run.meta.json"
+    before = json.loads(meta.read_bytes())["fingerprint"]["input"]
+    assert ablate(str(grid), [folder], tmp_path / "out")["cells"][0]["status"] == "done"
+    assert json.loads(meta.read_bytes())["fingerprint"]["input"] != before
 
 
 def test_a_cell_without_its_file_is_skipped(grid, source, tmp_path):

@@ -111,3 +111,9 @@ def test_what_ships_can_be_read(file):
     if not file.stem.endswith(".pipeline"):
         mine, path = read_ablation(file.stem)
         assert baseline_of(mine, rows_of(mine, path), path)
+
+
+def test_listed_rows_whose_folders_would_be_the_same_are_refused(tmp_path):
+    text = '{pipeline: default, rows: {"bm25 (a)": {}, "bm25 [a]": {}}}'
+    with pytest.raises(InputError, match="two rows are called bm25_a_"):
+        rows_of(*ablation(tmp_path, text))
