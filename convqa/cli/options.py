@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -71,6 +71,23 @@ B = Annotated[
     ),
 ]  # fmt: skip
 Replicas = Annotated[int | None, typer.Option("--replicas", min=0, help="Copies of an index on a server.")]
+
+ExecutorName = Annotated[
+    Literal["local", "processes", "ray"],
+    typer.Option("--executor", help="What does the work: this process, processes of this machine, or a Ray cluster."),
+]
+WorkerCount = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Processes, or actors of Ray.", show_default="one for each processor"),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="A Ray cluster that runs, such as ray://HOST:10001; else the one that Ray knows of, or one of its own.",
+    ),
+]
 
 TakeOver = Annotated[
     bool,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,10 +12,13 @@ from convqa.cli.app import command
 from convqa.cli.options import (
     AllowDownload,
     Collection,
+    ExecutorName,
     LlmModel,
     LlmName,
     LlmRole,
+    RayAddress,
     Settings,
+    WorkerCount,
     llm_of,
     needed,
     parsed,
@@ -54,6 +58,13 @@ def run(
         bool, typer.Option("--retry-errors", help="Answer failed turns, and the turns after them, once more.")
     ] = False,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a store that is away.")] = 120.0,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Answer only part I of N, every N-th group of conversations; convqa merge."),
+    ] = None,
+    executor: ExecutorName = "local",
+    workers: WorkerCount = None,
+    ray_address: RayAddress = None,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> int:
@@ -68,7 +79,10 @@ def run(
     from convqa.pipeline.load import load
     from convqa.qa import ready
     from convqa.tasks import find_task
+    from convqa.workers import start_workers
+    from convqa.workers.shard import Shard
 
+    part = None if shard is None else Shard.parse(shard)
     source = needed(input, input_option, "INPUT", "--input")
     target = needed(output, output_option, "OUTPUT", "--output")
     check_place(target, source, collection)
@@ -80,15 +94,16 @@ def run(
         with Progress("indexing", "passages", quiet) as shown:
             url = collection_for(found, source, collection, found.language, shown)
     bound = ready(read, url)
-    options = Options(history, batch_size, limit, restart, retry_errors, wait)
-    with Progress("answering", "turns", quiet) as shown:
-        summary = drive_run(found, source, target, bound, options, shown)
+    options = Options(history, batch_size, limit, restart, retry_errors, wait, part)
+    started = start_workers(executor, workers, ray_address)
+    with started or nullcontext(), Progress("answering", "turns", quiet) as shown:
+        summary = drive_run(found, source, target, bound, options, shown, started)
     if not quiet:
-        _print(summary, target)
-    return _failures(summary)
+        print_summary(summary, target)
+    return print_failures(summary)
 
 
-def _print(summary: Summary, target: Path) -> None:
+def print_summary(summary: Summary, target: Path) -> None:
     new = summary.turns - summary.resumed
     rate = f", {per_second(new / summary.seconds, 'turns')}" if new and summary.seconds else ""
     kept = f" ({summary.resumed} from before)" if summary.resumed else ""
@@ -98,11 +113,14 @@ def _print(summary: Summary, target: Path) -> None:
     )
     if summary.notes:
         typer.echo("Notes: " + "; ".join(f"{note} {count}" for note, count in sorted(summary.notes.items())) + ".")
+    if summary.run_file is None:
+        typer.echo(f"A shard, in {target}: convqa merge OUTPUT SHARD... makes the run of all of them.")
+        return
     typer.echo(f"Run: {summary.run_file}")
     typer.echo(f"Beside it in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")
 
 
-def _failures(summary: Summary) -> int:
+def print_failures(summary: Summary) -> int:
     for id, failure in summary.failures[:10]:
         typer.echo(f"convqa: turn {id} failed in {failure.stage}: {failure.error}: {failure.message}", err=True)
     if len(summary.failures) > 10:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,12 +18,16 @@ from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
+from convqa.driver.part import Part
+from convqa.driver.remote import Remote, Setup
 from convqa.driver.summary import Summary
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
 from convqa.errors import InputError
 from convqa.files import unwritable
 from convqa.pipeline.load import Pipeline
 from convqa.tasks.base import Task
+from convqa.workers import Workers
+from convqa.workers.shard import ALL, Shard
 
 Progress = Callable[[int, int], None]
 """Called with (turns done, turns in all)."""
@@ -40,6 +45,7 @@ class Options:
     restart: bool = False
     retry_errors: bool = False
     wait: float = WAIT_SECONDS
+    shard: Shard | None = None
 
 
 def run(
@@ -49,13 +55,15 @@ def run(
     pipeline: Pipeline,
     options: Options | None = None,
     progress: Progress = lambda *_: None,
+    workers: Workers | None = None,
 ) -> Summary:
-    """Answer every turn of a task's input and write the run folder.
+    """Answer every turn of a task's input and write the run folder; of a shard its groups' turns, and no run file.
 
     The input is read once, checked and kept on disk; from there each group is read before it is answered, and all of it
     once more for the run file.
 
     :param pipeline: bound to its collection, and warm.
+    :param workers: that answer; None = this process.
     :raises InputError: for bad input, or a folder that holds another run.
     :raises RunError: if the work cannot go on; the journal keeps what was done.
     """
@@ -65,26 +73,45 @@ def run(
     language = pipeline.language
     with locked(output), Intake(in_language(read, language), output) as intake:
         mark = fingerprint(task.name, intake.digest, pipeline, options.history, options.batch_size, options.limit)
+        part = Part(intake, options.batch_size, options.shard)
         folder = RunFolder(output)
-        folder.begin(mark, pipeline, task.run_file, options.restart, input_path)
+        folder.begin(part.marked(mark), pipeline.document, task.run_file, options.restart, input_path, language)
         journal = Journal(folder.journal)
         try:
             if options.retry_errors and journal.has_failures():
                 folder.note_retry()
                 journal.without_failures(intake)
             resumed = len(journal)
-            for said in pipeline.forecast(intake.turns - resumed):
+            for said in pipeline.forecast(part.turns - resumed):
                 logger.warning("%s", said)
-            _answer(pipeline, intake, journal, options, progress)
-            summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
-            answered = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
-            questions = (turn.question for turn in intake.turns_in_order())
-            summary.run_file = task.write(answered, output, pipeline.stages, questions)
+            progress(resumed, part.turns)
+            executor = None if workers is None else Remote(workers, Setup.of(pipeline, mark))
+            part.warn_of_idle(1 if workers is None else workers.count)
+            waves = drive(
+                pipeline, intake, options.history, options.batch_size, options.wait, journal.get,
+                executor=executor, shard=options.shard or ALL,
+            )  # fmt: skip
+            for wave in waves:
+                journal.append(wave)
+                progress(len(journal), part.turns)
+            summary = Summary(part.conversations, resumed=resumed, given=journal.given, own=journal.own)
+            if options.shard is None:
+                write_run(summary, task, output, pipeline.stages, intake, journal)
+            else:
+                deque(summary.counting(journal.responses(turn.id for turn in part.turns_in_order())), maxlen=0)
             summary.seconds = time.perf_counter() - start
-            folder.finish(summary.to_json())
+            folder.finish(summary.to_json(), options.shard is not None)
         finally:
             journal.close()
     return summary
+
+
+def write_run(
+    summary: Summary, task: Task, output: Path, stages: frozenset[str], intake: Intake, journal: Journal
+) -> None:
+    """Write the run file of a journal that has all responses; they are counted in the summary."""
+    answered = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
+    summary.run_file = task.write(answered, output, stages, (turn.question for turn in intake.turns_in_order()))
 
 
 def check_place(output: Path, input_path: Path, collection: str | None) -> None:
@@ -101,14 +128,6 @@ def check_place(output: Path, input_path: Path, collection: str | None) -> None:
         raise InputError(f"output {output}: lies in the input {read.name}, which is only read. Give another folder.")
     if collection is not None and Path(collection).resolve() in (place, *place.parents):
         raise InputError(f"output {output}: lies in the collection that is searched. Give another folder.")
-
-
-def _answer(pipeline: Pipeline, intake: Intake, journal: Journal, options: Options, progress: Progress) -> None:
-    progress(len(journal), intake.turns)
-    waves = drive(pipeline, intake, options.history, options.batch_size, options.wait, journal.get)
-    for wave in waves:
-        journal.append(wave)
-        progress(len(journal), intake.turns)
 
 
 @contextmanager
