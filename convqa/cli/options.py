@@ -74,19 +74,20 @@ Replicas = Annotated[int | None, typer.Option("--replicas", min=0, help="Copies 
 
 ExecutorName = Annotated[
     Literal["local", "processes", "ray"],
-    typer.Option("--executor", help="What does the work: this process, processes of this machine, or a Ray cluster."),
+    typer.Option(
+        "--executor",
+        help="What does the work: this process, processes of this machine, or Ray: a cluster on it, or at RAY_ADDRESS.",
+    ),
 ]
 WorkerCount = Annotated[
     int | None,
     typer.Option("--workers", min=1, help="Processes, or actors of Ray.", show_default="one for each processor"),
 ]
-RayAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--ray-address",
-        metavar="ADDRESS",
-        help="A Ray cluster that runs, such as ray://HOST:10001; else the one that Ray knows of, or one of its own.",
-    ),
+Precision = Annotated[
+    Literal["float32", "float16", "int8", "bit"] | None, typer.Option(help="Of vectors; float32 if not named.")
+]
+VectorIndex = Annotated[
+    Literal["auto", "exact", "hnsw"] | None, typer.Option(help="Of vectors; auto is the engine's choice.")
 ]
 
 TakeOver = Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,7 +15,6 @@ from convqa.cli.options import (
     LlmModel,
     LlmName,
     LlmRole,
-    RayAddress,
     Settings,
     WorkerCount,
     llm_of,
@@ -24,9 +22,13 @@ from convqa.cli.options import (
     parsed,
 )
 from convqa.cli.progress import Progress, per_second
+from convqa.workers import start_workers
+from convqa.workers.shard import Shard
 
 if TYPE_CHECKING:
     from convqa.driver.summary import Summary
+    from convqa.pipeline.load import Pipeline
+    from convqa.tasks import Task
 
 
 @command
@@ -59,12 +61,10 @@ def run(
     ] = False,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a store that is away.")] = 120.0,
     shard: Annotated[
-        str | None,
-        typer.Option(metavar="I/N", help="Answer only part I of N, every N-th group of conversations; convqa merge."),
+        str | None, typer.Option(metavar="I/N", help="Answer every N-th group of conversations; see convqa merge.")
     ] = None,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
-    ray_address: RayAddress = None,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> int:
@@ -73,34 +73,36 @@ def run(
     The same command again continues a run that was stopped. Exit codes: 0 done; 1 the work failed or some turns did;
     2 a mistake in input, options or pipeline; 130 or 143 interrupted.
     """
-    from convqa.driver.run import Options, check_place
-    from convqa.driver.run import run as drive_run
-    from convqa.indexing import collection_for
+    from convqa.driver import run as driver
     from convqa.pipeline.load import load
     from convqa.qa import ready
     from convqa.tasks import find_task
-    from convqa.workers import start_workers
-    from convqa.workers.shard import Shard
 
-    part = None if shard is None else Shard.parse(shard)
-    source = needed(input, input_option, "INPUT", "--input")
-    target = needed(output, output_option, "OUTPUT", "--output")
-    check_place(target, source, collection)
-    found = find_task(task, source)
-    model = llm_of(llm, llm_model, llm_role, fallback=False)
+    source, target = (
+        needed(input, input_option, "INPUT", "--input"),
+        needed(output, output_option, "OUTPUT", "--output"),
+    )
+    driver.check_place(target, source, collection)
+    found, model = find_task(task, source), llm_of(llm, llm_model, llm_role, fallback=False)
     read = load(pipeline or found.pipeline_for(source), parsed(settings), model)
-    url = None
-    if read.needs_collection or collection is not None:
-        with Progress("indexing", "passages", quiet) as shown:
-            url = collection_for(found, source, collection, found.language, shown)
-    bound = ready(read, url)
-    options = Options(history, batch_size, limit, restart, retry_errors, wait, part)
-    started = start_workers(executor, workers, ray_address)
-    with started or nullcontext(), Progress("answering", "turns", quiet) as shown:
-        summary = drive_run(found, source, target, bound, options, shown, started)
+    bound = ready(read, _collection(read, found, source, collection, quiet))
+    part = None if shard is None else Shard.parse(shard)
+    options = driver.Options(history, batch_size, limit, restart, retry_errors, wait, part)
+    with start_workers(executor, workers) as started, Progress("answering", "turns", quiet) as shown:
+        summary = driver.run(found, source, target, bound, options, shown, started)
     if not quiet:
         print_summary(summary, target)
     return print_failures(summary)
+
+
+def _collection(read: Pipeline, task: Task, source: Path, collection: str | None, quiet: bool) -> str | None:
+    """The URL of the collection that the run searches, if it searches one."""
+    from convqa.indexing import collection_for
+
+    if not read.needs_collection and collection is None:
+        return None
+    with Progress("indexing", "passages", quiet) as shown:
+        return collection_for(task, source, collection, task.language, shown)
 
 
 def print_summary(summary: Summary, target: Path) -> None:

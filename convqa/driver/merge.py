@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from convqa.driver.fingerprint import differences
 from convqa.driver.folder import META, RESOLVED, SHARD, RunFolder
@@ -105,32 +105,21 @@ def _check(parts: Sequence[_Part]) -> None:
 
 
 def _join(parts: Iterable[_Part], target: Path) -> None:
-    """Write the journal of all shards: group after group, each as its shard answered it."""
-    waves: list[tuple[int, int, int, Path]] = []
-    for part in parts:
-        waves += _waves(part)
-    files: dict[Path, BinaryIO] = {}
-    try:
-        with whole_file(target) as out:
-            for _, start, end, path in sorted(waves, key=lambda wave: wave[:2]):
-                file = files.get(path) or files.setdefault(path, path.open("rb"))
-                file.seek(start)
-                out.write(file.read(end - start))
-    finally:
-        for file in files.values():
-            file.close()
-
-
-def _waves(part: _Part) -> Iterator[tuple[int, int, int, Path]]:
-    """The whole waves of a shard: (group, start, end, file).
+    """Write the journal of all shards: group after group, each as its shard answered it.
 
     :raises InputError: for a group of another shard.
     """
-    path = part.folder / JOURNAL
-    start = 0
-    for end, lines in whole_waves(path):
-        group = lines[0][1]["batch"][0]
-        if group % part.shard.count != part.shard.number - 1:
-            raise InputError(f"{path}: holds group {group}, which is not of shard {part.shard}. Run it with --restart.")
-        yield group, start, end, path
-        start = end
+    waves: list[tuple[int, int, int, Path]] = []
+    for part in parts:
+        path, start = part.folder / JOURNAL, 0
+        for end, lines in whole_waves(path):
+            group = lines[0][1]["batch"][0]
+            if group % part.shard.count != part.shard.number - 1:
+                raise InputError(f"{path}: group {group} is not of shard {part.shard}. Run it with --restart.")
+            waves.append((group, start, end, path))
+            start = end
+    with whole_file(target) as out:
+        for _, start, end, path in sorted(waves):
+            with path.open("rb") as file:
+                file.seek(start)
+                out.write(file.read(end - start))

@@ -1,4 +1,4 @@
-"""Waves that are answered by workers: each builds the pipeline once, and gives back what the journal keeps."""
+"""Waves that workers answer: each builds the pipeline once, and gives back what the journal keeps."""
 
 from __future__ import annotations
 
@@ -20,37 +20,27 @@ from convqa.workers import WorkerLost, Workers
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
-    """What a worker builds the pipeline of: its document, and the URL of its collection.
-
-    ``mark`` is the run's fingerprint, which the pipeline has to have on the worker's machine too.
-    """
-
-    document: Document
-    collection: str | None
-    mark: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, pipeline: Pipeline, mark: Mapping[str, Any]) -> Setup:
-        place = pipeline.collection
-        if place is not None and Path(place).exists():
-            place = str(Path(place).resolve())
-        return cls(pipeline.document, place, mark)
-
-
 class Remote:
     """Answers waves in workers."""
 
-    def __init__(self, workers: Workers, setup: Setup) -> None:
-        self.workers = workers.count
-        self._workers, self._setup = workers, setup
+    workers: Workers
+    setup: Setup
+    wait: float
 
-    def submit(self, turns: Sequence[Turn], wait: float) -> Future[list[Response]]:
-        return self._workers.submit(patiently, lambda: self._ask(turns), wait)
+    @classmethod
+    def of(cls, pipeline: Pipeline, mark: Mapping[str, Any], workers: Workers, wait: float) -> Remote:
+        """:param pipeline: bound to its collection. :param mark: the run's fingerprint."""
+        place = pipeline.collection
+        whole = str(Path(place).resolve()) if place and Path(place).exists() else place
+        return cls(workers, Setup(pipeline.document, whole, mark), wait)
+
+    def submit(self, turns: Sequence[Turn]) -> Future[list[Response]]:
+        """Let a worker answer a wave; while a store is away, again and again for ``wait`` seconds."""
+        return self.workers.submit(patiently, lambda: self._ask(turns), self.wait)
 
     def _ask(self, turns: Sequence[Turn]) -> list[Response]:
         try:
-            made: list[Response] = self._workers.call(answer_wave, self._setup, turns)
+            made: list[Response] = self.workers.call(self.setup.answer, turns)
         except WorkerLost as error:
             raise RunError(
                 f"turns {turns[0].id} to {turns[-1].id} ({len(turns)} of one wave): {error}. Run again with fewer "
@@ -59,24 +49,29 @@ class Remote:
         return made
 
 
-def answer_wave(setup: Setup, turns: Sequence[Turn]) -> list[Response]:
-    """Answer a wave in this process, whose pipeline stays for the next one."""
-    key = ("pipeline", setup.document.to_yaml(), setup.collection)
-    pipeline: Pipeline = once(key, lambda: _build(setup))
-    return [response.trimmed() for response in answer(pipeline, turns)]
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a worker builds the pipeline of. ``mark``: the run's fingerprint, which it must have there, too."""
 
+    document: Document
+    collection: str | None
+    mark: Mapping[str, Any]
 
-def _build(setup: Setup) -> Pipeline:
-    pipeline = wire(setup.document, "of the run")
-    if setup.collection is not None:
-        pipeline.bind(setup.collection)
-    pipeline.warm_up()
-    mark = setup.mark
-    settings = (mark[name] for name in ("history", "batch_size", "limit"))
-    here = fingerprint(mark["task"], mark["input"], pipeline, *settings)
-    if changed := differences(mark, here):
-        raise InputError(
-            f"the worker on {socket.gethostname()} has another {', another '.join(changed)} than this process. Wanted: "
-            "the same versions, models and collection on every machine."
-        )
-    return pipeline
+    def answer(self, turns: Sequence[Turn]) -> list[Response]:
+        """Answer a wave in this process, where the pipeline stays for the next one."""
+        pipeline = once(("pipeline", self.document.to_yaml(), self.collection), self._build)
+        return [response.trimmed() for response in answer(pipeline, turns)]
+
+    def _build(self) -> Pipeline:
+        pipeline = wire(self.document, "of the run")
+        if self.collection is not None:
+            pipeline.bind(self.collection)
+        pipeline.warm_up()
+        settings = (self.mark[name] for name in ("history", "batch_size", "limit"))
+        here = fingerprint(self.mark["task"], self.mark["input"], pipeline, *settings)
+        if changed := differences(self.mark, here):
+            raise InputError(
+                f"the worker on {socket.gethostname()} has another {', another '.join(changed)} than this process. "
+                "Wanted: the same versions, models and collection on every machine."
+            )
+        return pipeline

@@ -18,8 +18,7 @@ from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
-from convqa.driver.part import Part
-from convqa.driver.remote import Remote, Setup
+from convqa.driver.remote import Remote
 from convqa.driver.summary import Summary
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
 from convqa.errors import InputError
@@ -71,34 +70,25 @@ def run(
     start = time.perf_counter()
     read = checked(itertools.islice(task.read(input_path), options.limit), options.history)
     language = pipeline.language
-    with locked(output), Intake(in_language(read, language), output) as intake:
+    shard = options.shard or ALL
+    kept = lambda place: shard.has(place // options.batch_size)  # noqa: E731 - of every N groups one
+    with locked(output), Intake(in_language(read, language), output, kept) as intake:
         mark = fingerprint(task.name, intake.digest, pipeline, options.history, options.batch_size, options.limit)
-        part = Part(intake, options.batch_size, options.shard)
+        own = mark if options.shard is None else {**mark, "shard": str(shard)}
         folder = RunFolder(output)
-        folder.begin(part.marked(mark), pipeline.document, task.run_file, options.restart, input_path, language)
+        folder.begin(own, pipeline.document, task.run_file, options.restart, input_path, language)
         journal = Journal(folder.journal)
         try:
             if options.retry_errors and journal.has_failures():
                 folder.note_retry()
                 journal.without_failures(intake)
             resumed = len(journal)
-            for said in pipeline.forecast(part.turns - resumed):
+            for said in pipeline.forecast(intake.turns - resumed):
                 logger.warning("%s", said)
-            progress(resumed, part.turns)
-            executor = None if workers is None else Remote(workers, Setup.of(pipeline, mark))
-            part.warn_of_idle(1 if workers is None else workers.count)
-            waves = drive(
-                pipeline, intake, options.history, options.batch_size, options.wait, journal.get,
-                executor=executor, shard=options.shard or ALL,
-            )  # fmt: skip
-            for wave in waves:
-                journal.append(wave)
-                progress(len(journal), part.turns)
-            summary = Summary(part.conversations, resumed=resumed, given=journal.given, own=journal.own)
-            if options.shard is None:
-                write_run(summary, task, output, pipeline.stages, intake, journal)
-            else:
-                deque(summary.counting(journal.responses(turn.id for turn in part.turns_in_order())), maxlen=0)
+            answer = None if workers is None else Remote.of(pipeline, mark, workers, options.wait)
+            _answer(pipeline, intake, journal, options, progress, answer)
+            summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
+            write_run(summary, None if options.shard else task, output, pipeline.stages, intake, journal)
             summary.seconds = time.perf_counter() - start
             folder.finish(summary.to_json(), options.shard is not None)
         finally:
@@ -106,12 +96,35 @@ def run(
     return summary
 
 
-def write_run(
-    summary: Summary, task: Task, output: Path, stages: frozenset[str], intake: Intake, journal: Journal
+def _answer(
+    pipeline: Pipeline, intake: Intake, journal: Journal, options: Options, progress: Progress, remote: Remote | None
 ) -> None:
-    """Write the run file of a journal that has all responses; they are counted in the summary."""
+    at_once, groups = remote.workers.count if remote else 1, -(-intake.conversations // options.batch_size)
+    if groups < at_once or not groups:
+        logger.warning(
+            "--batch-size %d makes %d groups of conversations for %d workers here. A smaller one makes more.",
+            options.batch_size, groups, at_once,
+        )  # fmt: skip
+    progress(len(journal), intake.turns)
+    waves = drive(
+        pipeline, intake, options.history, options.batch_size, options.wait, journal.get,
+        submit=remote.submit if remote else None, at_once=at_once, shard=options.shard or ALL,
+    )  # fmt: skip
+    for wave in waves:
+        journal.append(wave)
+        progress(len(journal), intake.turns)
+
+
+def write_run(
+    summary: Summary, task: Task | None, output: Path, stages: frozenset[str], intake: Intake, journal: Journal
+) -> None:
+    """Count the responses, and write them as the task's run file; ``task``: None = only count, for a shard."""
     answered = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
-    summary.run_file = task.write(answered, output, stages, (turn.question for turn in intake.turns_in_order()))
+    if task is None:
+        deque(answered, maxlen=0)
+    else:
+        questions = (turn.question for turn in intake.turns_in_order())
+        summary.run_file = task.write(answered, output, stages, questions)
 
 
 def check_place(output: Path, input_path: Path, collection: str | None) -> None:

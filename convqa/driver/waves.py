@@ -6,13 +6,12 @@ import gc
 import itertools
 import logging
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple
 
 from convqa.domain import Conversation, Response, Turn, TurnId, Turns
 from convqa.driver.history import History, HistoryMode, response_of
@@ -40,31 +39,20 @@ class Wave:
     histories: tuple[tuple[int, int], ...]
 
 
-class Executor(Protocol):
-    """Answers waves, as many at a time as it has ``workers``."""
-
-    @property
-    def workers(self) -> int: ...
-
-    def submit(self, turns: Sequence[Turn], wait: float) -> Future[list[Response]]:
-        """Begin to answer a wave. Of the responses, the history and the journal need what ``trimmed`` leaves.
-
-        :param wait: seconds to wait for a store that went away before giving up.
-        """
+Submit = Callable[[Sequence[Turn]], "Future[list[Response]]"]
+"""Begins to answer a wave. Of a response, history and journal need what ``trimmed`` leaves."""
 
 
-class Local:
-    """Answers one wave after the other, at once and in this process."""
+class _Step(NamedTuple):
+    """A wave that is to be answered."""
 
-    workers = 1
+    group: int
+    number: int
+    turns: list[Turn]
+    histories: tuple[tuple[int, int], ...]
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
 
-    def submit(self, turns: Sequence[Turn], wait: float) -> Future[list[Response]]:
-        answered: Future[list[Response]] = Future()
-        answered.set_result(patiently(lambda: answer(self._pipeline, turns), wait))
-        return answered
+_Walk = Generator[_Step, list[Response] | None, None]
 
 
 def drive(
@@ -75,84 +63,82 @@ def drive(
     wait: float = WAIT_SECONDS,
     done: Callable[[TurnId], Response | None] = lambda _: None,
     *,
-    executor: Executor | None = None,
+    submit: Submit | None = None,
+    at_once: int = 1,
     shard: Shard = ALL,
 ) -> Iterator[Wave]:
     """Answer conversations: ``batch_size`` of them at a time, wave t holding the t-th turn of each.
 
-    :param conversations: checked (``history.checked``); walked once, as many groups in memory as there are workers.
+    :param conversations: checked (``history.checked``); walked once, ``at_once`` groups in memory at a time.
     :param wait: seconds to wait for a store that went away before giving up.
     :param done: the response of a turn that was answered before; such turns only feed the history.
-    :param executor: None = this process. With several workers, waves of different groups come as they are answered.
-    :param shard: the groups that are answered.
+    :param submit: answers the waves of ``at_once`` groups at a time; None = this process does, one after the other.
+    :param shard: whose conversations these are; groups are numbered as in the whole input.
     :raises InputError: for a batch size below 1.
     :raises RunError: if the run cannot go on.
     """
     if batch_size < 1:
         raise InputError(f"batch size {batch_size}: wanted is 1 or more.")
-    groups = shard.of(enumerate(batched(conversations, batch_size)))
-    walks = (_Walk(group, members, history, done) for group, members in groups)
+
+    def here(turns: Sequence[Turn]) -> Future[list[Response]]:
+        answered: Future[list[Response]] = Future()
+        answered.set_result(patiently(lambda: answer(pipeline, turns), wait))
+        return answered
+
+    groups = enumerate(_batched(conversations, batch_size))
+    walks = (_walk(shard.place(index), members, history, done) for index, members in groups)
     with _rare_collections():
-        yield from _walked(walks, executor or Local(pipeline), wait)
+        yield from _walked(walks, submit or here, at_once)
 
 
-def _walked(walks: Iterator[_Walk], executor: Executor, wait: float) -> Iterator[Wave]:
-    """The waves of all groups; each group has one under way at a time, as the next needs its responses."""
-    under_way: dict[Future[list[Response]], _Walk] = {}
-    idle: deque[_Walk] = deque()
+def _walked(walks: Iterator[_Walk], submit: Submit, at_once: int) -> Iterator[Wave]:
+    """The waves of all groups, as they are answered; each group has one under way, as the next needs its responses."""
+    under_way: dict[Future[list[Response]], tuple[_Step, _Walk]] = {}
+
+    def go_on(walk: _Walk, responses: list[Response] | None = None) -> None:
+        with suppress(StopIteration):
+            step = walk.send(responses)
+            under_way[submit(step.turns)] = step, walk
+
     while True:
-        while len(under_way) < executor.workers and (walk := idle.popleft() if idle else next(walks, None)):
-            if turns := walk.turns():
-                under_way[executor.submit(turns, wait)] = walk
+        while len(under_way) < at_once and (walk := next(walks, None)) is not None:
+            go_on(walk)
         if not under_way:
             return
         for answered in futures.wait(under_way, return_when=futures.FIRST_COMPLETED).done:
-            walk = under_way.pop(answered)
-            yield walk.wave(answered.result())
-            idle.append(walk)
+            step, walk = under_way.pop(answered)
+            responses = answered.result()
+            yield Wave(step.group, step.number, tuple(responses), step.histories)
+            go_on(walk, responses)
 
 
-class _Walk:
-    """The walk through the turns of one group's conversations, a wave at a time."""
-
-    def __init__(
-        self,
-        group: int,
-        members: Sequence[Conversation],
-        history: HistoryMode,
-        done: Callable[[TurnId], Response | None],
-    ) -> None:
-        self._group, self._done = group, done
-        self._members = [(conversation, History(conversation, history)) for conversation in members]
-        self._length = max((len(conversation.turns) for conversation in members), default=0)
-        self._number = -1
-        self._open: list[History] = []
-        self._seen: list[tuple[int, int]] = []
-
-    def turns(self) -> list[Turn]:
-        """The turns of the next wave that are not answered, with their histories; none at the end."""
-        turns: list[Turn] = []
-        while not turns and self._number + 1 < self._length:
-            self._number += 1
-            self._open, self._seen = [], []
-            for conversation, past in self._members:
-                if self._number >= len(conversation.turns):
-                    continue
-                turn = conversation.turns[self._number]
-                if (known := self._done(turn.id)) is not None:
-                    past.add(self._number, known)
-                    continue
-                exchanges, own = past.before(self._number)
-                self._seen.append((len(exchanges) - own, own))
-                self._open.append(past)
-                turns.append(replace(turn, history=exchanges))
-        return turns
-
-    def wave(self, responses: Sequence[Response]) -> Wave:
-        """The wave that the responses to :meth:`turns` make."""
-        for past, response in zip(self._open, responses, strict=True):
-            past.add(self._number, response)
-        return Wave(self._group, self._number, tuple(responses), tuple(self._seen))
+def _walk(
+    group: int,
+    members: Sequence[Conversation],
+    history: HistoryMode,
+    done: Callable[[TurnId], Response | None],
+) -> _Walk:
+    """The waves of one group; each is sent its responses."""
+    histories = [History(conversation, history) for conversation in members]
+    for number in range(max((len(conversation.turns) for conversation in members), default=0)):
+        open_turns: list[tuple[History, Turn]] = []
+        seen: list[tuple[int, int]] = []
+        for conversation, past in zip(members, histories, strict=True):
+            if number >= len(conversation.turns):
+                continue
+            turn = conversation.turns[number]
+            known = done(turn.id)
+            if known is not None:
+                past.add(number, known)
+            else:
+                exchanges, own = past.before(number)
+                seen.append((len(exchanges) - own, own))
+                open_turns.append((past, replace(turn, history=exchanges)))
+        if not open_turns:
+            continue
+        responses = yield _Step(group, number, [turn for _, turn in open_turns], tuple(seen))
+        for (past, _), response in zip(open_turns, responses or (), strict=True):
+            past.add(number, response)
 
 
 @contextmanager
@@ -170,8 +156,7 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def batched(conversations: Iterable[Conversation], size: int) -> Iterator[Sequence[Conversation]]:
-    """Conversations in groups of ``size``, in their order."""
+def _batched(conversations: Iterable[Conversation], size: int) -> Iterator[Sequence[Conversation]]:
     rest = iter(conversations)
     while members := list(itertools.islice(rest, size)):
         yield members

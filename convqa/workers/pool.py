@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import logging.handlers
-import pickle
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import LifoQueue, SimpleQueue
-from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol
 
 from convqa.errors import ConvqaError, RunError, WorkError
 
 logger = logging.getLogger("convqa")
+
+Function = Callable[..., Any]
+Outcome = tuple[Any, BaseException | None, list[logging.LogRecord]]
+"""The result of a piece of work, or the error that it raised, and what was logged meanwhile."""
 
 ATTEMPTS = 3
 """How often a piece of work is given to a worker before it is taken for the reason that workers die."""
@@ -24,28 +26,16 @@ class WorkerDied(Exception):
 
 
 class WorkerLost(RunError):
-    """Several workers died of the same piece of work."""
-
-
-class Outcome(NamedTuple):
-    """The result of a piece of work, or the error that it raised, and what was logged meanwhile."""
-
-    result: Any
-    error: BaseException | None
-    logged: list[logging.LogRecord]
+    """Worker after worker died of the same piece of work."""
 
 
 class Worker(Protocol):
-    """A process that performs functions."""
+    """A process that performs functions; ``close`` ends it at once."""
 
-    def perform(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
-        """:func:`perform` in the worker's process.
+    def perform(self, function: Function, arguments: tuple[Any, ...]) -> Outcome:
+        """:func:`perform` there. :raises WorkerDied: if the process ended meanwhile."""
 
-        :raises WorkerDied: if the process ended meanwhile.
-        """
-
-    def close(self) -> None:
-        """End the process at once."""
+    def close(self) -> None: ...
 
 
 class Workers:
@@ -53,15 +43,12 @@ class Workers:
 
     A thread of this process waits for each, so that several pieces of work are under way at a time.
 
-    :param start: starts a worker.
-    :param end: is called when the last worker has been closed.
+    :param start: starts a worker. :param end: is called when all are closed.
     """
 
-    def __init__(self, start: Callable[[], Worker], count: int, end: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, start: Callable[[], Worker], count: int, end: Callable[[], object] = lambda: None) -> None:
         self.count = count
-        self._start, self._end = start, end
-        self._closed = False
-        # The last that became idle goes on: what it has in memory is of the same conversations.
+        self._start, self._end, self._closed = start, end, False
         self._idle: LifoQueue[Worker | None] = LifoQueue()
         self._started: set[Worker] = set()
         self._warned: set[str] = set()
@@ -69,20 +56,21 @@ class Workers:
             self._idle.put(None)
         self._threads = ThreadPoolExecutor(count, "convqa-worker")
 
-    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def submit(self, work: Function, *arguments: Any) -> Future[Any]:
         """Call ``work`` in a thread of this process, one of as many as there are workers."""
         return self._threads.submit(work, *arguments)
 
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in a worker, and wait for its result. Function, arguments and result are pickled.
+    def call(self, function: Function, *arguments: Any) -> Any:
+        """Call a function in a worker, and wait for its result. All of it is pickled.
 
         :raises WorkerLost: if worker after worker dies of it.
         """
+        # The last that became idle goes on: what it keeps in memory is of the same conversations.
         worker = self._idle.get()
         died: WorkerDied | None = None
         try:
             for _ in range(ATTEMPTS):
-                if died is not None:
+                if died is not None and not self._closed:
                     logger.warning("a worker died (%s); another does its work.", died)
                 if worker is None:
                     worker = self._start()
@@ -90,26 +78,24 @@ class Workers:
                 if self._closed:
                     worker.close()
                 try:
-                    return self._result(worker.perform(function, arguments))
+                    return self._result(*worker.perform(function, arguments))
                 except WorkerDied as error:
-                    self._started.discard(worker)
                     worker.close()
+                    self._started.discard(worker)
                     worker, died = None, error
-                    if self._closed:
-                        break
             raise WorkerLost(f"{ATTEMPTS} workers died of it, the last so: {died}")
         finally:
             self._idle.put(worker)
 
-    def _result(self, outcome: Outcome) -> Any:
-        for record in outcome.logged:
+    def _result(self, result: Any, error: BaseException | None, logged: list[logging.LogRecord]) -> Any:
+        for record in logged:
             # Each worker warns of what all of them meet.
             if record.levelno < logging.WARNING or record.getMessage() not in self._warned:
                 self._warned.add(record.getMessage())
                 logger.handle(record)
-        if outcome.error is not None:
-            raise outcome.error
-        return outcome.result
+        if error is not None:
+            raise error
+        return result
 
     def close(self) -> None:
         """End all workers; what they are doing is lost."""
@@ -119,46 +105,20 @@ class Workers:
         self._threads.shutdown(cancel_futures=True)
         self._end()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def logging_level() -> int:
-    """The lowest level that this process shows of what convqa logs."""
-    return max(logger.getEffectiveLevel(), min((handler.level for handler in logger.handlers), default=logging.WARNING))
-
-
-def perform(function: Callable[..., Any], arguments: tuple[Any, ...], level: int) -> Outcome:
-    """Call a function in a worker; its errors become values, as not every carrier brings exceptions.
-
-    :param level: of what is logged and brought back.
-    """
+def perform(function: Function, arguments: tuple[Any, ...]) -> Outcome:
+    """Call a function in a worker; its errors become values, as Ray carries no RunError."""
     logged: SimpleQueue[logging.LogRecord] = SimpleQueue()
-    handler = logging.handlers.QueueHandler(logged)  # which puts records into a form that can be sent
-    handler.setLevel(level)
-    logger.handlers, logger.propagate = [handler], False
-    logger.setLevel(level)
+    # This handler puts records into a form that can be sent.
+    logger.handlers, logger.propagate = [logging.handlers.QueueHandler(logged)], False
+    logger.setLevel(logging.DEBUG)
     result: Any = None
     failed: BaseException | None = None
     try:
         result = function(*arguments)
     except (ConvqaError, RunError) as error:
-        failed = _portable(error)
+        failed = error
     except Exception as error:
         logger.debug("the traceback of the error below", exc_info=True)
         failed = WorkError(f"unexpected, in a worker: {type(error).__name__}: {error}")
-    return Outcome(result, failed, [logged.get() for _ in range(logged.qsize())])
-
-
-def _portable(error: ConvqaError | RunError) -> BaseException:
-    """The error; one that cannot be sent becomes the nearest that can."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RunError(str(error)) if isinstance(error, RunError) else WorkError(str(error))
-    return error
+    return result, failed, [logged.get() for _ in range(logged.qsize())]

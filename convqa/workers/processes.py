@@ -6,40 +6,47 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
 from multiprocessing import forkserver, parent_process
 from multiprocessing.connection import Connection
 from typing import Any
 
-from convqa.workers.pool import Outcome, WorkerDied, logging_level, perform
+from convqa.workers.pool import Function, Outcome, WorkerDied, Workers, perform
 
-_PRELOADED = ["convqa.driver.run"]
-"""Imported once, by the server that workers are forked from, and shared by their memory."""
+_CONTEXT = multiprocessing.get_context("forkserver")
 
 
-def cores() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def start(count: int | None) -> Workers:
+    """Processes that share the processors evenly, unless OMP_NUM_THREADS says otherwise.
+
+    :param count: how many; None = one for each processor.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = count or cores
+    given = os.environ.get("OMP_NUM_THREADS")
+    threads = given or str(max(1, cores // count))
+    _CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # their memory is shared, too
+    os.environ["OMP_NUM_THREADS"] = threads  # the server that processes are forked from imports numpy, which reads it
+    forkserver.ensure_running()
+    if given is None:
+        del os.environ["OMP_NUM_THREADS"]
+    return Workers(lambda: Process(threads), count)
 
 
 class Process:
     """A process that performs functions, one after the other, until its parent is gone.
 
-    :param threads: that its models and matrix products may use.
+    :param threads: that its models may use.
     """
 
-    def __init__(self, threads: int) -> None:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(_PRELOADED)
-        _start_server(threads)
-        self._pipe, its = context.Pipe()
-        self._process = context.Process(target=_serve, args=(its, threads), daemon=True)
+    def __init__(self, threads: str) -> None:
+        self._pipe, its = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=_serve, args=(its, threads), daemon=True)
         self._process.start()
         its.close()
 
-    def perform(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
+    def perform(self, function: Function, arguments: tuple[Any, ...]) -> Outcome:
         try:
-            self._pipe.send((function, arguments, logging_level()))
+            self._pipe.send((function, arguments))
             outcome: Outcome = self._pipe.recv()
         except (EOFError, OSError) as error:
             self._process.join()
@@ -51,26 +58,10 @@ class Process:
         self._process.kill()
 
 
-_STARTING = threading.Lock()
-
-
-def _start_server(threads: int) -> None:
-    """Start the server that processes are forked from, with the environment that numpy reads when it is imported."""
-    with _STARTING:
-        before = os.environ.get("OMP_NUM_THREADS")
-        os.environ["OMP_NUM_THREADS"] = str(threads)
-        try:
-            forkserver.ensure_running()
-        finally:
-            del os.environ["OMP_NUM_THREADS"]
-            if before is not None:
-                os.environ["OMP_NUM_THREADS"] = before
-
-
-def _serve(pipe: Connection, threads: int) -> None:
+def _serve(pipe: Connection, threads: str) -> None:
     be_child()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Slurm sends it to all: the parent ends its workers
-    os.environ["OMP_NUM_THREADS"] = str(threads)
+    os.environ["OMP_NUM_THREADS"] = threads
     while True:
         try:
             pipe.send(perform(*pipe.recv()))

@@ -1,16 +1,11 @@
-"""Shards: I/N, the part of a work that one of N processes does, wherever each of them runs."""
+"""Shards: I/N, the part of the work that one of N processes does, wherever each of them runs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import TypeVar
 
 from convqa.errors import InputError
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +17,19 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read ``I/N``.
-
-        :raises InputError: for anything else.
-        """
-        known = re.fullmatch(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,8})", text)
+        """:raises InputError: for what is not I/N."""
+        known = re.fullmatch(r"([1-9]\d{0,8})/([1-9]\d{0,8})", text)
         if known is None or int(known[1]) > int(known[2]):
             raise InputError(f"--shard {text}: wanted is I/N with I from 1 to N, such as 2/8.")
         return cls(int(known[1]), int(known[2]))
 
-    def of(self, items: Iterable[T]) -> Iterator[T]:
-        """Those items that are this shard's."""
-        return islice(items, self.number - 1, None, self.count)
+    def has(self, place: int) -> bool:
+        """Whether the item at a place, from 0, is of this shard."""
+        return place % self.count == self.number - 1
+
+    def place(self, index: int) -> int:
+        """The place of this shard's own item ``index``, from 0, among all items."""
+        return index * self.count + self.number - 1
 
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
