@@ -417,13 +417,15 @@ def _plain_logger() -> None:
 
 @pytest.fixture(scope="session")
 def ray_cluster():
-    """The address of a Ray cluster with two processors, in RAY_ADDRESS too; it ends with the process that started it."""
+    """The address of a Ray cluster with two processors, which RAY_ADDRESS has too."""
     pytest.importorskip("ray")
     code = (
         "import ray, sys; found = ray.init(address='local', num_cpus=2, include_dashboard=False, log_to_driver=False)\n"
         "print(found.address_info['address'], flush=True); sys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    # Else Ray would make a token for the cluster, and keep it in the home folder.
+    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=uuid.uuid4().hex)
     with subprocess.Popen([sys.executable, "-c", code], text=True, **pipes) as process:
         os.environ["RAY_ADDRESS"] = process.stdout.readline().strip()
         yield os.environ["RAY_ADDRESS"]

@@ -78,8 +78,8 @@ def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None,
 def _read(folder: Path) -> _Part:
     """:raises InputError: for what is no finished shard."""
     wanted = "Wanted is a folder that convqa run --shard wrote."
-    if not (folder / META).is_file() or not (folder / JOURNAL).is_file():
-        raise InputError(f"shard {folder}: has no {META} or no {JOURNAL}. {wanted}")
+    if not (folder / META).is_file():
+        raise InputError(f"shard {folder}: has no {META}. {wanted}")
     meta = read_json(folder / META, "what convqa run notes about a run")
     if not isinstance(meta, dict) or "shard" not in meta.get("fingerprint", {}):
         raise InputError(f"shard {folder}: holds no shard of a run. {wanted}")
@@ -112,7 +112,7 @@ def _join(parts: Iterable[_Part], target: Path) -> None:
     waves: list[tuple[int, int, int, Path]] = []
     for part in parts:
         path, start = part.folder / JOURNAL, 0
-        for end, lines in whole_waves(path):
+        for end, lines in whole_waves(path) if path.exists() else ():  # there may be no conversations for it
             group = lines[0][1]["batch"][0]
             if group % part.shard.count != part.shard.number - 1:
                 raise InputError(f"{path}: group {group} is not of shard {part.shard}. Run it with --restart.")

@@ -6,7 +6,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from multiprocessing import forkserver, parent_process
+from collections.abc import Mapping
+from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -22,25 +23,20 @@ def start(count: int | None) -> Workers:
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     count = count or cores
-    given = os.environ.get("OMP_NUM_THREADS")
-    threads = given or str(max(1, cores // count))
+    environment = {"OMP_NUM_THREADS": str(max(1, cores // count)), **os.environ}
     _CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # their memory is shared, too
-    os.environ["OMP_NUM_THREADS"] = threads  # the server that processes are forked from imports numpy, which reads it
-    forkserver.ensure_running()
-    if given is None:
-        del os.environ["OMP_NUM_THREADS"]
-    return Workers(lambda: Process(threads), count)
+    return Workers(lambda: Process(environment), count)
 
 
 class Process:
     """A process that performs functions, one after the other, until its parent is gone.
 
-    :param threads: that its models may use.
+    :param environment: its own; the server that it is forked from may have been started with another.
     """
 
-    def __init__(self, threads: str) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self._pipe, its = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_serve, args=(its, threads), daemon=True)
+        self._process = _CONTEXT.Process(target=_serve, args=(its, environment), daemon=True)
         self._process.start()
         its.close()
 
@@ -58,10 +54,10 @@ class Process:
         self._process.kill()
 
 
-def _serve(pipe: Connection, threads: str) -> None:
+def _serve(pipe: Connection, environment: Mapping[str, str]) -> None:
     be_child()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Slurm sends it to all: the parent ends its workers
-    os.environ["OMP_NUM_THREADS"] = threads
+    os.environ.update(environment)
     while True:
         try:
             pipe.send(perform(*pipe.recv()))
