@@ -418,13 +418,14 @@ def _plain_logger() -> None:
 @pytest.fixture(scope="session")
 def ray_cluster():
     """The address of a Ray cluster with two processors, which RAY_ADDRESS has too."""
-    pytest.importorskip("ray")
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("the package ray is not installed")
     code = (
         "import ray, sys; found = ray.init(address='local', num_cpus=2, include_dashboard=False, log_to_driver=False)\n"
         "print(found.address_info['address'], flush=True); sys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    # Else Ray would make a token for the cluster, and keep it in the home folder.
+    # Else Ray would make a token for the cluster, and keep it in the home folder. It looks when it is imported.
     os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=uuid.uuid4().hex)
     with subprocess.Popen([sys.executable, "-c", code], text=True, **pipes) as process:
         os.environ["RAY_ADDRESS"] = process.stdout.readline().strip()
