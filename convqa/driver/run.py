@@ -100,9 +100,9 @@ def _answer(
     pipeline: Pipeline, intake: Intake, journal: Journal, options: Options, progress: Progress, remote: Remote | None
 ) -> None:
     at_once, groups = remote.workers.count if remote else 1, -(-intake.conversations // options.batch_size)
-    if groups < at_once or not groups:
+    if groups < at_once and (remote or options.shard):
         logger.warning(
-            "--batch-size %d makes %d groups of conversations for %d workers here. A smaller one makes more.",
+            "--batch-size %d makes too few groups of conversations (%d, for %d workers). A smaller one makes more.",
             options.batch_size, groups, at_once,
         )  # fmt: skip
     progress(len(journal), intake.turns)

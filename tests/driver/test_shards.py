@@ -131,7 +131,7 @@ def test_a_worker_with_another_collection_is_refused(pipeline, source, tmp_path,
 def test_fewer_groups_than_workers_are_told(pipeline, source, tmp_path, caplog):
     with start_workers("processes", 2) as workers:
         run(TASK, source, tmp_path / "out", pipeline, Options(limit=2), workers=workers)
-    assert "--batch-size 256 makes 1 groups of conversations for 2 workers" in caplog.text
+    assert "--batch-size 256 makes too few groups of conversations (1, for 2 workers)" in caplog.text
 
 
 def sharded(pipeline, source, folder, count, size):
@@ -181,7 +181,7 @@ def test_a_shard_is_no_run(shards, call, pipeline, source):
 
 def test_a_shard_without_conversations_is_told(pipeline, source, tmp_path, caplog):
     folders = sharded(pipeline, source, tmp_path, 2, 100)
-    assert "--batch-size 100 makes 0 groups" in caplog.text
+    assert "--batch-size 100 makes too few groups of conversations (0, for 1 workers)" in caplog.text
     assert merge(tmp_path / "out", folders).turns > 0
 
 
