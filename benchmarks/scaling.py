@@ -5,8 +5,9 @@
 Each round runs, one after the other: this process; one and two processes; Ray with one and two workers. Every run is a
 process of its own over the same collection, which is indexed beforehand, with one thread for each worker
 (OMP_NUM_THREADS=1). Printed are medians over the rounds: seconds in which turns were answered (from the first to the
-last line of the journal's times, so that imports and Ray's start do not count), seconds of the whole command, the ratio
-of both to one process of the same kind, and the largest memory of a worker. All run files must be the same bytes.
+last write of the journal, so that imports and Ray's start do not count), seconds of the whole command, processor time
+of all its processes (which other work on the machine changes least), and the largest memory of a worker. All run files
+must be the same bytes.
 
 Then: eight shards and the seconds of their merge; and the seconds by which a run with two workers takes longer when one
 of them is killed in its middle.
@@ -68,6 +69,15 @@ def megabytes(pid: int) -> tuple[float, float]:
     return sizes["Rss:"], sizes["Private_Dirty:"] + sizes["Private_Clean:"]
 
 
+def processor_seconds(pid: int) -> float:
+    """Of a process so far; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def is_worker(pid: int) -> bool:
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -82,9 +92,14 @@ def run(output: Path, *arguments: object, kill: bool = False) -> dict[str, float
     process = subprocess.Popen(convqa("run", *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     journal = output / "responses.jsonl"
     first = last = 0.0
-    size, most, private, seen = 0, 0.0, 0.0, 0
+    size, most, private, seen, polls = 0, 0.0, 0.0, 0, 0
+    spent: dict[int, float] = {}
     while process.poll() is None:
         time.sleep(0.05)
+        polls += 1
+        if polls % 10 == 0:
+            for pid in (process.pid, *below(process.pid)):
+                spent[pid] = max(spent.get(pid, 0.0), processor_seconds(pid))
         now = journal.stat().st_size if journal.exists() else 0
         if now != size:
             size, last = now, time.perf_counter()
@@ -100,7 +115,9 @@ def run(output: Path, *arguments: object, kill: bool = False) -> dict[str, float
             kill = False
     if process.returncode:
         raise SystemExit(f"convqa run ended with {process.returncode}")
-    return {"whole": time.perf_counter() - start, "answering": last - first, "rss": most, "private": private}
+    whole = time.perf_counter() - start
+    processor = sum(spent.values())
+    return {"whole": whole, "answering": last - first, "processor": processor, "rss": most, "private": private}
 
 
 def main() -> None:
@@ -131,6 +148,7 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
         mid = {name: median(one[name] for one in found) for name in found[0]}
         print(
             f"{kind:<12} answering {mid['answering']:6.1f} s, whole {mid['whole']:6.1f} s, "
+            f"processor time of all processes {mid['processor']:6.1f} s, "
             f"memory of a worker {mid['rss']:.0f} MB, not shared {mid['private']:.0f} MB",
             flush=True,
         )

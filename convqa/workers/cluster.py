@@ -44,6 +44,7 @@ def start(count: int | None) -> Workers:
     sizes = range(max(processors, default=0), 0, -1)
     each = next((size for size in sizes if sum(known // size for known in processors) >= count), 0)
     if not each:
+        ray.shutdown()
         raise InputError(f"--workers {count}: the Ray cluster has {sum(processors)} processors; a worker needs one.")
     return Workers(lambda: Actor(each), count, ray.shutdown)
 
