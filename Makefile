@@ -43,8 +43,8 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 
 # Of pyserini only Anserini's jar is used, so its requirements, torch among them, stay away.
 $(VENV)/.services: pyproject.toml | $(VENV)/.test
-	@echo "Installing Java and Anserini into $(VENV) ..."
-	@$(INSTALL) --editable '.[anserini-light]'
+	@echo "Installing Java, Anserini and Ray into $(VENV) ..."
+	@$(INSTALL) --editable '.[anserini-light,ray]'
 	@$(INSTALL) --no-deps 'pyserini>=1.0'
 	@touch $@
 
@@ -72,7 +72,7 @@ test: check  ## formatting, lint, types, and the tests that need neither a serve
 test-hostile: $(VENV)/.test  ## hostile input: some hundreds of cases, each bounded in time and memory
 	@$(PYTEST) -m hostile --dist load tests/hostile
 
-test-services: $(VENV)/.services  ## the tests with Elasticsearch (one server, up and down) and Anserini
+test-services: $(VENV)/.services  ## the tests with Elasticsearch (one server, up and down), Anserini and Ray
 	@$(WITH_SERVER) $(PYTEST) -m 'services and not slow'
 
 test-models: $(VENV)/.models  ## the tests with torch

@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import signal
+import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -32,7 +33,14 @@ settings.load_profile("brief")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 LANES = {
-    "services": {"elasticsearch", "secure_elasticsearch", "elasticsearch_cluster", "index_url", "anserini_index"},
+    "services": {
+        "elasticsearch",
+        "secure_elasticsearch",
+        "elasticsearch_cluster",
+        "index_url",
+        "anserini_index",
+        "ray_cluster",
+    },
     "models": {"make_generator", "tiny_generator", "tiny_reader", "tiny_encoder", "cross_encoder"},
     "browser": {"browser"},
     "slow": {"elasticsearch_cluster"},
@@ -405,6 +413,25 @@ def _plain_logger() -> None:
         handler.close()
     logger.setLevel(logging.NOTSET)
     logger.propagate = True
+
+
+@pytest.fixture(scope="session")
+def ray_cluster():
+    """The address of a Ray cluster with two processors, which RAY_ADDRESS has too."""
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("the package ray is not installed")
+    code = (
+        "import ray, sys; found = ray.init(address='local', num_cpus=2, include_dashboard=False, log_to_driver=False)\n"
+        "print(found.address_info['address'], flush=True); sys.stdin.read()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    # Else Ray would make a token for the cluster, and keep it in the home folder. It looks when it is imported.
+    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=uuid.uuid4().hex)
+    with subprocess.Popen([sys.executable, "-c", code], text=True, **pipes) as process:
+        os.environ["RAY_ADDRESS"] = process.stdout.readline().strip()
+        yield os.environ["RAY_ADDRESS"]
+        del os.environ["RAY_ADDRESS"]
+        process.stdin.close()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = [
     {"domain"},
     {"errors"},
-    {"files", "places", "plugins", "safe_yaml", "validation"},
+    {"files", "places", "plugins", "safe_yaml", "validation", "workers"},
     {"text"},
     {"metrics", "stores", "models"},
     {"components", "exports", "tasks"},

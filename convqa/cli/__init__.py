@@ -22,6 +22,7 @@ def application() -> Typer:
         export,
         index,
         mcp,
+        merge,
         models,
         pipelines,
         report,

@@ -46,6 +46,7 @@ LogFile = Annotated[Path | None, typer.Option("--log-file", help="Write the log 
 
 _AFTERWARDS = {
     "ablate": " Each cell that is done is kept: the same command goes on from there.",
+    "merge": " Nothing of the shards has changed: give the same command again.",
     "run": " What was done is kept: the same command goes on from there.",
     "index": (
         " Its passages are in the collection all, or not at all. Given again, the same command goes on with what a "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import K1, B, Json, Replicas, TakeOver, given, print_json
+from convqa.cli.options import K1, B, Json, Precision, Replicas, TakeOver, VectorIndex, given, print_json
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -116,6 +116,29 @@ def set_collection(
         print_json({"url": _shown(collection), "set": settings})
     else:
         typer.echo(f"{_shown(collection)}: {named}")
+
+
+@collections("merge")
+def merge_collection(
+    collection: Collection,
+    parts: Annotated[list[str], typer.Argument(metavar="PART...", help="The folders of all shards.")],
+    precision: Precision = None,
+    vector_index: VectorIndex = None,
+    json: Json = False,
+) -> None:
+    """Put the vectors that convqa index --vectors --shard made into their collection."""
+    from convqa.cli.progress import Progress
+    from convqa.indexing.parts import merge_parts
+    from convqa.stores.base import VectorOptions
+
+    options = given(precision=precision, index=vector_index)
+    with Progress("adding", "vectors", json) as shown:
+        kept = VectorOptions(**options) if options else None  # type: ignore[arg-type]
+        info = merge_parts(collection, parts, kept, shown)
+    if json:
+        print_json({"url": _shown(collection), **_json(info)})
+    else:
+        typer.echo(f"{_shown(collection)}: {_vectors(info)}. The parts are not needed any more.")
 
 
 @collections("delete")

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import K1, AllowDownload, B, Replicas, TakeOver, given
+from convqa.cli.options import (
+    K1,
+    AllowDownload,
+    B,
+    ExecutorName,
+    Precision,
+    Replicas,
+    TakeOver,
+    VectorIndex,
+    WorkerCount,
+    given,
+)
 from convqa.cli.progress import Progress
 from convqa.errors import InputError
+from convqa.workers import start_workers
 
 if TYPE_CHECKING:
+    from convqa.indexing import Indexed
     from convqa.models import TextEncoder
     from convqa.stores.base import Info, VectorOptions
+    from convqa.workers import Workers
 
 
 Target = Annotated[
@@ -64,12 +79,14 @@ Vectors = Annotated[
         help="Give every passage a vector too: encoder (ships with convqa), a folder or a Hugging Face name.",
     ),
 ]
-Precision = Annotated[
-    Literal["float32", "float16", "int8", "bit"] | None, typer.Option(help="Of vectors; float32 if not named.")
+
+ShardOf = Annotated[
+    str | None,
+    typer.Option(
+        metavar="I/N", help="Encode only part I of N of the passages, into --part; see convqa collections merge."
+    ),
 ]
-VectorIndex = Annotated[
-    Literal["auto", "exact", "hnsw"] | None, typer.Option(help="Of vectors; auto is the engine's choice.")
-]
+Part = Annotated[str | None, typer.Option("--part", metavar="FOLDER", help="Where the vectors of --shard go.")]
 
 
 @command
@@ -89,6 +106,10 @@ def index(
     vectors: Vectors = None,
     precision: Precision = None,
     vector_index: VectorIndex = None,
+    shard: ShardOf = None,
+    part: Part = None,
+    executor: ExecutorName = "local",
+    workers: WorkerCount = None,
     take_over: TakeOver = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
@@ -102,14 +123,13 @@ def index(
     20,000 passages that were noted as done; in a folder it begins anew. Nothing is visible before all is there.
     Vectors come after the passages, and those that were done stay: without SOURCES, --vectors goes on with the others.
     """
-    from convqa.indexing import add_vectors, index_sources
-    from convqa.indexing.vectors import refuse_vectors
+    from convqa.indexing import index_sources, refuse_vectors
     from convqa.stores import take_over as free
     from convqa.tasks import find_task
 
     if task is not None and not sources:
         raise InputError("--task says what SOURCES are: give them too.")
-    brings = None if task is None or not sources else find_task(task, sources[0])
+    brings = find_task(task, sources[0]) if task and sources else None
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
     model, options = _encoder(vectors, given(precision=precision, index=vector_index))
     if not sources and (model is None or replace or language or settings):
@@ -125,14 +145,30 @@ def index(
             made = index_sources(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
             info = made.info
     if model is not None:
-        with Progress("encoding", "passages", quiet) as shown:
-            info = add_vectors(collection, model, options, shown)
-    if made is not None and not quiet and (files := made.read + made.same + len(made.unread)):
-        unread = f"{len(made.unread)} could not be read"
-        typer.echo(f"{files} documents: {made.read} read, {made.same} as before, {unread}; {made.gone} gone")
-    if info is not None and not quiet:
-        _print(info, collection)
-    return 1 if made is not None and made.unread else 0
+        info = _encode(collection, model, options, shard, part, start_workers(executor, workers), quiet)
+    _print(None if quiet else made, None if quiet else info, part or collection)
+    return int(made is not None and bool(made.unread))
+
+
+def _encode(
+    collection: str,
+    model: TextEncoder,
+    options: VectorOptions | None,
+    shard: str | None,
+    part: str | None,
+    crew: AbstractContextManager[Workers | None],
+    quiet: bool,
+) -> Info:
+    from convqa.indexing import add_vectors
+    from convqa.indexing.parts import encode_shard
+    from convqa.workers.shard import Shard
+
+    if (shard is None) != (part is None) or (shard and options):
+        raise InputError("--shard I/N and --part FOLDER go together; collections merge is told how vectors are kept.")
+    with crew as workers, Progress("encoding", "passages", quiet) as shown:
+        if shard is None or part is None:
+            return add_vectors(collection, model, options, shown, workers)
+        return encode_shard(collection, model, Shard.parse(shard), part, shown, workers)
 
 
 def _encoder(name: str | None, options: dict[str, object]) -> tuple[TextEncoder | None, VectorOptions | None]:
@@ -152,9 +188,14 @@ def _encoder(name: str | None, options: dict[str, object]) -> tuple[TextEncoder 
     return load_encoder(name), VectorOptions(**options) if options else None  # type: ignore[arg-type]
 
 
-def _print(info: Info, collection: str) -> None:
+def _print(made: Indexed | None, info: Info | None, collection: str) -> None:
     from convqa.stores.address import redact
 
+    if made is not None and (files := made.read + made.same + len(made.unread)):
+        unread = f"{len(made.unread)} could not be read"
+        typer.echo(f"{files} documents: {made.read} read, {made.same} as before, {unread}; {made.gone} gone")
+    if info is None:
+        return
     where = f"{redact(collection)} ({info.engine}, {info.language})"
     typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")
     if info.encoder is not None:

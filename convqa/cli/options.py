@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -71,6 +71,24 @@ B = Annotated[
     ),
 ]  # fmt: skip
 Replicas = Annotated[int | None, typer.Option("--replicas", min=0, help="Copies of an index on a server.")]
+
+ExecutorName = Annotated[
+    Literal["local", "processes", "ray"],
+    typer.Option(
+        "--executor",
+        help="What does the work: this process, processes of this machine, or Ray: a cluster on it, or at RAY_ADDRESS.",
+    ),
+]
+WorkerCount = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Processes, or actors of Ray.", show_default="one for each processor"),
+]
+Precision = Annotated[
+    Literal["float32", "float16", "int8", "bit"] | None, typer.Option(help="Of vectors; float32 if not named.")
+]
+VectorIndex = Annotated[
+    Literal["auto", "exact", "hnsw"] | None, typer.Option(help="Of vectors; auto is the engine's choice.")
+]
 
 TakeOver = Annotated[
     bool,

@@ -11,18 +11,24 @@ from convqa.cli.app import command
 from convqa.cli.options import (
     AllowDownload,
     Collection,
+    ExecutorName,
     LlmModel,
     LlmName,
     LlmRole,
     Settings,
+    WorkerCount,
     llm_of,
     needed,
     parsed,
 )
 from convqa.cli.progress import Progress, per_second
+from convqa.workers import start_workers
+from convqa.workers.shard import Shard
 
 if TYPE_CHECKING:
     from convqa.driver.summary import Summary
+    from convqa.pipeline.load import Pipeline
+    from convqa.tasks import Task
 
 
 @command
@@ -54,6 +60,11 @@ def run(
         bool, typer.Option("--retry-errors", help="Answer failed turns, and the turns after them, once more.")
     ] = False,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a store that is away.")] = 120.0,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Answer every N-th group of conversations; see convqa merge.")
+    ] = None,
+    executor: ExecutorName = "local",
+    workers: WorkerCount = None,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> int:
@@ -62,33 +73,39 @@ def run(
     The same command again continues a run that was stopped. Exit codes: 0 done; 1 the work failed or some turns did;
     2 a mistake in input, options or pipeline; 130 or 143 interrupted.
     """
-    from convqa.driver.run import Options, check_place
-    from convqa.driver.run import run as drive_run
-    from convqa.indexing import collection_for
+    from convqa.driver import run as driver
     from convqa.pipeline.load import load
     from convqa.qa import ready
     from convqa.tasks import find_task
 
-    source = needed(input, input_option, "INPUT", "--input")
-    target = needed(output, output_option, "OUTPUT", "--output")
-    check_place(target, source, collection)
-    found = find_task(task, source)
-    model = llm_of(llm, llm_model, llm_role, fallback=False)
+    source, target = (
+        needed(input, input_option, "INPUT", "--input"),
+        needed(output, output_option, "OUTPUT", "--output"),
+    )
+    driver.check_place(target, source, collection)
+    found, model = find_task(task, source), llm_of(llm, llm_model, llm_role, fallback=False)
     read = load(pipeline or found.pipeline_for(source), parsed(settings), model)
-    url = None
-    if read.needs_collection or collection is not None:
-        with Progress("indexing", "passages", quiet) as shown:
-            url = collection_for(found, source, collection, found.language, shown)
-    bound = ready(read, url)
-    options = Options(history, batch_size, limit, restart, retry_errors, wait)
-    with Progress("answering", "turns", quiet) as shown:
-        summary = drive_run(found, source, target, bound, options, shown)
+    bound = ready(read, _collection(read, found, source, collection, quiet))
+    part = None if shard is None else Shard.parse(shard)
+    options = driver.Options(history, batch_size, limit, restart, retry_errors, wait, part)
+    with start_workers(executor, workers) as started, Progress("answering", "turns", quiet) as shown:
+        summary = driver.run(found, source, target, bound, options, shown, started)
     if not quiet:
-        _print(summary, target)
-    return _failures(summary)
+        print_summary(summary, target)
+    return print_failures(summary)
 
 
-def _print(summary: Summary, target: Path) -> None:
+def _collection(read: Pipeline, task: Task, source: Path, collection: str | None, quiet: bool) -> str | None:
+    """The URL of the collection that the run searches, if it searches one."""
+    from convqa.indexing import collection_for
+
+    if not read.needs_collection and collection is None:
+        return None
+    with Progress("indexing", "passages", quiet) as shown:
+        return collection_for(task, source, collection, task.language, shown)
+
+
+def print_summary(summary: Summary, target: Path) -> None:
     new = summary.turns - summary.resumed
     rate = f", {per_second(new / summary.seconds, 'turns')}" if new and summary.seconds else ""
     kept = f" ({summary.resumed} from before)" if summary.resumed else ""
@@ -98,11 +115,14 @@ def _print(summary: Summary, target: Path) -> None:
     )
     if summary.notes:
         typer.echo("Notes: " + "; ".join(f"{note} {count}" for note, count in sorted(summary.notes.items())) + ".")
+    if summary.run_file is None:
+        typer.echo(f"A shard, in {target}: convqa merge OUTPUT SHARD... makes the run of all of them.")
+        return
     typer.echo(f"Run: {summary.run_file}")
     typer.echo(f"Beside it in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")
 
 
-def _failures(summary: Summary) -> int:
+def print_failures(summary: Summary) -> int:
     for id, failure in summary.failures[:10]:
         typer.echo(f"convqa: turn {id} failed in {failure.stage}: {failure.error}: {failure.message}", err=True)
     if len(summary.failures) > 10:

@@ -1,6 +1,7 @@
 """The base of the stations that wrap a component of Haystack: it builds and asks it, with passages as documents.
 
-A component of Haystack takes one question at a time, as plain text; it is run once for every turn. In YAML it stands
+A component of Haystack takes one question at a time, as plain text; it is run once for every turn, and for
+``concurrency`` turns at the same time, which pays where it waits for a server. In YAML it stands
 under ``component``, written as in any pipeline of Haystack, and Haystack's loader makes it, from the modules that a
 pipeline may name and no others::
 
@@ -18,11 +19,13 @@ A component that takes something else (an embedding, say) can be put behind its 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from haystack import Document
+from pydantic import Field
 
 from convqa.components.members import describe, make_component
 from convqa.components.rankings import RRF_K
@@ -30,6 +33,11 @@ from convqa.domain import Hit, MetaValue, Passage, Ranking
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.files import mend
 from convqa.validation import refuse_secrets, shorten
+
+T = TypeVar("T")
+
+Concurrency = Annotated[int, Field(ge=1, le=64)]
+"""Calls of a component at the same time."""
 
 _OUTAGES = frozenset({"ConnectionError", "TimeoutError", "TransportError", "APIConnectionError"})
 """Names of the errors of clients whose server does not answer (Python, requests, httpx, Elastic's, OpenAI's): a
@@ -43,6 +51,7 @@ class Wrapper:
     """
 
     component: Any
+    concurrency: int
     wrapped: Any
     takes: ClassVar[Sequence[str]]
     may_take: ClassVar[Sequence[str]] = ()
@@ -81,6 +90,18 @@ class Wrapper:
             if isinstance(error, ValueError) and "environment variables are set" in str(error):
                 raise InputError(f"{name} cannot be made ready: {error}. Set one of them to its key.") from error
             raise RunError(f"{name} cannot be made ready: {type(error).__name__}: {error}") from error
+
+    def _each_turn(self, work: Callable[..., T], *columns: Iterable[Any]) -> list[T]:
+        """The results of ``work`` for all rows in their order, ``concurrency`` of them made at the same time."""
+        if self.concurrency == 1:
+            return [work(*row) for row in zip(*columns, strict=True)]
+        with ThreadPoolExecutor(self.concurrency, "haystack") as pool:
+            results = [pool.submit(work, *row) for row in zip(*columns, strict=True)]
+            try:
+                return [result.result() for result in results]
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
     def _ask(self, **sockets: Any) -> list[Any]:
         """One run of the component, with those of the sockets that it has.

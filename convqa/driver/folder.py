@@ -13,17 +13,21 @@ from typing import Any
 import orjson
 import yaml
 
+from convqa.domain import DEFAULT_LANGUAGE
 from convqa.driver.fingerprint import differences, git_commit, versions
 from convqa.driver.journal import JOURNAL
 from convqa.errors import InputError, OtherRun
 from convqa.files import mend, whole_file
-from convqa.pipeline.load import Pipeline
+from convqa.pipeline.document import Document
 from convqa.safe_yaml import parse_yaml, read_yaml
 from convqa.validation import shorten
 
 META = "run.meta.json"
 RESOLVED = "pipeline.resolved.yaml"
 IR_METADATA = "ir-metadata.yml"
+
+SHARD = "shard"
+"""The status of a folder that holds all responses of its shard."""
 
 _MOST_CHANGES = 4
 """Parameters that a message names."""
@@ -41,12 +45,18 @@ class RunFolder:
         return self._folder / JOURNAL
 
     def begin(
-        self, mark: Mapping[str, Any], pipeline: Pipeline, run_file: str, restart: bool, source: Path = Path()
+        self,
+        mark: Mapping[str, Any],
+        document: Document,
+        run_file: str,
+        restart: bool,
+        source: Path = Path(),
+        language: str = DEFAULT_LANGUAGE,
     ) -> None:
         """Start a run, or continue the one that the folder holds. A restart removes what the old run left.
 
-        :param source: the input, for whoever wants to score the run.
-
+        :param document: the resolved pipeline.
+        :param source: the input, for whoever wants to score the run. :param language: of the collection.
         :raises InputError: if the folder holds a run of another fingerprint, and ``restart`` is not asked for.
         """
         old = self._read_meta()
@@ -62,7 +72,7 @@ class RunFolder:
                     )
         elif changed := differences(old["fingerprint"], mark):
             limits = f" ({old['fingerprint'].get('limit') or 'none'}, now {mark['limit'] or 'none'})"
-            values = {"pipeline": self._changed_parameters(pipeline), "limit": limits}
+            values = {"pipeline": self._changed_parameters(document), "limit": limits}
             parts = (f"{'other' if 'code of' in name else 'another'} {name}{values.get(name, '')}" for name in changed)
             raise OtherRun(
                 f"output {self._folder}: holds a run with {', '.join(parts)}. Give another folder, or --restart to "
@@ -78,6 +88,7 @@ class RunFolder:
             "status": "running",
             "fingerprint": dict(mark),
             "input": mend(str(source.resolve()))[0],
+            "language": language,
             "started": old["started"] if old else now,
             "continued": [*old["continued"], now] if old else [],
             "retried_errors": bool(old and old["retried_errors"]),
@@ -86,7 +97,7 @@ class RunFolder:
             "git_commit": git_commit(),
             "seed": None,
         }
-        _write(self._folder / RESOLVED, pipeline.document.to_yaml().encode())
+        _write(self._folder / RESOLVED, document.to_yaml().encode())
         self._write_meta()
 
     def note_retry(self) -> None:
@@ -94,20 +105,23 @@ class RunFolder:
         self._meta["retried_errors"] = True
         self._write_meta()
 
-    def finish(self, data: Mapping[str, Any]) -> None:
-        """Write down how the run went."""
-        self._meta.update(data, status="done", finished=datetime.now(UTC).isoformat(timespec="seconds"))
+    def finish(self, data: Mapping[str, Any], is_shard: bool = False) -> None:
+        """Write down how the run went, or a shard of it, which is no run yet."""
+        status = SHARD if is_shard else "done"
+        self._meta.update(data, status=status, finished=datetime.now(UTC).isoformat(timespec="seconds"))
         self._write_meta()
+        if is_shard:
+            return
         ir_metadata = yaml.safe_dump(_ir_metadata(self._meta), sort_keys=False, allow_unicode=True)
         _write(self._folder / IR_METADATA, ir_metadata.encode())
 
-    def _changed_parameters(self, pipeline: Pipeline) -> str:
+    def _changed_parameters(self, document: Document) -> str:
         """In which parameters the pipeline differs from the one that was run, in brackets; "" if that is not known."""
         try:
             old = _leaves(read_yaml(self._folder / RESOLVED, "pipeline"))
         except InputError:
             return ""
-        new = _leaves(parse_yaml(pipeline.document.to_yaml(), "pipeline"))
+        new = _leaves(parse_yaml(document.to_yaml(), "pipeline"))
         names = sorted(
             (name for name in {**old, **new} if old.get(name) != new.get(name)),
             key=lambda name: (not name.endswith(".type"), name),

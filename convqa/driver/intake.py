@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -16,21 +16,26 @@ from convqa.files import to_json_bytes, unwritable
 
 
 class Intake:
-    """Conversations in order. ``digest`` is of all of them; ``conversations`` and ``turns`` say how many there are.
+    """Conversations in order. ``digest`` is of all of them; ``conversations`` and ``turns`` say how many are kept.
 
+    :param keep: whether the conversation at a place is kept.
     :param folder: where the file is that holds them until this is closed; it has no name there.
     :raises StorageFull: if it cannot be written; else whatever reading the input raises.
     """
 
-    def __init__(self, conversations: Iterable[Conversation], folder: Path) -> None:
+    def __init__(
+        self, conversations: Iterable[Conversation], folder: Path, keep: Callable[[int], bool] = lambda _: True
+    ) -> None:
         self.conversations = self.turns = 0
         digest = hashlib.sha256()
         with _errors_in(folder):
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open until this is closed
         try:
-            for conversation in conversations:
+            for place, conversation in enumerate(conversations):
                 line = to_json_bytes(conversation.to_json())
                 digest.update(line)
+                if not keep(place):
+                    continue
                 with _errors_in(folder):
                     self._file.write(line + b"\n")
                 self.conversations += 1

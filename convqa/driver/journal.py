@@ -39,6 +39,9 @@ class Journal:
     def __len__(self) -> int:
         return len(self._offsets)
 
+    def __contains__(self, id: TurnId) -> bool:
+        return id in self._offsets
+
     def get(self, id: TurnId) -> Response | None:
         """The response to a turn, or None."""
         offset = self._offsets.get(id)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import orjson
 
 from convqa.domain import Response, TurnId
-from convqa.driver.folder import META
+from convqa.driver.folder import META, SHARD
 from convqa.driver.journal import JOURNAL, whole_waves
 from convqa.errors import InputError
 from convqa.files import read_json
@@ -81,11 +81,12 @@ def _turns_of_whole_run(folder: Path) -> int | None:
     if not isinstance(found, dict):
         raise InputError(f"{meta}: wanted what convqa run notes about a run, an object. Run again.")
     if found.get("status") != "done":
+        what = "is a shard of a run (convqa merge makes the run)" if found.get("status") == SHARD else "is not finished"
         logger.warning(
-            "%s: this run is not finished; what it has answered so far is read. trec-rag and jwhr name a turn by its "
+            "%s: this run %s; what it has answered so far is read. trec-rag and jwhr name a turn by its "
             "conversation where that has one turn, which further turns change",
-            folder,
-        )
+            folder, what,
+        )  # fmt: skip
         return None
     counts = found.get("counts")
     turns = counts.get("turns") if isinstance(counts, dict) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,12 +18,15 @@ from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
+from convqa.driver.remote import Remote
 from convqa.driver.summary import Summary
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
 from convqa.errors import InputError
 from convqa.files import unwritable
 from convqa.pipeline.load import Pipeline
 from convqa.tasks.base import Task
+from convqa.workers import Workers
+from convqa.workers.shard import ALL, Shard
 
 Progress = Callable[[int, int], None]
 """Called with (turns done, turns in all)."""
@@ -40,6 +44,7 @@ class Options:
     restart: bool = False
     retry_errors: bool = False
     wait: float = WAIT_SECONDS
+    shard: Shard | None = None
 
 
 def run(
@@ -49,13 +54,15 @@ def run(
     pipeline: Pipeline,
     options: Options | None = None,
     progress: Progress = lambda *_: None,
+    workers: Workers | None = None,
 ) -> Summary:
-    """Answer every turn of a task's input and write the run folder.
+    """Answer every turn of a task's input and write the run folder; of a shard its groups' turns, and no run file.
 
     The input is read once, checked and kept on disk; from there each group is read before it is answered, and all of it
     once more for the run file.
 
     :param pipeline: bound to its collection, and warm.
+    :param workers: that answer; None = this process.
     :raises InputError: for bad input, or a folder that holds another run.
     :raises RunError: if the work cannot go on; the journal keeps what was done.
     """
@@ -63,10 +70,13 @@ def run(
     start = time.perf_counter()
     read = checked(itertools.islice(task.read(input_path), options.limit), options.history)
     language = pipeline.language
-    with locked(output), Intake(in_language(read, language), output) as intake:
+    shard = options.shard or ALL
+    kept = lambda place: shard.has(place // options.batch_size)  # noqa: E731 - of every N groups one
+    with locked(output), Intake(in_language(read, language), output, kept) as intake:
         mark = fingerprint(task.name, intake.digest, pipeline, options.history, options.batch_size, options.limit)
+        own = mark if options.shard is None else {**mark, "shard": str(shard)}
         folder = RunFolder(output)
-        folder.begin(mark, pipeline, task.run_file, options.restart, input_path)
+        folder.begin(own, pipeline.document, task.run_file, options.restart, input_path, language)
         journal = Journal(folder.journal)
         try:
             if options.retry_errors and journal.has_failures():
@@ -75,16 +85,46 @@ def run(
             resumed = len(journal)
             for said in pipeline.forecast(intake.turns - resumed):
                 logger.warning("%s", said)
-            _answer(pipeline, intake, journal, options, progress)
+            answer = None if workers is None else Remote.of(pipeline, mark, workers, options.wait)
+            _answer(pipeline, intake, journal, options, progress, answer)
             summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
-            answered = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
-            questions = (turn.question for turn in intake.turns_in_order())
-            summary.run_file = task.write(answered, output, pipeline.stages, questions)
+            write_run(summary, None if options.shard else task, output, pipeline.stages, intake, journal)
             summary.seconds = time.perf_counter() - start
-            folder.finish(summary.to_json())
+            folder.finish(summary.to_json(), options.shard is not None)
         finally:
             journal.close()
     return summary
+
+
+def _answer(
+    pipeline: Pipeline, intake: Intake, journal: Journal, options: Options, progress: Progress, remote: Remote | None
+) -> None:
+    at_once, groups = remote.workers.count if remote else 1, -(-intake.conversations // options.batch_size)
+    if groups < at_once and (remote or options.shard):
+        logger.warning(
+            "--batch-size %d makes too few groups of conversations (%d, for %d workers). A smaller one makes more.",
+            options.batch_size, groups, at_once,
+        )  # fmt: skip
+    progress(len(journal), intake.turns)
+    waves = drive(
+        pipeline, intake, options.history, options.batch_size, options.wait, journal.get,
+        submit=remote.submit if remote else None, at_once=at_once, shard=options.shard or ALL,
+    )  # fmt: skip
+    for wave in waves:
+        journal.append(wave)
+        progress(len(journal), intake.turns)
+
+
+def write_run(
+    summary: Summary, task: Task | None, output: Path, stages: frozenset[str], intake: Intake, journal: Journal
+) -> None:
+    """Count the responses, and write them as the task's run file; ``task``: None = only count, for a shard."""
+    answered = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
+    if task is None:
+        deque(answered, maxlen=0)
+    else:
+        questions = (turn.question for turn in intake.turns_in_order())
+        summary.run_file = task.write(answered, output, stages, questions)
 
 
 def check_place(output: Path, input_path: Path, collection: str | None) -> None:
@@ -101,14 +141,6 @@ def check_place(output: Path, input_path: Path, collection: str | None) -> None:
         raise InputError(f"output {output}: lies in the input {read.name}, which is only read. Give another folder.")
     if collection is not None and Path(collection).resolve() in (place, *place.parents):
         raise InputError(f"output {output}: lies in the collection that is searched. Give another folder.")
-
-
-def _answer(pipeline: Pipeline, intake: Intake, journal: Journal, options: Options, progress: Progress) -> None:
-    progress(len(journal), intake.turns)
-    waves = drive(pipeline, intake, options.history, options.batch_size, options.wait, journal.get)
-    for wave in waves:
-        journal.append(wave)
-        progress(len(journal), intake.turns)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ class Summary:
     """A run's counts. ``timings`` are seconds by node over all turns, ``seconds`` those of this process.
 
     ``given`` and ``own`` are the exchanges that turns saw. ``notes`` are what rewriters and builders noted, and how
-    often: why a model's text was not taken, which question needed none.
+    often: why a model's text was not taken, which question needed none. A shard has no run file.
     """
 
     conversations: int = 0
@@ -29,7 +29,7 @@ class Summary:
     timings: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
-    run_file: Path = Path()
+    run_file: Path | None = None
 
     def counting(self, responses: Iterable[Response]) -> Iterator[Response]:
         """Yield the same responses, each counted, so that the journal is read once."""

@@ -6,15 +6,19 @@ import gc
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent import futures
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from convqa.domain import Conversation, Response, Turn, TurnId, Turns
 from convqa.driver.history import History, HistoryMode, response_of
 from convqa.errors import InputError, RunError
 from convqa.pipeline.load import OUTPUTS, Made, Pipeline
 from convqa.pipeline.nodes import ComponentFailed
+from convqa.workers.shard import ALL, Shard
 
 BATCH_SIZE = 256
 WAIT_SECONDS = 120.0
@@ -35,6 +39,22 @@ class Wave:
     histories: tuple[tuple[int, int], ...]
 
 
+Submit = Callable[[Sequence[Turn]], "Future[list[Response]]"]
+"""Begins to answer a wave. Of a response, history and journal need what ``trimmed`` leaves."""
+
+
+class _Step(NamedTuple):
+    """A wave that is to be answered."""
+
+    group: int
+    number: int
+    turns: list[Turn]
+    histories: tuple[tuple[int, int], ...]
+
+
+_Walk = Generator[_Step, list[Response] | None, None]
+
+
 def drive(
     pipeline: Pipeline,
     conversations: Iterable[Conversation],
@@ -42,31 +62,63 @@ def drive(
     batch_size: int = BATCH_SIZE,
     wait: float = WAIT_SECONDS,
     done: Callable[[TurnId], Response | None] = lambda _: None,
+    *,
+    submit: Submit | None = None,
+    at_once: int = 1,
+    shard: Shard = ALL,
 ) -> Iterator[Wave]:
     """Answer conversations: ``batch_size`` of them at a time, wave t holding the t-th turn of each.
 
-    :param conversations: checked (``history.checked``); walked once, one group in memory at a time.
+    :param conversations: checked (``history.checked``); walked once, ``at_once`` groups in memory at a time.
     :param wait: seconds to wait for a store that went away before giving up.
     :param done: the response of a turn that was answered before; such turns only feed the history.
+    :param submit: answers the waves of ``at_once`` groups at a time; None = this process does, one after the other.
+    :param shard: whose conversations these are; groups are numbered as in the whole input.
     :raises InputError: for a batch size below 1.
     :raises RunError: if the run cannot go on.
     """
     if batch_size < 1:
         raise InputError(f"batch size {batch_size}: wanted is 1 or more.")
+
+    def here(turns: Sequence[Turn]) -> Future[list[Response]]:
+        answered: Future[list[Response]] = Future()
+        answered.set_result(patiently(lambda: answer(pipeline, turns), wait))
+        return answered
+
+    groups = enumerate(_batched(conversations, batch_size))
+    walks = (_walk(shard.place(index), members, history, done) for index, members in groups)
     with _rare_collections():
-        for group, members in enumerate(_batched(conversations, batch_size)):
-            yield from _walk(pipeline, group, members, history, wait, done)
+        yield from _walked(walks, submit or here, at_once)
+
+
+def _walked(walks: Iterator[_Walk], submit: Submit, at_once: int) -> Iterator[Wave]:
+    """The waves of all groups, as they are answered; each group has one under way, as the next needs its responses."""
+    under_way: dict[Future[list[Response]], tuple[_Step, _Walk]] = {}
+
+    def go_on(walk: _Walk, responses: list[Response] | None = None) -> None:
+        with suppress(StopIteration):
+            step = walk.send(responses)
+            under_way[submit(step.turns)] = step, walk
+
+    while True:
+        while len(under_way) < at_once and (walk := next(walks, None)) is not None:
+            go_on(walk)
+        if not under_way:
+            return
+        for answered in futures.wait(under_way, return_when=futures.FIRST_COMPLETED).done:
+            step, walk = under_way.pop(answered)
+            responses = answered.result()
+            yield Wave(step.group, step.number, tuple(responses), step.histories)
+            go_on(walk, responses)
 
 
 def _walk(
-    pipeline: Pipeline,
     group: int,
     members: Sequence[Conversation],
     history: HistoryMode,
-    wait: float,
     done: Callable[[TurnId], Response | None],
-) -> Iterator[Wave]:
-    """The waves of one group."""
+) -> _Walk:
+    """The waves of one group; each is sent its responses."""
     histories = [History(conversation, history) for conversation in members]
     for number in range(max((len(conversation.turns) for conversation in members), default=0)):
         open_turns: list[tuple[History, Turn]] = []
@@ -84,10 +136,9 @@ def _walk(
                 open_turns.append((past, replace(turn, history=exchanges)))
         if not open_turns:
             continue
-        responses = _patiently(pipeline, [turn for _, turn in open_turns], wait)
-        for (past, _), response in zip(open_turns, responses, strict=True):
+        responses = yield _Step(group, number, [turn for _, turn in open_turns], tuple(seen))
+        for (past, _), response in zip(open_turns, responses or (), strict=True):
             past.add(number, response)
-        yield Wave(group, number, tuple(responses), tuple(seen))
 
 
 @contextmanager
@@ -111,13 +162,13 @@ def _batched(conversations: Iterable[Conversation], size: int) -> Iterator[Seque
         yield members
 
 
-def _patiently(pipeline: Pipeline, turns: Sequence[Turn], wait: float) -> list[Response]:
+def patiently(ask: Callable[[], list[Response]], wait: float) -> list[Response]:
     """Answer a wave; while a store is away, try again until it has been away for ``wait`` seconds."""
     deadline: float | None = None
     pause = 1.0
     while True:
         try:
-            return answer(pipeline, turns)
+            return ask()
         except RunError as error:
             deadline = deadline or time.monotonic() + wait
             left = deadline - time.monotonic()

@@ -8,13 +8,9 @@ from __future__ import annotations
 import copy
 import hashlib
 import logging
-import os
-import signal
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -33,6 +29,7 @@ from convqa.pipeline.load import load
 from convqa.qa import ready
 from convqa.stores import exists, open_store
 from convqa.tasks import Task, find_task
+from convqa.workers.processes import be_child
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +82,7 @@ def work(cell: Cell, pipe: Connection) -> None:
     """Run and evaluate a cell; ``pipe`` hears ("progress", done, total), ("warning", text), ("done", {...}) and
     ("failed", message).
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the parent ends this process
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    be_child()
     logging.getLogger("convqa").handlers = [_ToPipe(pipe)]
     logging.getLogger("convqa").propagate = False
     try:
@@ -188,10 +184,3 @@ class _ToPipe(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._pipe.send(("warning", record.getMessage()))
-
-
-def _end_with_parent() -> None:
-    """A process whose parent was killed would hold the cell's folder."""
-    if (parent := parent_process()) is not None:
-        parent.join()
-        os._exit(1)

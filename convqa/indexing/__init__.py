@@ -5,7 +5,7 @@ from __future__ import annotations
 from convqa.indexing.find import collection_for, collection_of, collection_of_passages
 from convqa.indexing.passages import read_passages
 from convqa.indexing.update import Indexed, index_sources
-from convqa.indexing.vectors import add_vectors
+from convqa.indexing.vectors import add_vectors, refuse_vectors
 
 __all__ = [
     "Indexed",
@@ -15,4 +15,5 @@ __all__ = [
     "collection_of_passages",
     "index_sources",
     "read_passages",
+    "refuse_vectors",
 ]

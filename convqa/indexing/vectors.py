@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future
 from itertools import islice
+from socket import gethostname
 
-from convqa.components.encoding import named, unknown_language
+from convqa.components.encoding import Matrix, named, unknown_language
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.files import log
 from convqa.indexing.build import Progress
-from convqa.models import TextEncoder
+from convqa.models import TextEncoder, load_encoder
 from convqa.stores import exists, open_store
 from convqa.stores.address import redact
-from convqa.stores.base import Info, VectorOptions, WritableStore, label
+from convqa.stores.base import Encoder, Info, VectorOptions, WritableStore, label
+from convqa.workers import Workers
 
 _AT_ONCE = 256
 """Passages that are encoded together, sorted by length."""
@@ -26,12 +31,14 @@ def add_vectors(
     model: TextEncoder,
     options: VectorOptions | None = None,
     progress: Progress | None = None,
+    workers: Workers | None = None,
 ) -> Info:
     """Give every passage of a collection that has no vector its own, of title and text together.
 
     What was committed stays when the work ends early, and the same call goes on from there.
 
     :param options: how the first vectors are kept (None: the defaults); later ones may leave them out.
+    :param workers: that encode; None = this process.
     :raises InputError: for a collection that keeps no vectors, or has those of another encoder, or others options.
     """
     store = _writable(url, model)
@@ -43,8 +50,8 @@ def add_vectors(
     try:
         if options is not None and store.info().encoder is not None:
             # Says at once what options the collection refuses.
-            _add(store, [], model, options)
-        _fill(store, model, options, progress)
+            store.add_vectors([], model.encode([], role="passage"), named(model), options)
+        _fill(store, model, options, progress, workers)
     except BaseException:
         # What was not committed is dropped.
         store.close()
@@ -61,12 +68,17 @@ def refuse_vectors(url: str, model: TextEncoder) -> None:
         _writable(url, model)
 
 
-def _fill(store: WritableStore, model: TextEncoder, options: VectorOptions | None, progress: Progress | None) -> None:
+def _fill(
+    store: WritableStore,
+    model: TextEncoder,
+    options: VectorOptions | None,
+    progress: Progress | None,
+    workers: Workers | None,
+) -> None:
     info = store.info()
     done = waiting = longer = 0
-    missing = store.without_vectors()
-    while some := list(islice(missing, _AT_ONCE)):
-        _add(store, some, model, options)
+    for some, matrix in _encoded(store.without_vectors(), model, workers):
+        store.add_vectors([passage.id for passage in some], matrix.result(), named(model), options)
         longer += model.longer([passage.whole_text for passage in some])
         done, waiting = done + len(some), waiting + len(some)
         if waiting >= _COMMIT:
@@ -95,7 +107,27 @@ def _writable(url: str, model: TextEncoder) -> WritableStore:
     return store
 
 
-def _add(store: WritableStore, passages: list[Passage], model: TextEncoder, options: VectorOptions | None) -> None:
-    texts = [passage.whole_text for passage in passages]
-    matrix = model.encode(texts, role="passage")
-    store.add_vectors([passage.id for passage in passages], matrix, named(model), options)
+def _encoded(
+    passages: Iterator[Passage], model: TextEncoder, workers: Workers | None
+) -> Iterator[tuple[list[Passage], Future[Matrix]]]:
+    """Passages in their order, some at a time, with their vectors, of which workers make those of the next, too."""
+    under_way: deque[tuple[list[Passage], Future[Matrix]]] = deque()
+    while some := list(islice(passages, _AT_ONCE)):
+        texts = [passage.whole_text for passage in some]
+        if workers is None:
+            made: Future[Matrix] = Future()
+            made.set_result(model.encode(texts, role="passage"))
+        else:
+            made = workers.submit(workers.call, _encode, named(model), texts)
+        under_way.append((some, made))
+        if workers is None or len(under_way) > workers.count:
+            yield under_way.popleft()
+    yield from under_way
+
+
+def _encode(encoder: Encoder, texts: list[str]) -> Matrix:
+    """The vectors of texts, made in a worker."""
+    model = load_encoder(encoder.name)
+    if named(model) != encoder:
+        raise InputError(f"the worker on {gethostname()} has {label(named(model))}; wanted {label(encoder)}.")
+    return model.encode(texts, role="passage")

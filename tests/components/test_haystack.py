@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
-from haystack import Document, component
+from haystack import Document, ExtractedAnswer, component
 from haystack.components.rankers import LostInTheMiddleRanker
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
@@ -13,7 +16,18 @@ from convqa.components.rankings import behind
 from convqa.components.readers.haystack import Haystack as Reader
 from convqa.components.rerankers.haystack import Haystack as Reranker
 from convqa.components.retrievers.haystack import Haystack as Retriever
-from convqa.domain import Hit, NotFinite, Passage, Turn, TurnId
+from convqa.domain import (
+    Hit,
+    NotFinite,
+    Passage,
+    Ranking,
+    Rankings,
+    Rewrite,
+    Rewrites,
+    Turn,
+    TurnId,
+    Turns,
+)
 from convqa.errors import InputError, RunError
 
 
@@ -130,3 +144,62 @@ def test_what_a_component_does_not_give_is_an_error_of_the_item():
         retriever.wrapped.run = lambda query, made=made: {"documents": made}
         with pytest.raises(ValueError, match=r"test_haystack\.Remote\.run gave no list of documents"):
             retriever._rank("x", Turn(TurnId(1, 1), "x"))
+
+
+@component
+class Waiting:
+    """A retriever that waits until so many questions are asked at the same time."""
+
+    def __init__(self, at_once: int = 1):
+        self.at_once = at_once
+        self._barrier = threading.Barrier(at_once, timeout=10)
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str):
+        self._barrier.wait()
+        if query == "bad":
+            raise ValueError("told to fail")
+        return {"documents": [Document(id=query, content=query, score=1.0)]}
+
+
+@component
+class Marking:
+    """A ranker and a reader that say in which thread they were asked."""
+
+    @component.output_types(documents=list[Document], answers=list[ExtractedAnswer])
+    def run(self, query: str, documents: list[Document]):
+        time.sleep(0.05)
+        threads.add(threading.get_ident())
+        return {"documents": documents[::-1], "answers": []}
+
+
+threads = set()
+
+
+def rewrites_of(*texts):
+    turns = Turns(tuple(Turn(TurnId(1, number), text) for number, text in enumerate(texts, 1)))
+    return turns, Rewrites(tuple(Rewrite.unchanged(text) for text in texts))
+
+
+def test_turns_are_asked_at_the_same_time_and_stay_in_order():
+    turns, rewrites = rewrites_of("a", "b", "c", "d")
+    found = Retriever(Waiting(4), concurrency=4).run(turns=turns, rewrites=rewrites)["rankings"]
+    assert [ids(ranking) for ranking in found] == [["a"], ["b"], ["c"], ["d"]]
+
+
+def test_a_turn_that_fails_beside_others_fails_alone():
+    turns, rewrites = rewrites_of("a", "bad", "c")
+    found = Retriever(Waiting(1), concurrency=2).run(turns=turns, rewrites=rewrites)["rankings"].items
+    assert [ids(found[0]), found[1].error, ids(found[2])] == [["a"], "ValueError", ["c"]]
+
+
+@pytest.mark.parametrize(("concurrency", "most"), [(1, 1), (3, 3)])
+def test_rankers_and_readers_too(concurrency, most):
+    turns, rewrites = rewrites_of("a", "b", "c")
+    ranking = Ranking.of([Hit("p", 2.0, Passage("p", "One.")), Hit("q", 1.0, Passage("q", "Two."))])
+    rankings = Rankings((ranking,) * 3)
+    for station, kind in ((Reranker, "rankings"), (Reader, "readings")):
+        threads.clear()
+        made = station(Marking(), concurrency=concurrency).run(turns=turns, rewrites=rewrites, rankings=rankings)
+        assert len(made[kind].items) == 3 and 1 <= len(threads) <= most
+        assert concurrency == 1 or len(threads) > 1

@@ -7,9 +7,12 @@ import pytest
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.indexing import add_vectors, vectors
+from convqa.indexing.parts import encode_shard, merge_parts
 from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
 from convqa.stores.base import VectorOptions
+from convqa.workers import start_workers
+from convqa.workers.shard import Shard
 
 PASSAGES = [
     Passage(f"p{number}", f"The text of number {number}.", "" if number % 2 else "Title") for number in range(9)
@@ -103,3 +106,69 @@ def test_an_encoder_of_another_language_is_told(tmp_path, model, caplog, monkeyp
         store.add([Passage("d", "Die Donau mündet ins Schwarze Meer.")])
     assert add_vectors(str(tmp_path / "c"), model).vectors == 1
     assert ("is in language 'de', which the encoder 'encoder' (en) does not know" in caplog.text) is warned
+
+
+IDS = [passage.id for passage in PASSAGES]
+
+
+def made(url):
+    """The vectors of a collection."""
+    return [vector.tobytes() for vector in open_store(url).vectors(IDS)]
+
+
+@pytest.fixture
+def whole(tmp_path, model):
+    """The same collection, encoded at once."""
+    url = str(tmp_path / "whole")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+    add_vectors(url, model, VectorOptions("int8"))
+    return url
+
+
+def test_parts_of_all_shards_give_the_same_vectors(collection, whole, model, tmp_path):
+    parts = [str(tmp_path / f"part{number}") for number in (1, 2, 3)]
+    for number, part in enumerate(parts, 1):
+        encode_shard(collection, model, Shard(number, 3), part)
+    for wrong in (parts[:2], [*parts[:2], parts[1]]):
+        with pytest.raises(InputError, match="has 9 passages, and the parts"):
+            merge_parts(collection, wrong)
+    assert open_store(collection).info().vectors == 0
+    info = merge_parts(collection, parts, VectorOptions("int8"))
+    assert (info.vectors, info.vector_options) == (9, VectorOptions("int8"))
+    assert made(collection) == made(whole)
+    assert merge_parts(collection, parts).vectors == 9
+
+
+def test_a_part_that_ended_early_is_refused_and_goes_on(collection, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(vectors, "_AT_ONCE", 1)
+    monkeypatch.setattr(vectors, "_COMMIT", 1)
+    part = str(tmp_path / "part")
+
+    def stop(done, total=0):
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        encode_shard(collection, model, Shard(1, 1), part, stop)
+    with pytest.raises(InputError, match=r"4 passages have no vector\. Give its command again"):
+        merge_parts(collection, [part])
+    assert encode_shard(collection, model, Shard(1, 1), part).vectors == 9
+    assert merge_parts(collection, [part]).vectors == 9
+
+
+def test_parts_made_before_the_collection_changed_are_refused(collection, model, tmp_path):
+    part = str(tmp_path / "part")
+    encode_shard(collection, model, Shard(1, 1), part)
+    store = open_store(collection)
+    store.add([Passage("more", "Another text.")])
+    store.commit()
+    with pytest.raises(InputError, match=r"has 10 passages, and the parts 9.*since the collection last changed"):
+        merge_parts(collection, [part])
+
+
+def test_workers_make_the_same_vectors(collection, whole, model, monkeypatch):
+    monkeypatch.setattr(vectors, "_AT_ONCE", 2)
+    with start_workers("processes", 2) as workers:
+        info = add_vectors(collection, model, VectorOptions("int8"), None, workers)
+    assert info.vectors == 9 and made(collection) == made(whole)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from haystack import ExtractedAnswer
 from pydantic import Field
 
 from convqa.components.base import Reader
-from convqa.components.haystack import Wrapper, to_document
+from convqa.components.haystack import Concurrency, Wrapper, to_document
 from convqa.components.members import member
 from convqa.domain import NotFinite, Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.validation import shorten
@@ -26,6 +26,7 @@ class Haystack(Wrapper, Reader):
 
     :param component: takes ``query`` and ``documents``; gives ``answers``, each an ``ExtractedAnswer``.
     :param passages: how many of the top passages are read; those without text are passed over.
+    :param concurrency: turns whose component is called at the same time; 1 for a component that does not bear threads.
     """
 
     takes = ("query", "documents")
@@ -33,6 +34,12 @@ class Haystack(Wrapper, Reader):
 
     component: Any
     passages: Annotated[int, Field(ge=1)] = 10
+    concurrency: Concurrency = 1
+
+    def read_batch(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+    ) -> Sequence[Reading]:
+        return self._each_turn(self.read, turns, rewrites, rankings)
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         hits = [hit for hit in ranking.hits[: self.passages] if hit.passage is not None and hit.passage.text.strip()]

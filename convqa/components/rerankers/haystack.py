@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from haystack import Document
 from pydantic import Field
 
 from convqa.components.base import Reranker
-from convqa.components.haystack import Wrapper, ranked, to_document
+from convqa.components.haystack import Concurrency, Wrapper, ranked, to_document
 from convqa.components.members import member
 from convqa.components.rankings import behind
 from convqa.domain import Hit, Ranking, Rewrite, Turn
@@ -24,6 +25,7 @@ class Haystack(Wrapper, Reranker):
     :param component: takes ``documents`` and, if it likes, ``query``; gives ``documents``. If they are not in the order
         of their scores, their order counts, and rank r scores 1 / (60 + r).
     :param top_k: passages in a ranking; None = as many as there were.
+    :param concurrency: turns whose component is called at the same time; 1 for a component that does not bear threads.
     """
 
     takes = ("documents",)
@@ -33,6 +35,12 @@ class Haystack(Wrapper, Reranker):
 
     component: Any
     top_k: Annotated[int, Field(ge=1)] | None = None
+    concurrency: Concurrency = 1
+
+    def rerank_batch(
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+    ) -> Sequence[Ranking]:
+        return self._each_turn(self.rerank, turns, rewrites, rankings)
 
     def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
         given = {hit.id: hit for hit in ranking.hits if hit.passage is not None}

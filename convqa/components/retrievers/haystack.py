@@ -10,7 +10,7 @@ from pydantic import Field
 
 from convqa.components.base import Retriever
 from convqa.components.encoding import expanded
-from convqa.components.haystack import Wrapper, ranked, to_passage
+from convqa.components.haystack import Concurrency, Wrapper, ranked, to_passage
 from convqa.components.members import member
 from convqa.domain import Hit, Query, Ranking, Turn
 from convqa.errors import InputError
@@ -29,6 +29,7 @@ class Haystack(Wrapper, Retriever):
     :param component: takes ``query``, gives ``documents``. Documents without scores, or not in the order of their
         scores, are scored by rank: 1 / (60 + rank).
     :param top_k: passages in a ranking; what the component's own ``top_k`` says does not count, if it can be asked.
+    :param concurrency: turns whose component is called at the same time; 1 for a component that does not bear threads.
     """
 
     takes = ("query",)
@@ -37,9 +38,10 @@ class Haystack(Wrapper, Retriever):
 
     component: Any
     top_k: Annotated[int, Field(ge=1)] = 100
+    concurrency: Concurrency = 1
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
-        return [self._rank(expanded(query), turn) for turn, query in zip(turns, queries, strict=True)]
+        return self._each_turn(self._rank, map(expanded, queries), turns)
 
     def _rank(self, text: str, turn: Turn) -> Ranking:
         if not text:

@@ -1,0 +1,174 @@
+"""What workers, Ray and shards cost and give, beside one process on the same input.
+
+    python benchmarks/scaling.py [--input ../shared/data/conversations/cast2020] [--pipeline copy-bm25] [--rounds 3]
+
+Each round runs, one after the other: this process; one and two processes; Ray with one and two workers. Every run is a
+process of its own over the same collection, which is indexed beforehand, with one thread for each worker
+(OMP_NUM_THREADS=1). Printed are medians over the rounds: seconds in which turns were answered (from the first to the
+last write of the journal, so that imports and Ray's start do not count), seconds of the whole command, processor time
+of all its processes (which other work on the machine changes least), and the largest memory of a worker. All run files
+must be the same bytes.
+
+Then: eight shards and the seconds of their merge; and the seconds by which a run with two workers takes longer when one
+of them is killed in its middle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import orjson
+
+ROOT = Path(__file__).resolve().parents[1]
+KINDS = {
+    "local": (),
+    "processes 1": ("--executor", "processes", "--workers", "1"),
+    "processes 2": ("--executor", "processes", "--workers", "2"),
+    "ray 1": ("--executor", "ray", "--workers", "1"),
+    "ray 2": ("--executor", "ray", "--workers", "2"),
+}
+
+
+def convqa(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "convqa", *map(str, arguments)]
+
+
+def below(pid: int) -> list[int]:
+    """All processes below one."""
+    parents: dict[int, list[int]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents.setdefault(int(status.read_text().rpartition(")")[2].split()[1]), []).append(
+                int(status.parent.name)
+            )
+        except OSError:
+            continue
+    found, waiting = [], [pid]
+    while waiting:
+        children = parents.get(waiting.pop(), [])
+        found += children
+        waiting += children
+    return found
+
+
+def megabytes(pid: int) -> tuple[float, float]:
+    """(resident, of it not shared) memory of a process; zeros when it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0, 0.0
+    sizes = {line.split()[0]: int(line.split()[1]) / 1024 for line in lines[1:]}
+    return sizes["Rss:"], sizes["Private_Dirty:"] + sizes["Private_Clean:"]
+
+
+def processor_seconds(pid: int) -> float:
+    """Of a process so far; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_worker(pid: int) -> bool:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return b"forkserver" in words or b"ray::" in words
+
+
+def run(output: Path, *arguments: object, kill: bool = False) -> dict[str, float]:
+    """Seconds of a run and of its answering, and the most memory of a worker; ``kill`` one in the middle."""
+    start = time.perf_counter()
+    process = subprocess.Popen(convqa("run", *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    journal = output / "responses.jsonl"
+    first = last = 0.0
+    size, most, private, seen, polls = 0, 0.0, 0.0, 0, 0
+    spent: dict[int, float] = {}
+    while process.poll() is None:
+        time.sleep(0.05)
+        polls += 1
+        if polls % 10 == 0:
+            for pid in (process.pid, *below(process.pid)):
+                spent[pid] = max(spent.get(pid, 0.0), processor_seconds(pid))
+        now = journal.stat().st_size if journal.exists() else 0
+        if now != size:
+            size, last = now, time.perf_counter()
+            first = first or last
+            seen += 1
+        if seen % 20 == 5:
+            seen += 1
+            found = [megabytes(pid) for pid in below(process.pid) if is_worker(pid)]
+            most, private = max([most, *(one for one, _ in found)]), max([private, *(one for _, one in found)])
+        if kill and seen > 10:
+            workers = [pid for pid in below(process.pid) if is_worker(pid)]
+            os.kill(workers[-1], signal.SIGKILL)
+            kill = False
+    if process.returncode:
+        raise SystemExit(f"convqa run ended with {process.returncode}")
+    whole = time.perf_counter() - start
+    processor = sum(spent.values())
+    return {"whole": whole, "answering": last - first, "processor": processor, "rss": most, "private": private}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--input", type=Path, default=ROOT.parent / "shared" / "data" / "conversations" / "cast2020")
+    parser.add_argument("--pipeline", default="copy-bm25")
+    parser.add_argument("--batch-size", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
+    options = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with tempfile.TemporaryDirectory() as folder:
+        measure(options, Path(folder))
+
+
+def measure(options: argparse.Namespace, folder: Path) -> None:
+    collection = folder / "collection"
+    subprocess.run(convqa("index", options.input / "passages.jsonl", "--collection", collection, "--quiet"), check=True)
+    common = ("--pipeline", options.pipeline, "--collection", collection, "--batch-size", options.batch_size)
+    results: dict[str, list[dict[str, float]]] = {kind: [] for kind in options.kinds}
+    runs: set[bytes] = set()
+    for number in range(options.rounds):
+        for kind in options.kinds:
+            output = folder / f"{kind}-{number}".replace(" ", "-")
+            results[kind].append(run(output, options.input, output, *common, *KINDS[kind]))
+            runs.add((output / "run.json").read_bytes())
+    for kind, found in results.items():
+        mid = {name: median(one[name] for one in found) for name in found[0]}
+        print(
+            f"{kind:<12} answering {mid['answering']:6.1f} s, whole {mid['whole']:6.1f} s, "
+            f"processor time of all processes {mid['processor']:6.1f} s, "
+            f"memory of a worker {mid['rss']:.0f} MB, not shared {mid['private']:.0f} MB",
+            flush=True,
+        )
+    if "processes 2" in results:
+        output = folder / "killed"
+        found = run(output, options.input, output, *common, *KINDS["processes 2"], kill=True)
+        runs.add((output / "run.json").read_bytes())
+        print(f"a worker killed: answering {found['answering']:.1f} s")
+    shards = [folder / f"shard{number}" for number in range(1, 9)]
+    for number, output in enumerate(shards, 1):
+        run(output, options.input, output, *common, "--shard", f"{number}/8")
+    start = time.perf_counter()
+    merged = folder / "merged"
+    subprocess.run(convqa("merge", merged, *shards), check=True, stdout=subprocess.DEVNULL)
+    print(f"merge of 8 shards: {time.perf_counter() - start:.1f} s, of it:", end=" ", flush=True)
+    meta = orjson.loads((merged / "run.meta.json").read_bytes())
+    print(f"{meta['counts']['turns']} turns")
+    runs.add((merged / "run.json").read_bytes())
+    print("all run files are the same bytes" if len(runs) == 1 else f"{len(runs)} different run files")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""The shards of a run made into the run: their journals put together, and its run file written."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from convqa.driver.fingerprint import differences
+from convqa.driver.folder import META, RESOLVED, SHARD, RunFolder
+from convqa.driver.history import checked, in_language
+from convqa.driver.intake import Intake
+from convqa.driver.journal import JOURNAL, Journal, whole_waves
+from convqa.driver.run import locked, write_run
+from convqa.driver.summary import Summary
+from convqa.errors import InputError
+from convqa.files import read_json, whole_file
+from convqa.pipeline.document import Document
+from convqa.safe_yaml import read_yaml
+from convqa.tasks import find_task
+from convqa.workers.shard import Shard
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The folder of a shard, and what its run.meta.json says."""
+
+    folder: Path
+    shard: Shard
+    meta: dict[str, Any]
+
+    @property
+    def mark(self) -> dict[str, Any]:
+        """The fingerprint of the run that it is a shard of."""
+        return {name: value for name, value in self.meta["fingerprint"].items() if name != "shard"}
+
+
+def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None, restart: bool = False) -> Summary:
+    """Write the run folder of a run that was answered in shards.
+
+    :param input_path: None = where the shards found it.
+    :raises InputError: for folders that are not all the finished shards of one run, or another input.
+    """
+    parts = sorted(map(_read, folders), key=lambda part: part.shard.number)
+    _check(parts)
+    first, mark = parts[0], parts[0].mark
+    if any(output.resolve() == part.folder.resolve() for part in parts):
+        raise InputError(f"output {output}: is one of the shards. Give a folder for the run.")
+    source = input_path or Path(first.meta["input"])
+    if not source.exists():
+        raise InputError(f"input {source}: is not there any more. Name it with --input.")
+    task = find_task(mark["task"], source)
+    document = Document.model_validate(read_yaml(first.folder / RESOLVED, "pipeline"))
+    read = checked(itertools.islice(task.read(source), mark["limit"]), mark["history"])
+    with locked(output), Intake(in_language(read, first.meta["language"]), output) as intake:
+        if intake.digest != mark["input"]:
+            raise InputError(f"input {source}: is another than the shards answered. Name that with --input.")
+        folder = RunFolder(output)
+        folder.begin(mark, document, task.run_file, restart, source, first.meta["language"])
+        if any(part.meta["retried_errors"] for part in parts):
+            folder.note_retry()
+        _join(parts, folder.journal)
+        journal = Journal(folder.journal)
+        try:
+            if lost := next((turn.id for turn in intake.turns_in_order() if turn.id not in journal), None):
+                raise InputError(f"turn {lost}: no shard has answered it. Run the shards again: they go on.")
+            summary = Summary(intake.conversations, given=journal.given, own=journal.own)
+            write_run(summary, task, output, frozenset(document.outputs), intake, journal)
+            summary.seconds = sum(part.meta["seconds"] for part in parts)
+            folder.finish(summary.to_json())
+        finally:
+            journal.close()
+    return summary
+
+
+def _read(folder: Path) -> _Part:
+    """:raises InputError: for what is no finished shard."""
+    wanted = "Wanted is a folder that convqa run --shard wrote."
+    if not (folder / META).is_file():
+        raise InputError(f"shard {folder}: has no {META}. {wanted}")
+    meta = read_json(folder / META, "what convqa run notes about a run")
+    if not isinstance(meta, dict) or "shard" not in meta.get("fingerprint", {}):
+        raise InputError(f"shard {folder}: holds no shard of a run. {wanted}")
+    if meta.get("status") != SHARD:
+        raise InputError(f"shard {folder}: is not finished. Give its command again: it goes on from there.")
+    return _Part(folder, Shard.parse(meta["fingerprint"]["shard"]), meta)
+
+
+def _check(parts: Sequence[_Part]) -> None:
+    """:raises InputError: unless these are all the shards of one run."""
+    first = parts[0]
+    for part in parts[1:]:
+        if changed := differences(first.mark, part.mark):
+            raise InputError(f"shard {part.folder}: has another {', another '.join(changed)} than {first.folder}.")
+        if part.shard.count != first.shard.count:
+            raise InputError(f"shard {part.folder}: is {part.shard}, and {first.folder} is {first.shard}.")
+    for one, other in itertools.pairwise(parts):
+        if one.shard == other.shard:
+            raise InputError(f"shard {one.shard} is given twice: {one.folder} and {other.folder}.")
+    there = {part.shard.number for part in parts}
+    if missing := [str(number) for number in range(1, first.shard.count + 1) if number not in there]:
+        raise InputError(f"of {first.shard.count} shards these are missing: {', '.join(missing)}.")
+
+
+def _join(parts: Iterable[_Part], target: Path) -> None:
+    """Write the journal of all shards: group after group, each as its shard answered it.
+
+    :raises InputError: for a group of another shard.
+    """
+    waves: list[tuple[int, int, int, Path]] = []
+    for part in parts:
+        path, start = part.folder / JOURNAL, 0
+        for end, lines in whole_waves(path) if path.exists() else ():  # there may be no conversations for it
+            group = lines[0][1]["batch"][0]
+            if group % part.shard.count != part.shard.number - 1:
+                raise InputError(f"{path}: group {group} is not of shard {part.shard}. Run it with --restart.")
+            waves.append((group, start, end, path))
+            start = end
+    with whole_file(target) as out:
+        for _, start, end, path in sorted(waves):
+            with path.open("rb") as file:
+                file.seek(start)
+                out.write(file.read(end - start))

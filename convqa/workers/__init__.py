@@ -1,0 +1,37 @@
+"""Work that is given to other processes: of this machine, or of a Ray cluster."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Literal
+
+from convqa.errors import InputError
+from convqa.workers.pool import WorkerLost, Workers
+
+Executor = Literal["local", "processes", "ray"]
+
+__all__ = ["Executor", "WorkerLost", "Workers", "start_workers"]
+
+
+@contextmanager
+def start_workers(executor: Executor, count: int | None = None) -> Iterator[Workers | None]:
+    """The workers of an executor, which end with the block; None for ``local``, which works in this process.
+
+    :param count: how many; None = one for each processor.
+    :raises InputError: for several local workers, or without Ray.
+    """
+    if executor == "local":
+        if count not in {None, 1}:
+            raise InputError(f"--workers {count}: give --executor processes or ray, which have workers.")
+        yield None
+        return
+    if executor == "processes":
+        from convqa.workers.processes import start
+    else:
+        if importlib.util.find_spec("ray") is None:
+            raise InputError("the executor ray needs the package ray: pip install 'convqa[ray]'.")
+        from convqa.workers.cluster import start
+    with closing(start(count)) as workers:
+        yield workers

@@ -1,0 +1,77 @@
+"""Workers that are processes of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Mapping
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection
+from typing import Any
+
+from convqa.workers.pool import Function, Outcome, WorkerDied, Workers, perform
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+
+
+def start(count: int | None) -> Workers:
+    """Processes that share the processors evenly, unless OMP_NUM_THREADS says otherwise.
+
+    :param count: how many; None = one for each processor.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = count or cores
+    environment = {"OMP_NUM_THREADS": str(max(1, cores // count)), **os.environ}
+    _CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # their memory is shared, too
+    return Workers(lambda: Process(environment), count)
+
+
+class Process:
+    """A process that performs functions, one after the other, until its parent is gone.
+
+    :param environment: its own; the server that it is forked from may have been started with another.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._pipe, its = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=_serve, args=(its, environment), daemon=True)
+        self._process.start()
+        its.close()
+
+    def perform(self, function: Function, arguments: tuple[Any, ...]) -> Outcome:
+        try:
+            self._pipe.send((function, arguments))
+            outcome: Outcome = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            self._process.join()
+            memory = "; was there memory enough?" if self._process.exitcode == -signal.SIGKILL else ""
+            raise WorkerDied(f"process {self._process.pid} ended with code {self._process.exitcode}{memory}") from error
+        return outcome
+
+    def close(self) -> None:
+        self._process.kill()
+
+
+def _serve(pipe: Connection, environment: Mapping[str, str]) -> None:
+    be_child()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Slurm sends it to all: the parent ends its workers
+    os.environ.update(environment)
+    while True:
+        try:
+            pipe.send(perform(*pipe.recv()))
+        except (EOFError, OSError):
+            return
+
+
+def be_child() -> None:
+    """Let this process live as long as its parent: Ctrl-C is the parent's, and its death ends this process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it goes to the whole group; the parent ends this process
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
