@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from convqa.errors import InputError
 
 if TYPE_CHECKING:
+    from convqa.components.encoding import ModelOptions
     from convqa.pipeline.llm import Llm
 
 PipelineName = Annotated[str, typer.Option("--pipeline", help="A shipped pipeline, or a YAML file's path.")]
@@ -55,6 +56,16 @@ Filters = Annotated[
         help="Answer only from passages whose meta has this value; may be repeated: the same field accepts either "
         "value, all fields must match.",
     ),
+]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda", "mps"],
+    typer.Option(
+        "--device", help="What the models run on; auto: the CPU for those that ship, else a GPU where there is one."
+    ),
+]
+Precision = Annotated[
+    Literal["auto", "float32", "bfloat16", "int8"],
+    typer.Option("--precision", help="What the models compute in; auto: as docs/models.md has it."),
 ]
 K1 = Annotated[
     float | None,
@@ -102,6 +113,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 def given(**options: object) -> dict[str, object]:
     """The options that were given: those that are not None."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def options_of(device: str, precision: str) -> ModelOptions:
+    """How the models run that no pipeline's file says it of; empty where all is left to the rule."""
+    named = {"device": device, "precision": precision}
+    return {name: value for name, value in named.items() if value != "auto"}  # type: ignore[return-value]
 
 
 def needed(position: Path | None, option: Path | None, name: str, flag: str) -> Path:

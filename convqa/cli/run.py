@@ -11,12 +11,15 @@ from convqa.cli.app import command
 from convqa.cli.options import (
     AllowDownload,
     Collection,
+    Device,
     LlmModel,
     LlmName,
     LlmRole,
+    Precision,
     Settings,
     llm_of,
     needed,
+    options_of,
     parsed,
 )
 from convqa.cli.progress import Progress, per_second
@@ -41,6 +44,8 @@ def run(
     llm: LlmName = None,
     llm_model: LlmModel = None,
     llm_role: LlmRole = None,
+    device: Device = "auto",
+    precision: Precision = "auto",
     history: Annotated[
         Literal["own", "gold", "none"],
         typer.Option(help="Earlier exchanges that a turn sees: this run's answers, those that are given, or none."),
@@ -74,7 +79,7 @@ def run(
     check_place(target, source, collection)
     found = find_task(task, source)
     model = llm_of(llm, llm_model, llm_role, fallback=False)
-    read = load(pipeline or found.pipeline_for(source), parsed(settings), model)
+    read = load(pipeline or found.pipeline_for(source), parsed(settings), model, options_of(device, precision))
     url = None
     if read.needs_collection or collection is not None:
         with Progress("indexing", "passages", quiet) as shown:

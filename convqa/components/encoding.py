@@ -210,7 +210,7 @@ def _spoken(seconds: float) -> str:
 
 def named(model: TextEncoder) -> Encoder:
     """An encoder as stores know it."""
-    return Encoder(model.name, model.checksum, model.dimension)
+    return Encoder(model.name, model.family, model.dimension)
 
 
 def unknown_language(model: TextEncoder, info: Info, place: str) -> str:
