@@ -14,6 +14,7 @@ from convqa.errors import InputError
 
 if TYPE_CHECKING:
     from convqa.components.encoding import ModelOptions
+    from convqa.indexing import Indexed
     from convqa.models import TextEncoder
     from convqa.stores.base import Info, VectorOptions
 
@@ -133,11 +134,8 @@ def index(
     if model is not None:
         with Progress("encoding", "passages", quiet) as shown:
             info = add_vectors(collection, model, options, shown)
-    if made is not None and not quiet and (files := made.read + made.same + len(made.unread)):
-        unread = f"{len(made.unread)} could not be read"
-        typer.echo(f"{files} documents: {made.read} read, {made.same} as before, {unread}; {made.gone} gone")
     if info is not None and not quiet:
-        _print(info, collection)
+        _print(made, info, collection)
     return 1 if made is not None and made.unread else 0
 
 
@@ -163,9 +161,12 @@ def _encoder(
     return load_encoder(name, Options(**runs)), VectorOptions(**options) if options else None  # type: ignore[arg-type]
 
 
-def _print(info: Info, collection: str) -> None:
+def _print(made: Indexed | None, info: Info, collection: str) -> None:
     from convqa.stores.address import redact
 
+    if made is not None and (files := made.read + made.same + len(made.unread)):
+        unread = f"{len(made.unread)} could not be read"
+        typer.echo(f"{files} documents: {made.read} read, {made.same} as before, {unread}; {made.gone} gone")
     where = f"{redact(collection)} ({info.engine}, {info.language})"
     typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")
     if info.encoder is not None:

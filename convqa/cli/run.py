@@ -26,6 +26,8 @@ from convqa.cli.progress import Progress, per_second
 
 if TYPE_CHECKING:
     from convqa.driver.summary import Summary
+    from convqa.pipeline.load import Pipeline
+    from convqa.tasks.base import Task
 
 
 @command
@@ -69,7 +71,6 @@ def run(
     """
     from convqa.driver.run import Options, check_place
     from convqa.driver.run import run as drive_run
-    from convqa.indexing import collection_for
     from convqa.pipeline.load import load
     from convqa.qa import ready
     from convqa.tasks import find_task
@@ -80,17 +81,23 @@ def run(
     found = find_task(task, source)
     model = llm_of(llm, llm_model, llm_role, fallback=False)
     read = load(pipeline or found.pipeline_for(source), parsed(settings), model, options_of(device, precision))
-    url = None
-    if read.needs_collection or collection is not None:
-        with Progress("indexing", "passages", quiet) as shown:
-            url = collection_for(found, source, collection, found.language, shown)
-    bound = ready(read, url)
+    bound = ready(read, _searched(read, found, source, collection, quiet))
     options = Options(history, batch_size, limit, restart, retry_errors, wait)
     with Progress("answering", "turns", quiet) as shown:
         summary = drive_run(found, source, target, bound, options, shown)
     if not quiet:
         _print(summary, target)
     return _failures(summary)
+
+
+def _searched(pipeline: Pipeline, task: Task, source: Path, collection: str | None, quiet: bool) -> str | None:
+    """The URL of the collection that is searched; None where none is needed or named."""
+    from convqa.indexing import collection_for
+
+    if not pipeline.needs_collection and collection is None:
+        return None
+    with Progress("indexing", "passages", quiet) as shown:
+        return collection_for(task, source, collection, task.language, shown)
 
 
 def _print(summary: Summary, target: Path) -> None:
