@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest --durations=10 -n 2 --dist loadfile
 # One server for all tests of the command that follows, handed to them in CONVQA_TEST_ELASTICSEARCH.
 WITH_SERVER := $(BIN)/python tests/services/elasticsearch_server.py run --brief --
 
-.PHONY: help run test test-hostile test-services test-models test-browser test-all screenshots check fix bench clean
+.PHONY: help run test test-hostile test-services test-models test-gpu test-browser test-all screenshots check fix bench clean
 .DEFAULT_GOAL := help
 
 help:  ## these targets
@@ -77,6 +77,9 @@ test-services: $(VENV)/.services  ## the tests with Elasticsearch (one server, u
 
 test-models: $(VENV)/.models  ## the tests with torch
 	@$(PYTEST) -m 'models and not services and not slow'
+
+test-gpu: $(VENV)/.models  ## the tests with torch on a GPU: they are skipped where torch sees none
+	@$(PYTEST) -m gpu -n 0
 
 test-browser: $(VENV)/.browser  ## the page, in a Chromium without a window (apt-get install --yes chromium)
 	@$(PYTEST) -m 'browser and not slow' tests/browser

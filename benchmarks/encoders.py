@@ -1,9 +1,10 @@
 """What one encoder loses against another: cosines of their vectors, and MRR@10 of plain questions over a closed set.
 
-    python benchmarks/encoders.py ENCODER OTHER [--data ../shared/data] [--sets inscit_dev cast2020]
+    python benchmarks/encoders.py ENCODER OTHER ... [--data ../shared/data] [--sets inscit_dev cast2020]
 
-The first encoder is the yardstick. A set's passages are title and text; its questions are as they were asked, without
-history; turns without a gold passage are left out.
+An encoder is a name, or NAME:PRECISION. The first is the yardstick: its questions are also asked of the vectors that
+the others made of the passages ("mixed"), as where a GPU made them and a laptop asks. A set's passages are title and
+text; its questions are as they were asked, without history; turns without a gold passage are left out.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ from pathlib import Path
 import numpy as np
 
 from convqa.metrics.reciprocal_rank import reciprocal_rank
-from convqa.models import TextEncoder, load_encoder
+from convqa.models import Options, TextEncoder, load_encoder
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("encoders", nargs=2)
+    parser.add_argument("encoders", nargs="+")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--sets", nargs="+", default=["inscit_dev", "cast2020"])
     options = parser.parse_args()
-    encoders = [load_encoder(name) for name in options.encoders]
+    named = [name.partition(":")[::2] for name in options.encoders]
+    encoders = [load_encoder(name, Options(precision=precision or "auto")) for name, precision in named]
     for name in options.sets:
         report(options.data / "conversations" / name, encoders)
 
@@ -41,15 +43,19 @@ def report(folder: Path, encoders: list[TextEncoder]) -> None:
     turns = [(turn["Question"], gold[turn["Conversation_no"], turn["Turn_no"]]) for turn in asked]
     turns = [(question, relevant) for question, relevant in turns if relevant]
     found = [(one.encode(texts), one.encode([question for question, _ in turns], "query")) for one in encoders]
-    for kind, (one, other) in zip(("passages", "questions"), zip(*found, strict=True), strict=True):
-        cosines = (one * other).sum(axis=1)
-        print(f"{folder.name}: {len(one)} {kind}: cosine mean {cosines.mean():.4f}, least {cosines.min():.4f}")
+    for encoder, made in zip(encoders[1:], found[1:], strict=True):
+        for kind, one, other in zip(("passages", "questions"), found[0], made, strict=True):
+            cosines = (one * other).sum(axis=1)
+            about = f"{folder.name}: {len(one)} {kind} of {encoder.name} ({encoder.runs})"
+            print(f"{about}: cosine mean {cosines.mean():.4f}, least {cosines.min():.4f}")
     ids = [passage["id"] for passage in passages]
-    for encoder, (matrix, queries) in zip(encoders, found, strict=True):
+    ways = [(f"{encoder.name} ({encoder.runs})", *made) for encoder, made in zip(encoders, found, strict=True)]
+    ways += [(f"mixed with {name}", matrix, found[0][1]) for name, matrix, _ in ways[1:]]
+    for name, matrix, queries in ways:
         best = np.argsort(-(queries @ matrix.T), axis=1, kind="stable")[:, :10]
         ranked = [[ids[place] for place in row] for row in best]
         scores = [reciprocal_rank(relevant, row, 10) for (_, relevant), row in zip(turns, ranked, strict=True)]
-        print(f"{folder.name}: MRR@10 of {encoder.name} ({encoder.runs}): {np.mean(scores):.4f} of {len(scores)} turns")
+        print(f"{folder.name}: MRR@10 of {name}: {np.mean(scores):.4f} of {len(scores)} turns", flush=True)
 
 
 if __name__ == "__main__":

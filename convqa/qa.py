@@ -8,13 +8,14 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from convqa.components.encoding import ModelOptions
 from convqa.components.filtering import filter_of
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, MetaValue, Passage, Response, Turn, TurnId
 from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
 from convqa.errors import InputError, ordinary_errors
 from convqa.indexing import Indexed, add_vectors, collection_of, collection_of_passages, index_sources
-from convqa.models import load_encoder
+from convqa.models import Options, load_encoder
 from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import Made, Pipeline
 from convqa.pipeline.load import load as load_pipeline
@@ -29,6 +30,7 @@ def load(
     llm: str | Path | Llm | None = None,
     *,
     language: str = DEFAULT_LANGUAGE,
+    options: ModelOptions | None = None,
 ) -> QA:
     """Load a pipeline and open its collection.
 
@@ -40,6 +42,8 @@ def load(
     :param llm: a language model that rewrites questions and writes answers, where a server of OpenAI's API has one: a
         name of ``configs/llms`` or a file that names its model too, or ``read_llm(URL, MODEL)``.
     :param language: of passages that are indexed here; a collection has its own.
+    :param options: ``{"device": "cuda", "precision": "bfloat16"}``, or one of them: how models run, where the pipeline
+        does not say so.
     :raises ConvqaError: if the pipeline or the collection is not as it should be.
     """
     want("pipeline", pipeline, (str, Path), "a shipped name or the path of a YAML file")
@@ -48,10 +52,11 @@ def load(
     want("language", language, str, "a language such as 'en'")
     want("overrides", overrides, (Mapping, NoneType), "a mapping such as {'retriever.top_k': 20}")
     want("llm", llm, (str, Path, Llm, NoneType), "a name, the path of a YAML file, or read_llm(...)")
+    want("options", options, (Mapping, NoneType), "a mapping such as {'device': 'cuda'}")
     for key in overrides or {}:
         want("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
     with ordinary_errors():
-        made = load_pipeline(pipeline, overrides, read_llm(llm) if isinstance(llm, str | Path) else llm)
+        made = load_pipeline(pipeline, overrides, read_llm(llm) if isinstance(llm, str | Path) else llm, options)
         if isinstance(collection, str | Path):
             return QA(ready(made, collection_of(str(collection), language)))
         passages = None if collection is None else list(collection)
@@ -69,6 +74,7 @@ def index(
     language: str | None = None,
     vectors: str | None = None,
     base_url: str = "",
+    options: ModelOptions | None = None,
 ) -> Indexed:
     """Index documents (again: what has changed of them), or files of passages, as ``convqa index`` does.
 
@@ -79,12 +85,13 @@ def index(
     :param language: of the texts; None = that of the collection, or English.
     :param vectors: an encoder, such as ``encoder``: give every passage a vector too.
     :param base_url: where the folder of documents is served, for the ``url`` of their passages.
+    :param options: how the encoder runs, as in :func:`load`.
     :raises ConvqaError: if nothing can be read, or the collection cannot be written.
     """
     paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     how = {"add": add, "replace": replace, "language": language, "base_url": base_url}
     with ordinary_errors():
-        encoder = None if vectors is None else load_encoder(vectors)
+        encoder = None if vectors is None else load_encoder(vectors, Options(**(options or {})))
         made = index_sources(paths, str(collection), **how)  # type: ignore[arg-type]
         return made if encoder is None else dataclasses.replace(made, info=add_vectors(str(collection), encoder))
 

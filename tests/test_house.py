@@ -124,7 +124,8 @@ def test_files_and_functions_stay_small():
         if source.count("\n") > 350:
             long.append(path.name)
         for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno > 60:
+            # A command's signature, with an option a line, does not count.
+            if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.body[0].lineno > 60:
                 long.append(f"{path.name}:{node.name}")
     assert long == []
 

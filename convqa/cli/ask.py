@@ -10,14 +10,17 @@ from convqa.cli.app import command
 from convqa.cli.options import (
     AllowDownload,
     Collection,
+    Device,
     Filters,
     LlmModel,
     LlmName,
     LlmRole,
     PipelineName,
+    Precision,
     Settings,
     accepted,
     llm_of,
+    options_of,
     parsed,
     print_json,
 )
@@ -33,6 +36,8 @@ def ask(
     llm: LlmName = None,
     llm_model: LlmModel = None,
     llm_role: LlmRole = None,
+    device: Device = "auto",
+    precision: Precision = "auto",
     filters: Filters = None,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     json: Annotated[bool, typer.Option("--json", help="Print the whole response as JSON.")] = False,
@@ -46,11 +51,9 @@ def ask(
     from convqa.cli.screen import Screen, failed, lines
     from convqa.qa import load
 
-    response = (
-        load(pipeline, collection, parsed(settings), llm_of(llm, llm_model, llm_role))
-        .conversation()
-        .ask(question, accepted(filters))
-    )
+    model, options = llm_of(llm, llm_model, llm_role), options_of(device, precision)
+    assistant = load(pipeline, collection, parsed(settings), model, options=options)
+    response = assistant.conversation().ask(question, accepted(filters))
     if response.error is not None:
         raise WorkError(failed(response.error))
     if json:

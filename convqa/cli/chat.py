@@ -10,12 +10,15 @@ from convqa.cli.app import command
 from convqa.cli.options import (
     AllowDownload,
     Collection,
+    Device,
     LlmModel,
     LlmName,
     LlmRole,
     PipelineName,
+    Precision,
     Settings,
     llm_of,
+    options_of,
     parsed,
 )
 
@@ -31,6 +34,8 @@ def chat(
     llm: LlmName = None,
     llm_model: LlmModel = None,
     llm_role: LlmRole = None,
+    device: Device = "auto",
+    precision: Precision = "auto",
     scenario: Annotated[str, typer.Option("--scenario", help="What you say of yourself beforehand.")] = "",
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
 ) -> None:
@@ -44,6 +49,7 @@ def chat(
     from convqa.qa import load
 
     def qa(name: str) -> QA:
-        return load(name, collection, parsed(settings), llm_of(llm, llm_model, llm_role))
+        model, options = llm_of(llm, llm_model, llm_role), options_of(device, precision)
+        return load(name, collection, parsed(settings), model, options=options)
 
     Chat(qa, pipeline, scenario).hold()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import K1, B, Json, Precision, Replicas, TakeOver, VectorIndex, given, print_json
+from convqa.cli.options import K1, B, Json, Replicas, TakeOver, VectorIndex, VectorPrecision, given, print_json
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def set_collection(
 def merge_collection(
     collection: Collection,
     parts: Annotated[list[str], typer.Argument(metavar="PART...", help="The folders of all shards.")],
-    precision: Precision = None,
+    vector_precision: VectorPrecision = None,
     vector_index: VectorIndex = None,
     json: Json = False,
 ) -> None:
@@ -131,7 +131,7 @@ def merge_collection(
     from convqa.indexing.parts import merge_parts
     from convqa.stores.base import VectorOptions
 
-    options = given(precision=precision, index=vector_index)
+    options = given(precision=vector_precision, index=vector_index)
     with Progress("adding", "vectors", json) as shown:
         kept = VectorOptions(**options) if options else None  # type: ignore[arg-type]
         info = merge_parts(collection, parts, kept, shown)

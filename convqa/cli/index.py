@@ -13,19 +13,23 @@ from convqa.cli.options import (
     K1,
     AllowDownload,
     B,
+    Device,
     ExecutorName,
     Precision,
     Replicas,
     TakeOver,
     VectorIndex,
+    VectorPrecision,
     WorkerCount,
     given,
+    options_of,
 )
 from convqa.cli.progress import Progress
 from convqa.errors import InputError
 from convqa.workers import start_workers
 
 if TYPE_CHECKING:
+    from convqa.components.encoding import ModelOptions
     from convqa.indexing import Indexed
     from convqa.models import TextEncoder
     from convqa.stores.base import Info, VectorOptions
@@ -104,12 +108,14 @@ def index(
     replicas: Replicas = None,
     threads: Threads = None,
     vectors: Vectors = None,
-    precision: Precision = None,
+    vector_precision: VectorPrecision = None,
     vector_index: VectorIndex = None,
     shard: ShardOf = None,
     part: Part = None,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
+    device: Device = "auto",
+    precision: Precision = "auto",
     take_over: TakeOver = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
@@ -131,7 +137,9 @@ def index(
         raise InputError("--task says what SOURCES are: give them too.")
     brings = find_task(task, sources[0]) if task and sources else None
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
-    model, options = _encoder(vectors, given(precision=precision, index=vector_index))
+    model, options = _encoder(
+        vectors, given(precision=vector_precision, index=vector_index), options_of(device, precision)
+    )
     if not sources and (model is None or replace or language or settings):
         raise InputError("SOURCES is missing: only --vectors, to a collection that is there, goes without.")
     if model is not None and not replace:
@@ -171,21 +179,26 @@ def _encode(
         return encode_shard(collection, model, Shard.parse(shard), part, shown, workers)
 
 
-def _encoder(name: str | None, options: dict[str, object]) -> tuple[TextEncoder | None, VectorOptions | None]:
+def _encoder(
+    name: str | None, options: dict[str, object], runs: ModelOptions
+) -> tuple[TextEncoder | None, VectorOptions | None]:
     """The encoder of the vectors that are wanted, loaded before any passage is indexed, and how they are kept.
 
+    :param runs: how it runs.
     :raises InputError: for an encoder that is not known, or options without one.
     """
     if name is None:
         if options:
-            flags = {"precision": "--precision", "index": "--vector-index"}
+            flags = {"precision": "--vector-precision", "index": "--vector-index"}
             named = " and ".join(flags[name] for name in options)
             raise InputError(f"{named}: these say how vectors are kept: give --vectors ENCODER too.")
+        if runs:
+            raise InputError("--device, --precision: these say how an encoder runs: give --vectors ENCODER too.")
         return None, None
-    from convqa.models import load_encoder
+    from convqa.models import Options, load_encoder
     from convqa.stores.base import VectorOptions
 
-    return load_encoder(name), VectorOptions(**options) if options else None  # type: ignore[arg-type]
+    return load_encoder(name, Options(**runs)), VectorOptions(**options) if options else None  # type: ignore[arg-type]
 
 
 def _print(made: Indexed | None, info: Info | None, collection: str) -> None:

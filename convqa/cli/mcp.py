@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, PipelineName, Settings, parsed
+from convqa.cli.options import AllowDownload, Collection, Device, PipelineName, Precision, Settings, options_of, parsed
 from convqa.errors import InputError
 
 
@@ -20,6 +20,8 @@ def mcp(
     pipeline: PipelineName = "talk",
     collection: Collection = None,
     settings: Settings = None,
+    device: Device = "auto",
+    precision: Precision = "auto",
     http: Annotated[bool, typer.Option("--http", help="Listen for streamable HTTP at /mcp instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="With --http; 0: any free port.")] = 8000,
@@ -37,16 +39,16 @@ def mcp(
     from convqa.server.listening import bound, serve
     from convqa.server.mcp import KEY, Keyed, create_server
 
-    key = os.environ.get(KEY, "")
+    key, options = os.environ.get(KEY, ""), options_of(device, precision)
     if not http:
         # Standard output belongs to the protocol.
         with redirect_stdout(stderr):
-            server = create_server(load(pipeline, collection, parsed(settings)), pipeline)
+            server = create_server(load(pipeline, collection, parsed(settings), options=options), pipeline)
         server.run("stdio")
         return
     if not key and not ServerConfig(host=host).is_local:
         raise InputError(f"host {host}: others could reach the server, and it has no key. Set {KEY} to one.")
     with bound(host, port) as listener:
-        server = create_server(load(pipeline, collection, parsed(settings)), pipeline)
+        server = create_server(load(pipeline, collection, parsed(settings), options=options), pipeline)
         app = server.streamable_http_app(host=host)
         serve(Keyed(app, key) if key else app, listener, "/mcp")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import AllowDownload, Json, print_json
+from convqa.cli.options import AllowDownload, Device, Json, Precision, options_of, print_json
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="A shipped model, a folder, or a Hugging Face model (OWNER/NAME).")
@@ -44,16 +44,38 @@ def list_models(json: Json = False) -> None:
 
 
 @models("check")
-def check_model(name: Name, json: Json = False, allow_download: AllowDownload = False) -> None:  # noqa: ARG001
-    """Load a model, verify its checksums, run it on a small sample, and say what it is; exit code 2 if it is bad."""
-    from convqa.models.check import check
+def check_model(
+    name: Name,
+    speed: Annotated[
+        bool, typer.Option("--speed", help="Measure every device and precision that the model can run in here.")
+    ] = False,
+    device: Device = "auto",
+    precision: Precision = "auto",
+    json: Json = False,
+    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
+) -> None:
+    """Load a model, verify its checksums, run it on a small sample, and say what it is; exit code 2 if it is bad.
 
-    found = check(name)
+    --speed gives advice alone: no command chooses by a timing.
+    """
+    from convqa.models import Options
+    from convqa.models.check import check, speeds
+
+    options = Options(**options_of(device, precision))
+    found: Any = check(name, options)
+    if speed:
+        found["speeds"] = speeds(name, options)
     if json:
         print_json(found)
         return
+    rows = found.pop("speeds", [])
     for key, value in found.items():
         typer.echo(f"{key:<16}{value}")
+    for row in rows:
+        typer.echo(f"{row['runs']:<28}{row['rate']:>10,.1f} {row['unit']}/s")
+    if rows and rows[0]["runs"] != found["runs"]:
+        best = f"--device {rows[0]['device']} --precision {rows[0]['precision']}"
+        typer.echo(f"Fastest on this sample: {best}. Measure on your own texts before a long run.")
 
 
 @models("export")

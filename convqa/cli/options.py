@@ -13,6 +13,7 @@ import typer
 from convqa.errors import InputError
 
 if TYPE_CHECKING:
+    from convqa.components.encoding import ModelOptions
     from convqa.pipeline.llm import Llm
 
 PipelineName = Annotated[str, typer.Option("--pipeline", help="A shipped pipeline, or a YAML file's path.")]
@@ -56,6 +57,16 @@ Filters = Annotated[
         "value, all fields must match.",
     ),
 ]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda", "mps"],
+    typer.Option(
+        "--device", help="What the models run on; auto: the CPU for those that ship, else a GPU where there is one."
+    ),
+]
+Precision = Annotated[
+    Literal["auto", "float32", "bfloat16", "int8"],
+    typer.Option("--precision", help="What the models compute in; auto: as docs/models.md has it."),
+]
 K1 = Annotated[
     float | None,
     typer.Option(
@@ -83,11 +94,13 @@ WorkerCount = Annotated[
     int | None,
     typer.Option("--workers", min=1, help="Processes, or actors of Ray.", show_default="one for each processor"),
 ]
-Precision = Annotated[
-    Literal["float32", "float16", "int8", "bit"] | None, typer.Option(help="Of vectors; float32 if not named.")
+VectorPrecision = Annotated[
+    Literal["float32", "float16", "int8", "bit"] | None,
+    typer.Option("--vector-precision", help="How vectors are kept; float32 if not named."),
 ]
 VectorIndex = Annotated[
-    Literal["auto", "exact", "hnsw"] | None, typer.Option(help="Of vectors; auto is the engine's choice.")
+    Literal["auto", "exact", "hnsw"] | None,
+    typer.Option("--vector-index", help="Of vectors; auto is the engine's choice."),
 ]
 
 TakeOver = Annotated[
@@ -120,6 +133,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 def given(**options: object) -> dict[str, object]:
     """The options that were given: those that are not None."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def options_of(device: str, precision: str) -> ModelOptions:
+    """How the models run that no pipeline's file says it of; empty where all is left to the rule."""
+    named = {"device": device, "precision": precision}
+    return {name: value for name, value in named.items() if value != "auto"}  # type: ignore[return-value]
 
 
 def needed(position: Path | None, option: Path | None, name: str, flag: str) -> Path:

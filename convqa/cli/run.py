@@ -11,14 +11,17 @@ from convqa.cli.app import command
 from convqa.cli.options import (
     AllowDownload,
     Collection,
+    Device,
     ExecutorName,
     LlmModel,
     LlmName,
     LlmRole,
+    Precision,
     Settings,
     WorkerCount,
     llm_of,
     needed,
+    options_of,
     parsed,
 )
 from convqa.cli.progress import Progress, per_second
@@ -47,6 +50,8 @@ def run(
     llm: LlmName = None,
     llm_model: LlmModel = None,
     llm_role: LlmRole = None,
+    device: Device = "auto",
+    precision: Precision = "auto",
     history: Annotated[
         Literal["own", "gold", "none"],
         typer.Option(help="Earlier exchanges that a turn sees: this run's answers, those that are given, or none."),
@@ -84,7 +89,7 @@ def run(
     )
     driver.check_place(target, source, collection)
     found, model = find_task(task, source), llm_of(llm, llm_model, llm_role, fallback=False)
-    read = load(pipeline or found.pipeline_for(source), parsed(settings), model)
+    read = load(pipeline or found.pipeline_for(source), parsed(settings), model, options_of(device, precision))
     bound = ready(read, _collection(read, found, source, collection, quiet))
     part = None if shard is None else Shard.parse(shard)
     options = driver.Options(history, batch_size, limit, restart, retry_errors, wait, part)

@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Collection, LlmModel, LlmName, LlmRole, Settings, given, llm_of, parsed
+from convqa.cli.options import (
+    AllowDownload,
+    Collection,
+    Device,
+    LlmModel,
+    LlmName,
+    LlmRole,
+    Precision,
+    Settings,
+    given,
+    llm_of,
+    options_of,
+    parsed,
+)
 from convqa.errors import InputError
 
 
@@ -23,6 +36,8 @@ def serve(
     llm: LlmName = None,
     llm_model: LlmModel = None,
     llm_role: LlmRole = None,
+    device: Device = "auto",
+    precision: Precision = "auto",
     host: Annotated[str | None, typer.Option(help="The address to listen on; 127.0.0.1 if not named.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="8000 if not named; 0: any free port.")] = None,
     config: Annotated[
@@ -51,4 +66,5 @@ def serve(
                 "--pipeline: two files have the same name; clients tell pipelines apart by it. Rename one."
             )
         changes["pipelines"] = served
-    run(base.model_copy(update=changes).checked(), parsed(settings), llm_of(llm, llm_model, llm_role))
+    model, options = llm_of(llm, llm_model, llm_role), options_of(device, precision)
+    run(base.model_copy(update=changes).checked(), parsed(settings), model, options)

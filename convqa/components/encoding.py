@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 from convqa.domain import Query, Ranking, Rewrite
 from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
+from convqa.models.source import find_model
 from convqa.models.types import Device, Engine, Precision
 from convqa.stores import open_store
 from convqa.stores.address import redact
@@ -210,7 +211,17 @@ def _spoken(seconds: float) -> str:
 
 def named(model: TextEncoder) -> Encoder:
     """An encoder as stores know it."""
-    return Encoder(model.name, model.checksum, model.dimension)
+    return Encoder(model.name, model.family, model.dimension)
+
+
+def fitted_for(model: TextEncoder, family: str = "") -> bool:
+    """Whether what is made of cosines (a reader's curve, a decision) was fitted to this encoder's.
+
+    Others' lie elsewhere: those of two texts that have nothing in common may be .7.
+
+    :param family: of the encoder that it was fitted to; "" = the one that ships.
+    """
+    return model.family == (family or find_model("encoder").family)
 
 
 def unknown_language(model: TextEncoder, info: Info, place: str) -> str:

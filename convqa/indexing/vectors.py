@@ -13,7 +13,8 @@ from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.files import log
 from convqa.indexing.build import Progress
-from convqa.models import TextEncoder, load_encoder
+from convqa.models import Options, TextEncoder, load_encoder
+from convqa.models.types import Choice
 from convqa.stores import exists, open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Encoder, Info, VectorOptions, WritableStore, label
@@ -118,16 +119,18 @@ def _encoded(
             made: Future[Matrix] = Future()
             made.set_result(model.encode(texts, role="passage"))
         else:
-            made = workers.submit(workers.call, _encode, named(model), texts)
+            choice = model.runs if isinstance(model.runs, Choice) else None
+            made = workers.submit(workers.call, _encode, named(model), choice, texts)
         under_way.append((some, made))
         if workers is None or len(under_way) > workers.count:
             yield under_way.popleft()
     yield from under_way
 
 
-def _encode(encoder: Encoder, texts: list[str]) -> Matrix:
-    """The vectors of texts, made in a worker."""
-    model = load_encoder(encoder.name)
+def _encode(encoder: Encoder, choice: Choice | None, texts: list[str]) -> Matrix:
+    """The vectors of texts, made in a worker. :param choice: how the encoder runs here; None: on a server."""
+    options = Options() if choice is None else Options(choice.device, choice.precision, choice.engine)
+    model = load_encoder(encoder.name, options)
     if named(model) != encoder:
         raise InputError(f"the worker on {gethostname()} has {label(named(model))}; wanted {label(encoder)}.")
     return model.encode(texts, role="passage")

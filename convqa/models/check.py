@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from convqa.models.kinds.resolver_input import Past
 from convqa.models.kinds.support import load_support
 from convqa.models.source import find_model
 from convqa.models.tokens import load_tokenizer
-from convqa.models.types import Model
+from convqa.models.types import Device, Model, Options, Precision
 from convqa.places import shipped
 
 _PASSAGES = 32
@@ -38,25 +38,28 @@ _WRITTEN = 16
 class _Kind:
     """How a kind of model is tried: ``run`` takes the loaded model and texts; ``about`` are fields worth printing."""
 
-    load: Callable[[str], Model]
+    load: Callable[[str, Options], Model]
     run: Callable[[Any, Sequence[str]], object]
     about: tuple[str, ...] = ()
+    unit: str = "texts"
     most: int | None = None
 
 
 KINDS: Mapping[str, _Kind] = {
-    "encoder": _Kind(load_encoder, lambda model, texts: model.encode(texts), ("dimension", "max_tokens")),
+    "encoder": _Kind(load_encoder, lambda model, texts: model.encode(texts), ("dimension", "max_tokens"), "passages"),
     "pairs": _Kind(
-        load_pair_scorer, lambda model, texts: model.score([(text[:60], text) for text in texts]), ("max_tokens",)
+        load_pair_scorer, lambda model, texts: model.score([(text[:60], text) for text in texts]), ("max_tokens",),
+        "pairs",
     ),
     "reader": _Kind(
         load_reader, lambda model, texts: model.read([("What is said of it?", text) for text in texts], 1),
-        ("max_tokens",),
+        ("max_tokens",), "passages",
     ),
     "generator": _Kind(
-        load_generator, lambda model, texts: model.generate([text[:200] for text in texts], _WRITTEN), most=2
+        load_generator, lambda model, texts: model.generate([text[:200] for text in texts], _WRITTEN),
+        unit=f"texts of {_WRITTEN} tokens", most=2,
     ),
-    "resolver": _Kind(load_resolver, lambda model, texts: _resolved(model, texts), ("max_tokens",)),
+    "resolver": _Kind(load_resolver, lambda model, texts: _resolved(model, texts), ("max_tokens",), "turns"),
     "support": _Kind(load_support, lambda model, texts: model.score([(text, text[:60]) for text in texts])),
     "conditions": _Kind(
         load_conditions, lambda model, texts: model.judge([(text, f"Is it {text[:60]}?") for text in texts])
@@ -65,27 +68,61 @@ KINDS: Mapping[str, _Kind] = {
 """The kinds of models that convqa runs."""
 
 
-def check(name: str) -> dict[str, Any]:
+def check(name: str, options: Options = Options()) -> dict[str, Any]:  # noqa: B008 - frozen
     """Load a model, which verifies its checksums, and run it on a small sample.
 
     :return: what to print: name, kind, how it runs, its sizes and its speed.
     """
     folder = find_model(name)
-    kind = kind_of(folder)
-    tried = KINDS.get(kind)
-    if tried is None:
-        raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
-    model = tried.load(name)
+    kind, tried = _kind(folder)
+    model = tried.load(name, options)
     texts = sample_passages()[: tried.most]
-    tried.run(model, texts[:1])
-    start = time.perf_counter()
-    tried.run(model, texts)
-    speed = len(texts) / (time.perf_counter() - start)
     about = {field: getattr(model, field) for field in tried.about}
     return {
-        "name": name, "kind": kind, "folder": str(folder.path), **about,
-        "checksum": model.checksum, "runs": str(model.runs), "speed": f"{speed:.1f} texts/s ({len(texts)} texts)",
+        "name": name, "kind": kind, "folder": str(folder.path), **about, "checksum": model.checksum,
+        "runs": str(model.runs), "speed": f"{_speed(tried, model, texts, 1):.1f} texts/s ({len(texts)} texts)",
     }  # fmt: skip
+
+
+def speeds(name: str, options: Options = Options()) -> list[dict[str, Any]]:  # noqa: B008 - frozen
+    """How fast a model is in every way that it can run here: the best of three rounds over the sample, fastest first.
+
+    :param options: those that are named narrow down the ways.
+    :return: for each way what to print: its options, ``runs``, ``rate`` (a second) and ``unit``.
+    """
+    _, tried = _kind(find_model(name))
+    texts = sample_passages()[: tried.most]
+    rows: dict[str, dict[str, Any]] = {}
+    for device, precision in itertools.product(get_args(Device)[1:], get_args(Precision)[1:]):
+        if {options.device, device} - {"auto"} != {device} or {options.precision, precision} - {"auto"} != {precision}:
+            continue
+        try:
+            model = tried.load(name, Options(device, precision, options.engine))
+        except InputError:
+            continue  # not here, or not for this model
+        if str(model.runs) not in rows:
+            rate = round(_speed(tried, model, texts, 3), 1)
+            way = {"device": device, "precision": precision, "runs": str(model.runs)}
+            rows[str(model.runs)] = {**way, "rate": rate, "unit": tried.unit}
+    return sorted(rows.values(), key=lambda row: -float(row["rate"]))
+
+
+def _kind(folder: ModelFolder) -> tuple[str, _Kind]:
+    kind = kind_of(folder)
+    if kind not in KINDS:
+        raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
+    return kind, KINDS[kind]
+
+
+def _speed(tried: _Kind, model: Model, texts: Sequence[str], rounds: int) -> float:
+    """Texts a second, in the best of some rounds."""
+    tried.run(model, texts[:1])
+    seconds = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        tried.run(model, texts)
+        seconds.append(time.perf_counter() - start)
+    return len(texts) / min(seconds)
 
 
 def compare(name: str, other: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import tempfile
 import warnings
@@ -14,12 +15,10 @@ from convqa.models.check import kind_of
 from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, licence_of, write_folder
 from convqa.models.source import find_model
 from convqa.models.tokens import Tokenizer
-from convqa.models.types import Choice
+from convqa.models.types import PER_TOKEN, Choice
 
 _EXAMPLE = (2, 16)
 """Sequences and tokens of the batch that the exporter follows; both are free in the graph."""
-_PER_TOKEN = {"reader", "resolver"}
-"""Kinds of models whose outputs have an axis of tokens."""
 
 
 def export(name: str, target: Path) -> None:
@@ -39,7 +38,7 @@ def export(name: str, target: Path) -> None:
     about |= {
         "kind": kind, "name": target.resolve().name, "precision": "float32", "max_tokens": tokenizer.max_tokens,
         "base": folder.path.name if Path(folder.name).expanduser().is_dir() else folder.name,
-        "languages": folder.languages, "licence": licence,
+        "languages": folder.languages, "licence": licence, "source": folder.checksum(),
     }  # fmt: skip
     card = (
         f"# {folder.name} for ONNX Runtime\n\nThe {kind} {folder.name}, exported in float32 by `convqa models export`. "
@@ -85,11 +84,18 @@ def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[
     """
     with tempfile.TemporaryDirectory() as aside:
         graph = Path(aside) / ONNX
-        _to_onnx(module, graph, about["kind"] in _PER_TOKEN)
+        _to_onnx(module, graph, about["kind"] in PER_TOKEN)
         if about["precision"] == "int8":
             whole = graph.rename(graph.with_name("float32.onnx"))
             _quantize_graph(whole, graph)
+        about = {**about, "config": _described(module.config)}
         write_folder(target, about, {ONNX: graph, TOKENIZER: tokenizer.inner.to_str().encode(), CARD: card.encode()})
+
+
+def _described(config: Any) -> dict[str, Any]:
+    """transformers' configuration of a network, without what names files of this machine."""
+    hidden = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
+    return {name: value for name, value in json.loads(config.to_json_string()).items() if name not in hidden}
 
 
 def needs_onnx() -> None:

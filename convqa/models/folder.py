@@ -44,6 +44,8 @@ class Manifest(BaseModel, extra="forbid", frozen=True):
     """``convqa.json``. ``files``: name -> SHA-256 in hex; ``settings``: what only this kind of model has.
 
     ``languages``: those that it was made for, such as ``en``; none where that is not known, or it is for many.
+    ``config``: transformers' configuration of the network, which torch needs to run the graph's weights.
+    ``source``: the checksum of the model of transformers that it was exported from.
     """
 
     format: Literal[1]
@@ -58,6 +60,14 @@ class Manifest(BaseModel, extra="forbid", frozen=True):
     licence: str = ""
     files: dict[str, str]
     settings: dict[str, Any] = {}
+    config: dict[str, Any] = {}
+    source: str = ""
+
+    def want(self, kind: str, path: Path) -> None:
+        """Raise unless the model is of a kind. :raises InputError: naming both kinds."""
+        if self.kind != kind or (kind == "encoder" and self.dimension is None):
+            wanted = {"encoder": "an encoder", "pairs": "a scorer of pairs"}.get(kind, f"a {kind}")
+            raise InputError(f"{path} holds a model of kind {self.kind!r}; wanted {wanted}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,11 @@ class ModelFolder:
     def languages(self) -> list[str]:
         """The languages that its manifest or its card names; none where neither does, or it is for many."""
         return languages_of(self.path) if self.manifest is None else self.manifest.languages
+
+    @property
+    def family(self) -> str:
+        """The checksum of the weights in whatever precision: that of the model of transformers they come from."""
+        return (self.manifest.source if self.manifest else "") or self.checksum()
 
     def settings(self, shape: type[Shape], found: Mapping[str, Any], advice: str = _EXPORT) -> Shape:
         """The settings that only models of this kind have, checked."""

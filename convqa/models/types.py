@@ -31,6 +31,9 @@ OUTPUTS = {
 }
 """Kind of model -> the names of what its network gives for a sequence of tokens."""
 
+PER_TOKEN = frozenset(["reader", "resolver"])
+"""Kinds of models whose outputs have an axis of tokens."""
+
 READER_TOKENS = 384
 """Tokens of a reader's sequence, where the model has room for as many."""
 

@@ -13,6 +13,7 @@ from haystack.core.errors import PipelineConnectError, PipelineError
 
 from convqa.components.base import MADE, TIMINGS, Station
 from convqa.components.chat import Asking
+from convqa.components.encoding import ModelOptions
 from convqa.components.members import describe
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
 from convqa.domain.batches import Batch
@@ -22,6 +23,7 @@ from convqa.pipeline import nodes
 from convqa.pipeline.compose import compose
 from convqa.pipeline.document import Document, Node
 from convqa.pipeline.llm import Llm
+from convqa.pipeline.model_options import with_options
 from convqa.stores import open_store
 
 OUTPUTS: Mapping[str, type] = {"rewrites": Rewrites, "rankings": Rankings, "readings": Readings, "answers": Answers}
@@ -150,13 +152,20 @@ def _by_label(made: Made, labels: Mapping[str, str]) -> Made:
     return lambda node, batch: made(labels[node], batch) if node in labels else None
 
 
-def load(pipeline: str | Path, settings: Mapping[str, Any] | None = None, llm: Llm | None = None) -> Pipeline:
+def load(
+    pipeline: str | Path,
+    settings: Mapping[str, Any] | None = None,
+    llm: Llm | None = None,
+    options: ModelOptions | None = None,
+) -> Pipeline:
     """Load a pipeline by shipped name or path.
 
     :param settings: ``node.param`` or ``node.type`` -> value. :param llm: what rewrites its questions, or answers them.
+    :param options: how its models run, where the pipeline does not say so.
     :raises InputError: naming file, node and parameter.
     """
-    return wire(compose(pipeline, settings, llm), str(pipeline))
+    made = wire(compose(pipeline, settings, llm), str(pipeline))
+    return wire(with_options(made.document, options), str(pipeline)) if options else made
 
 
 def wire(document: Document, name: str) -> Pipeline:

@@ -6,24 +6,23 @@ What it learns of a turn: which words of the history stand in the human rewrite 
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from convqa.errors import InputError
-from convqa.models.engines.torch.networks import load_pooled
+from convqa.models.engines.torch.networks import ResolverNet, load_pooled
 from convqa.models.export import write_model
 from convqa.models.folder import ModelFolder, licence_of
 from convqa.models.kinds.resolver import LEAST_TOKENS, Resolver, load_resolver
 from convqa.models.kinds.resolver_input import MOST_TOKENS, Layout, lay_out
 from convqa.models.tokens import Tokenizer
-from convqa.models.types import OUTPUTS, Choice
+from convqa.models.types import Choice
 from convqa.training.card import card, name_of
 from convqa.training.config import ResolverSettings
 from convqa.training.data.edits import Edits, find_edits, known_pattern
@@ -130,42 +129,6 @@ def _patterns(examples: Sequence[Example], edits: Sequence[Edits], least: int) -
         if pattern == "{}" or (len(conversations) >= least and any(sign.isalpha() or sign == "{" for sign in pattern))
     ]
     return sorted(kept, key=lambda pattern: (-len(spread[pattern]), pattern))
-
-
-class ResolverNet(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Token ids -> what `convqa.models.kinds.resolver_output.Scores` holds, for a batch of sequences."""
-
-    inputs = ("input_ids", "attention_mask", "token_type_ids")
-    outputs = OUTPUTS["resolver"]
-
-    def __init__(self, trunk: Any, patterns: int, seed: int) -> None:
-        """
-        :param trunk: transformers' model. :param patterns: how many there are; beside them there is "none".
-        :param seed: of the heads' first weights.
-        """
-        super().__init__()
-        self.trunk = trunk
-        # Its head for whole sequences would be trained by nothing.
-        if getattr(trunk, "pooler", None) is not None:
-            trunk.pooler = None
-        width = trunk.config.hidden_size
-        torch.manual_seed(seed)
-        self.words = nn.Linear(width, 2)
-        self.needs = nn.Linear(width, 1)
-        self.patterns = nn.Linear(width, patterns + 1)
-        self.places = nn.Linear(width, 2 * width)
-        self.spans = nn.Linear(width, 2 * width)
-        self.scale = math.sqrt(width)
-
-    def forward(self, ids: Tensor, mask: Tensor, types: Tensor) -> tuple[Tensor, ...]:
-        """Each (batch, length); the results with the batch as first axis."""
-        states = self.trunk(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
-        terms, deleted = self.words(states).unbind(-1)
-        from_start, from_end = self.places(states).chunk(2, -1)
-        to_start, to_end = self.spans(states).chunk(2, -1)
-        starts = from_start @ to_start.transpose(1, 2) / self.scale
-        ends = from_end @ to_end.transpose(1, 2) / self.scale
-        return terms, deleted, self.patterns(states), starts, ends, self.needs(states).squeeze(-1)
 
 
 class Target(NamedTuple):

@@ -114,7 +114,7 @@ def test_adding_changes_no_setting(call, tmp_path, server):
 def test_vectors_come_with_the_passages_and_later(call, tmp_path):
     source, more = passages(tmp_path / "a.jsonl", "a", "b"), passages(tmp_path / "b.jsonl", "c")
     code, out, err = call(
-        "index", source, "--collection", tmp_path / "c", "--vectors", "encoder", "--precision", "int8"
+        "index", source, "--collection", tmp_path / "c", "--vectors", "encoder", "--vector-precision", "int8"
     )
     assert (code, err) == (0, "") and "2 vectors of encoder (384 dimensions)\n" in out
     out = call("index", more, "--collection", tmp_path / "c", "--add")[1]
@@ -133,8 +133,8 @@ def test_vectors_come_with_the_passages_and_later(call, tmp_path):
         (["--collection", "{folder}/c"], "SOURCES is missing"),
         (["--collection", "{folder}/c", "--vectors", "encoder", "--replace"], "SOURCES is missing"),
         (["--collection", "{folder}/none", "--vectors", "encoder"], "none"),
-        (["{source}", "--collection", "{folder}/d", "--precision", "int8"], "give --vectors"),
-        (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--precision", "int4"], "'int4'"),
+        (["{source}", "--collection", "{folder}/d", "--vector-precision", "int8"], "give --vectors"),
+        (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--vector-precision", "int4"], "'int4'"),
         (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--vector-index", "ivf"], "'ivf'"),
         (["{source}", "--collection", "{folder}/d", "--vectors", "./nowhere"], "nowhere"),
     ],
@@ -184,3 +184,13 @@ def test_documents_are_indexed_and_brought_up_to_date(call, tmp_path):
     assert code == 2 and "none of 1 documents can be read: a.txt: it is empty" in err
     code, _, err = call("index", passages(tmp_path / "a.jsonl", "a"), "--collection", place, "--base-url", "http://x")
     assert code == 2 and "base_url is of documents" in err
+
+
+def test_how_an_encoder_runs_needs_an_encoder(call, tmp_path):
+    source = passages(tmp_path / "a.jsonl", "a")
+    code, _, error = call("index", source, "--collection", tmp_path / "c", "--device", "cpu")
+    assert code == 2 and "--device, --precision" in error and "give --vectors ENCODER too" in error
+    code, out, error = call(
+        "index", source, "--collection", tmp_path / "c", "--vectors", "encoder", "--precision", "int8"
+    )
+    assert code == 0 and "1 vectors of encoder" in out, error

@@ -77,3 +77,8 @@ def test_export_then_quantize(call, tmp_path):
     assert call("models", "check", tmp_path / "int8")[0] == 0
     code, _, error = call("models", "quantize", tmp_path / "onnx", tmp_path / "int8")
     assert code == 2 and "is there already" in error
+
+
+def test_check_measures_what_a_model_can_run_in(call):
+    code, out, error = call("models", "check", "support", "--speed", "--device", "cpu", "--precision", "int8")
+    assert code == 0 and out.count("texts/s") == 2 and "onnx int8 on cpu  " in out, error

@@ -203,7 +203,7 @@ CASES = [
     ),
     case(
         "index: a precision of none",
-        "index passages.jsonl --collection made --vectors encoder --precision int3",
+        "index passages.jsonl --collection made --vectors encoder --vector-precision int3",
         says="int3",
     ),
     case("collections show: none", "collections show nowhere", says="nowhere"),

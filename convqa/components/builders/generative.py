@@ -17,10 +17,11 @@ from convqa.components.builders._prompt import Most, Prompt, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
 from convqa.components.chat import Asking, Reply, plain, told
 from convqa.components.citations import nothing
+from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
 from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
-from convqa.models import Support, load_support
+from convqa.models import Options, Support, load_support
 from convqa.models.kinds.support import LEXICAL
 from convqa.text.dialogue import open_question
 from convqa.text.facts import asks_for_fact
@@ -48,6 +49,7 @@ class Generative(Asking, Builder):
         five, and of steps or several things a list of up to twelve.
     :param support: who says whether a passage supports a sentence: "lexical", "support", or a model's name.
     :param unsupported: "drop" = such a sentence is left out; "mark" = it is said, and is the one without a citation.
+    :param options: ``device``, ``precision`` and ``engine`` of that model.
     :param otherwise: another builder. It answers, with a note that says why, where the model gives no answer or no
         sentence of its answer is supported. Where the model says that the passages do not answer, there is no answer.
     """
@@ -58,10 +60,11 @@ class Generative(Asking, Builder):
     sentences: Annotated[int, Field(ge=1, le=20)] | None = None
     support: str = "lexical"
     unsupported: Unsupported = "drop"
+    options: ModelOptions | None = None
 
     @cached_property
     def _support(self) -> Support:
-        return load_support(self.support)
+        return load_support(self.support, Options(**(self.options or {})))
 
     def warm_up(self) -> None:
         Asking.warm_up(self)

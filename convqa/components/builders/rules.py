@@ -11,6 +11,7 @@ from pydantic import Field
 
 from convqa.components.base import Builder, MaybeReadings
 from convqa.components.citations import nothing
+from convqa.components.encoding import ModelOptions
 from convqa.components.members import describe, make, member
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Rewrite, Sentence, Turn
 from convqa.models import Conditions, Options, load_conditions
@@ -57,6 +58,7 @@ class Rules(Builder):
         question.
     :param builder: who answers what no rule decides, by name or as ``{type: ..., init_parameters: {...}}``; a decision
         is then said with the rule's own words. None: every answer is a label, Yes, No or Irrelevant, as ShARC has it.
+    :param options: ``device``, ``precision`` and ``engine`` of the model.
     """
 
     conditions: str = "conditions"
@@ -64,6 +66,7 @@ class Rules(Builder):
     passages: Annotated[int, Field(ge=1)] = 1
     relevant: Annotated[float, Field(ge=0, le=1)] = 0.12
     builder: Any = None
+    options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
         self._builder = None if self.builder is None else make(self.builder, "builder", Builder)
@@ -73,7 +76,7 @@ class Rules(Builder):
 
     @cached_property
     def _judge(self) -> Conditions:
-        return load_conditions(self.conditions, Options())
+        return load_conditions(self.conditions, Options(**(self.options or {})))
 
     def models(self) -> Mapping[str, Conditions]:
         return {"conditions": self._judge}

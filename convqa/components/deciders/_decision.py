@@ -51,19 +51,21 @@ class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
 class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
     """A file of ``configs/decisions``; ``fitted`` says how it came about, for its readers alone.
 
-    Below ``threshold`` nothing is said; what scores below ``sure`` is said with doubt.
+    Below ``threshold`` nothing is said; what scores below ``sure`` is said with doubt. ``encoder``: the family of the
+    encoder whose cosines it was fitted to; "" = the one that ships.
     """
 
     intercept: Number
     signals: dict[Signal, Weight]
     threshold: Threshold
     sure: Threshold = 0.0
+    encoder: str = ""
     fitted: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def identity(self) -> str:
         """A digest of all that shapes the score."""
-        shape = self.model_dump_json(exclude={"fitted"} if self.sure else {"fitted", "sure"})
+        shape = self.model_dump_json(exclude={"fitted", "encoder"} if self.sure else {"fitted", "encoder", "sure"})
         return f"sha256:{hashlib.sha256(shape.encode()).hexdigest()}"
 
     def weigh(self, found: Mapping[str, float | None]) -> float:

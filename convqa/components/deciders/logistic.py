@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated
@@ -11,12 +12,16 @@ from pydantic import Field
 from convqa.components.base import Decider
 from convqa.components.citations import nothing
 from convqa.components.deciders._decision import Threshold, cosine, load_decision, signals
-from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder
+from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, fitted_for
 from convqa.components.members import member
 from convqa.domain import UNAIDED, UNSURE, Answer, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import TextEncoder
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
+
+logger = logging.getLogger(__name__)
+
+_BY_WORDS = "sentences"
 
 REFUSED = "the passages found do not seem to answer the question"
 
@@ -32,7 +37,8 @@ class Logistic(Decider):
     :param threshold: of the score, below which nothing is said; None = the decision's own, 0 = nothing is refused.
     :param encoder: whose vectors give the signal ``cosine``: that of the reader, so that nothing is encoded twice. None
         = the signal counts as its mean. Where there is one and a turn has no cosine, as in a language that it does not
-        know, the answer is returned as it is. :param options: its ``device``, ``precision`` and ``engine``.
+        know, the answer is returned as it is. Where the decision was fitted to another encoder, ``sentences`` decides,
+        by words alone, with a warning. :param options: its ``device``, ``precision`` and ``engine``.
     :param generated: whether answers that a language model wrote are decided on too. If not, they are returned as they
         are, and only what was said in the place of one is decided on.
     """
@@ -51,6 +57,18 @@ class Logistic(Decider):
             )
         self._decision = None if self.decision is None else load_decision(self.decision)
         self._queries = None if self.encoder is None else QueryEncoder(self.encoder, DEFAULT_TEXTS, self.options)
+
+    def warm_up(self) -> None:
+        """Decide by words where the decision was not fitted to the encoder's cosines."""
+        if self._queries is None or self._decision is None:
+            return
+        if fitted_for(self._queries.model, self._decision.encoder):
+            return
+        logger.warning(
+            "the decision %r was not fitted to cosines of the encoder %r: %r, which looks at words alone, decides. "
+            "Leave decider.encoder out to do so without this warning", self.decision, self._queries.name, _BY_WORDS,
+        )  # fmt: skip
+        self._queries, self._decision = None, load_decision(_BY_WORDS)
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {} if self._queries is None else {"encoder": self._queries.model}

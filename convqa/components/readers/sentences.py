@@ -6,14 +6,16 @@ encoder.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
 from convqa.components.base import Reader
-from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder
+from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, fitted_for
 from convqa.components.members import member
 from convqa.components.readers import _sentence_scoring as scoring
 from convqa.components.readers._sentence_scoring import Evidence
@@ -21,6 +23,8 @@ from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import TextEncoder
 from convqa.text.analysis import analyzer
 from convqa.text.quotes import quotable
+
+logger = logging.getLogger(__name__)
 
 _MOST_SPANS = 8
 """Of a turn. No others are encoded: the best by words hold what the vectors would choose (docs/reading.md)."""
@@ -38,7 +42,8 @@ class Sentences(Reader):
     of the question was found, 0 where one has all of it.
 
     :param passages: how many of the top passages are read; those without their text are passed over.
-    :param encoder: a shipped encoder, a folder or a Hugging Face name. None = words alone: no model, any language.
+    :param encoder: the shipped encoder, in any precision. None = words alone: no model, any language; another encoder
+        too, with a warning: what a cosine counts was fitted to the shipped one's.
     :param options: ``device``, ``precision`` and ``engine`` of the encoder.
     """
 
@@ -50,7 +55,19 @@ class Sentences(Reader):
         self._queries = None if self.encoder is None else QueryEncoder(self.encoder, DEFAULT_TEXTS, self.options)
 
     def models(self) -> Mapping[str, TextEncoder]:
-        return {} if self._queries is None else {"encoder": self._queries.model}
+        return {} if self._near is None else {"encoder": self._near.model}
+
+    @cached_property
+    def _near(self) -> QueryEncoder | None:
+        """What makes the vectors; None = words alone count."""
+        if self._queries is None or fitted_for(self._queries.model):
+            return self._queries
+        logger.warning(
+            "the reader sentences weighs cosines of the encoder that ships, and was not fitted to those of %r: it "
+            "chooses sentences by words alone. Leave reader.encoder out, or name encoder, to read without this warning",
+            self._queries.name,
+        )  # fmt: skip
+        return None
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         return self.read_batch([turn], [rewrite], [ranking])[0]
@@ -72,11 +89,11 @@ class Sentences(Reader):
     ) -> list[tuple[list[Weighed], float]]:
         """For each turn the best ``most`` sentences by words, with what speaks for them, and the null score."""
         found = [self._by_words(*row, most) for row in zip(turns, rewrites, rankings, strict=True)]
-        if self._queries is None:
+        if self._near is None:
             return found
-        asked = self._queries.of_rewrites(rewrites)
+        asked = self._near.of_rewrites(rewrites)
         texts = list(dict.fromkeys(one.titled() for sentences, _ in found for one in sentences))
-        vectors = dict(zip(texts, self._queries.model.remembered(texts, "passage", keep=True), strict=True))
+        vectors = dict(zip(texts, self._near.model.remembered(texts, "passage", keep=True), strict=True))
         return [
             ([one if vector is None else one.near(vectors[one.titled()], vector) for one in sentences], null)
             for (sentences, null), vector in zip(found, asked, strict=True)
@@ -103,7 +120,7 @@ class Sentences(Reader):
                 Weighed(passage, *offsets, Evidence(score, share, 1 / at, told))
                 for at, (offsets, score, told) in enumerate(zip(marked.offsets, scores, said, strict=True), 1)
             ]
-        curve = scoring.BY_WORDS if self._queries is None else scoring.BY_BOTH
+        curve = scoring.BY_WORDS if self._near is None else scoring.BY_BOTH
         # A stable sort keeps the order of equals.
         ranked = sorted(found, key=lambda one: -curve(one.evidence))
         fit = list(islice((one for each in ranked if (one := each.quoted(turn.language))), most))

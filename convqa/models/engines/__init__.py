@@ -1,9 +1,10 @@
 """Choose and load the engine that runs a model: ONNX Runtime or torch.
 
 The rule that decides what :class:`Options` leave open (docs/models.md): a folder that holds ``model.onnx`` runs on ONNX
-Runtime, on the CPU, in the precision that it was made in; any other runs on torch, on a GPU where there is one: on a
-GPU in float32, on a CPU in bfloat16 where it is fast at it, else in float32. Either way no result depends on its
-batch-mates beyond 1e-4. Whatever the options name is done or refused, never replaced by something else.
+Runtime, on the CPU, in the precision that it was made in; asked for another device or precision, it runs on torch. Any
+other folder runs on torch, on a GPU where there is one: on a GPU in float32, on a CPU in bfloat16 where it is fast at
+it, else in float32. Either way no result depends on its batch-mates beyond 1e-4. Whatever the options name is done or
+refused, never replaced by something else.
 """
 
 from __future__ import annotations
@@ -38,9 +39,15 @@ def load_once(kind: str, folder: ModelFolder, options: Options, make: Callable[[
 
 def choose(folder: ModelFolder, options: Options) -> Choice:
     """Engine, device and precision for a model."""
-    if options.engine == "onnx" or (options.engine == "auto" and folder.has_onnx):
+    if options.engine == "onnx" or (options.engine == "auto" and _runs_on_onnx(folder, options)):
         return _onnx(folder, options)
     return _torch(folder, options)
+
+
+def _runs_on_onnx(folder: ModelFolder, options: Options) -> bool:
+    if folder.manifest is None or not folder.has_onnx:
+        return False
+    return options.device in {"auto", "cpu"} and options.precision in {"auto", folder.manifest.precision}
 
 
 def _onnx(folder: ModelFolder, options: Options) -> Choice:
@@ -49,27 +56,21 @@ def _onnx(folder: ModelFolder, options: Options) -> Choice:
             f"{folder.path} holds no {ONNX}, which the engine onnx runs. "
             f"Make a folder that does with: convqa models export {folder.path} TARGET"
         )
-    if options.device not in {"auto", "cpu"}:
+    if not _runs_on_onnx(folder, options):
         raise InputError(
-            f"{folder.path} holds {ONNX}, which runs on the CPU; device {options.device} was asked for. "
-            "Name the model's torch folder or its Hugging Face name instead."
+            f"{folder.path}: the engine onnx runs it on the CPU in {folder.manifest.precision}; device "
+            f"{options.device} and precision {options.precision} were asked for. Leave out the engine, so that torch "
+            "runs it."
         )
-    precision = folder.manifest.precision
-    if options.precision not in {"auto", precision}:
-        raise InputError(
-            f"{folder.path} was made in {precision}; precision {options.precision} was asked for. "
-            "Leave the precision out, or make such a folder with convqa models export or quantize."
-        )
-    return Choice("onnx", "cpu", precision)
+    return Choice("onnx", "cpu", folder.manifest.precision)
 
 
 def _torch(folder: ModelFolder, options: Options) -> Choice:
-    if folder.has_onnx:
-        raise InputError(f"{folder.path} holds {ONNX} only, which the engine torch cannot run; use the engine onnx.")
     if options.precision == "int8":
         raise InputError(
-            "the engine torch runs float32 and bfloat16; precision int8 was asked for. Make an int8 folder with "
-            "convqa models export and convqa models quantize, and name that."
+            f"{folder.path}: precision int8 was asked for, which is for folders made int8, on the CPU; torch runs "
+            "float32 and bfloat16. Make an int8 folder with convqa models export and convqa models quantize, and name "
+            "that; or leave the precision out."
         )
     from convqa.models.engines.torch import runtime
 

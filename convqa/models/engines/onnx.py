@@ -17,8 +17,6 @@ from convqa.models.once import threads, workers
 from convqa.models.tokens import Tokens, load_tokenizer
 from convqa.models.types import OUTPUTS, Array, Choice, Network
 
-_WANTED = {"encoder": "an encoder", "pairs": "a scorer of pairs"}
-
 
 class OnnxModel:
     """The graph in a folder's ``model.onnx``. Safe to call from several threads."""
@@ -60,9 +58,7 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: AR
     """The network of a folder with ``model.onnx``."""
     manifest = folder.manifest
     assert manifest is not None
-    if manifest.kind != kind or (kind == "encoder" and manifest.dimension is None):
-        wanted = _WANTED.get(kind, f"a {kind}")
-        raise InputError(f"{folder.path} holds a model of kind {manifest.kind!r}; wanted {wanted}.")
+    manifest.want(kind, folder.path)
     model = OnnxModel(folder.path)
     if model.outputs != list(OUTPUTS[kind]):
         raise InputError(

@@ -35,11 +35,13 @@ class Settings(BaseModel):
 class TextEncoder(Model):
     """Texts as vectors of length 1, so that the inner product is the cosine. Safe to call from several threads.
 
-    ``checksum`` names weights and tokenizer: vectors of two checksums cannot be compared. ``runs`` says how it runs.
+    ``family`` names weights and tokenizer, whatever the precision: vectors of two families cannot be compared.
+    ``runs`` says how it runs.
     """
 
     def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
         super().__init__(folder.name, folder.checksum(), choice)
+        self.family = folder.family
         self.dimension = network.dimension
         self.max_tokens = network.tokenizer.max_tokens
         self.languages = folder.languages
@@ -111,6 +113,7 @@ class RemoteEncoder(TextEncoder):
         if variable and not os.environ.get(variable):
             raise InputError(f"the encoder {model!r} wants a key, and {variable} is not in the environment.")
         super(TextEncoder, self).__init__(address, f"sha256:{hashlib.sha256(model.encode()).hexdigest()}", "a server")
+        self.family = self.checksum
         self._server, self._model = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/embeddings')}", model
         self._client = OpenAI(base_url=self._server, api_key=os.environ.get(variable) or "none", timeout=60)
         self._prefixes, self._memory, self.languages, self.max_tokens = {}, None, [], 0

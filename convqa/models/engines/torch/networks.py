@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from convqa.errors import InputError
-from convqa.models.engines.torch import runtime, transformers
-from convqa.models.folder import ModelFolder
-from convqa.models.tokens import Tokenizer, Tokens
-from convqa.models.types import OUTPUTS, READER_TOKENS, Array, Choice, Network
+from convqa.models.engines.torch import graph, runtime, transformers
+from convqa.models.folder import Manifest, ModelFolder
+from convqa.models.tokens import Tokenizer, Tokens, load_tokenizer
+from convqa.models.types import OUTPUTS, PER_TOKEN, READER_TOKENS, Array, Choice, Network
 
 torch = runtime.import_torch()
 
@@ -96,6 +97,43 @@ class Spanned(Module):
         return made.start_logits.float(), made.end_logits.float()
 
 
+class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
+    """Token ids -> what `convqa.models.kinds.resolver_output.Scores` holds, for a batch of sequences."""
+
+    inputs = ("input_ids", "attention_mask", "token_type_ids")
+    outputs = OUTPUTS["resolver"]
+
+    def __init__(self, trunk: Any, patterns: int, seed: int) -> None:
+        """
+        :param trunk: transformers' model. :param patterns: how many there are; beside them there is "none".
+        :param seed: of the heads' first weights.
+        """
+        super().__init__()
+        self.config = trunk.config
+        self.trunk = trunk
+        # Its head for whole sequences would be trained by nothing.
+        if getattr(trunk, "pooler", None) is not None:
+            trunk.pooler = None
+        width = trunk.config.hidden_size
+        torch.manual_seed(seed)
+        self.words = torch.nn.Linear(width, 2)
+        self.needs = torch.nn.Linear(width, 1)
+        self.patterns = torch.nn.Linear(width, patterns + 1)
+        self.places = torch.nn.Linear(width, 2 * width)
+        self.spans = torch.nn.Linear(width, 2 * width)
+        self.scale = math.sqrt(width)
+
+    def forward(self, ids: Any, mask: Any, types: Any) -> tuple[Any, ...]:
+        """Each (batch, length); the results with the batch as first axis."""
+        states = self.trunk(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
+        terms, deleted = self.words(states).unbind(-1)
+        from_start, from_end = self.places(states).chunk(2, -1)
+        to_start, to_end = self.spans(states).chunk(2, -1)
+        starts = from_start @ to_start.transpose(1, 2) / self.scale
+        ends = from_end @ to_end.transpose(1, 2) / self.scale
+        return terms, deleted, self.patterns(states), starts, ends, self.needs(states).squeeze(-1)
+
+
 Loaded = tuple[Any, Tokenizer, dict[str, Any]]
 """A network, its tokenizer, and the fields that its manifest would have beside those of every kind."""
 
@@ -165,17 +203,55 @@ LOADERS: Mapping[str, Callable[[ModelFolder, Choice], Loaded]] = {
 
 
 def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
-    """The network of a folder of transformers."""
-    module, tokenizer, about = LOADERS[kind](folder, choice)
+    """The network of a folder of transformers, or of one with ``model.onnx``."""
+    module, tokenizer, about = load_exported(folder, choice, kind) if folder.has_onnx else LOADERS[kind](folder, choice)
     pad = runtime.padding(module.config)
 
     def run(sequences: Sequence[Tokens]) -> list[list[Array]]:
         made = runtime.rows(module, sequences, pad, choice)
-        if kind != "reader":
+        if kind not in PER_TOKEN:
             return made
-        return [[output[: len(tokens)] for output in row] for row, tokens in zip(made, sequences, strict=True)]
+        return [_unpadded(row, len(tokens)) for row, tokens in zip(made, sequences, strict=True)]
 
     return Network(tokenizer, run, about.get("dimension", 0), about.get("settings", {}))
+
+
+def load_exported(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
+    """The network of a folder with ``model.onnx``, by the configuration that its manifest names."""
+    import transformers as library
+
+    manifest = folder.manifest
+    assert manifest is not None
+    manifest.want(kind, folder.path)
+    if not manifest.config:
+        raise InputError(
+            f"{folder.path} was exported without the network's configuration, so that only ONNX Runtime runs it, on "
+            f"the CPU in {manifest.precision}. Export the model again, or name the model of transformers."
+        )
+    # The weights that a network is made with are not looked at, and shall not change what chance gives others.
+    with torch.random.fork_rng(devices=[]):
+        config = library.AutoConfig.for_model(**manifest.config)
+        auto: Any = getattr(library, _AUTO.get(kind, "AutoModel"))
+        module = _WRAPPED[kind](auto.from_config(config), manifest)
+    graph.fill(module, folder)
+    module = module.to(choice.device, getattr(torch, choice.precision)).eval()
+    about = {"dimension": manifest.dimension, "settings": manifest.settings}
+    return module, load_tokenizer(folder.path, manifest.max_tokens), about
+
+
+_AUTO = {"pairs": "AutoModelForSequenceClassification", "reader": "AutoModelForQuestionAnswering"}
+_WRAPPED: Mapping[str, Callable[[Any, Manifest], Any]] = {
+    "encoder": lambda model, manifest: Pooled(model, manifest.pooling or "mean"),
+    "pairs": lambda model, _: Classifier(model),
+    "reader": lambda model, _: Spanned(model),
+    "resolver": lambda model, manifest: ResolverNet(model, len(manifest.settings["patterns"]), 0),
+}
+
+
+def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
+    """A sequence's outputs, whose axes of tokens are as long as the longest sequence of its batch."""
+    longest = len(outputs[0])
+    return [output[:tokens, :tokens] if output.shape[1:] == (longest,) else output[:tokens] for output in outputs]
 
 
 def kind_of(folder: ModelFolder) -> str:

@@ -33,7 +33,7 @@ def import_torch() -> Any:
         import transformers
     except ImportError as error:
         raise InputError(
-            f"{error.name} is not installed, which models without model.onnx need. Install the extra models: "
+            f"{error.name} is not installed, which models without model.onnx need, and GPUs. Install the extra models: "
             "pip install 'convqa[models]'"
         ) from None
 
@@ -59,7 +59,10 @@ def device(wanted: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "cud
         return next(name for name, found in there.items() if found)
     if not there[wanted]:
         found = ", ".join(name for name, seen in there.items() if seen)
-        raise InputError(f"device {wanted}: torch {torch.__version__} sees none here; there is {found}.")
+        raise InputError(
+            f"device {wanted}: torch {torch.__version__} sees none here; there is {found}. Leave the "
+            "device out, or install torch for the GPU of this machine (https://pytorch.org/get-started)."
+        )
     return wanted
 
 
