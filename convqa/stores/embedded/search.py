@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -30,6 +32,9 @@ from convqa.text.bm25 import K1, B, bm25
 
 FEWEST_CANDIDATES = 300
 """tantivy's top 300 hold all of the exact top 100 at .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1 (docs/benchmarks.md)."""
+
+_THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+"""Threads that a batch is searched by. More would wait for Python's lock, which only tantivy's part lets go."""
 
 _FILTERS = 8
 """Filters that are remembered, each with 8 bytes for every passage that it lets through."""
@@ -122,9 +127,21 @@ class Snapshot:
 
     def search(self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int) -> list[Ranking]:
         """Rank the best ``k`` passages for each query, given by its :meth:`weights`."""
+        k = min(k, self.manifest.numbers)  # tantivy makes room for as many hits as are asked for
+        threads = min(_THREADS, len(weighed))
+        if threads < 2:
+            return self._search_each(weighed, k, params, texts)
+        # tantivy lets other threads work while it searches. Made for each batch: threads do not survive a fork.
+        with ThreadPoolExecutor(threads) as pool:
+            shares = [weighed[first::threads] for first in range(threads)]
+            ranked = list(pool.map(lambda share: self._search_each(share, k, params, texts), shares))
+        return [ranked[place % threads][place // threads] for place in range(len(weighed))]
+
+    def _search_each(
+        self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int
+    ) -> list[Ranking]:
         # One for each term; zeros again after each query.
         slots = np.zeros(len(self.vocabulary), np.uint16)
-        k = min(k, self.manifest.numbers)  # tantivy makes room for as many hits as are asked for
         rankings = []
         for weights in weighed:
             if not weights or k < 1:
@@ -214,13 +231,26 @@ class Snapshot:
         if cut == 0:
             return Ranking()
         end = int(np.searchsorted(-ranked, -ranked[cut - 1], side="right"))
-        best = numbers[order[:end]]
-        ids = [id.decode() for id in self._ids.rows(best)]
-        rows = list(zip(ranked[:end].tolist(), ids, best.tolist(), strict=True))
-        if (ranked[1:end] == ranked[: end - 1]).any():
-            rows.sort(key=itemgetter(0, 1), reverse=True)
-        shown = [Hit(id, score, self._passage(number)) for score, id, number in rows[: min(texts, cut)]]
-        return Ranking((*shown, *[Hit(id, score) for score, id, _ in rows[len(shown) : cut]]))
+        best, values = numbers[order[:end]], ranked[:end]
+        for place in np.flatnonzero(~np.isfinite(values)):
+            Hit(self._ids[best[place]].decode(), values[place])  # raises
+        # Texts are asked for by those who look at them.
+        return Ranking(self._hits(best, values, cut, texts)) if texts else Ranking.later(self._hits, best, values, cut)
+
+    def _hits(self, numbers: Integers, scores: Floats, count: int, texts: int = 0) -> tuple[Hit, ...]:
+        """The first ``count`` hits of passages by falling scores, the first ``texts`` of them with their passages.
+
+        :raises StoreDamaged: if ids or passages are not as they were written.
+        """
+        try:
+            ids = [id.decode() for id in self._ids.rows(numbers)]
+            rows = list(zip(scores.tolist(), ids, numbers.tolist(), strict=True))
+            if (scores[1:] == scores[:-1]).any():
+                rows.sort(key=itemgetter(0, 1), reverse=True)
+            passages = [self._passage(number) for _, _, number in rows[: min(texts, count)]]
+        except (ValueError, IndexError, KeyError, TypeError) as error:
+            raise manifests.damaged(self.folder, error) from error
+        return Hit.of_rounded((row[1] for row in rows[:count]), (row[0] for row in rows), passages)
 
 
 @dataclass(frozen=True, slots=True)
