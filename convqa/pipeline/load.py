@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from haystack import Pipeline as Graph
-from haystack.core.errors import PipelineConnectError, PipelineError
-
 from convqa.components.base import MADE, TIMINGS, Station
 from convqa.components.chat import Asking
+from convqa.components.framework import Pipeline as Graph
+from convqa.components.framework import PipelineConnectError, PipelineError
 from convqa.components.members import describe
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
 from convqa.domain.batches import Batch
