@@ -1,7 +1,6 @@
-"""Haystack, imported without two packages that convqa does not need.
+"""Haystack, imported without torch (1.7 s and 650 MB), with which it names devices, and posthog, its telemetry.
 
-``import haystack`` loads torch where it is installed, to name devices (1.7 s and 650 MB), and posthog for a telemetry
-that convqa switches off. Here Haystack gets a stand-in for each, which imports the package when a name of it is used.
+It gets a stand-in for each, which imports the package when a name of it is used.
 """
 
 from __future__ import annotations
@@ -19,41 +18,29 @@ class _Deferred(ModuleType):
     """Stands for a package until one of its names is used."""
 
     def __getattr__(self, name: str) -> Any:
-        self.withdraw()
-        return getattr(importlib.import_module(self.__name__), name)
-
-    def withdraw(self) -> None:
-        """Let whoever imports the package from now on have the package itself."""
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
 
 
 @contextmanager
 def _deferred(*names: str) -> Iterator[None]:
-    stand_ins = []
     for name in names:
         if name not in sys.modules and (spec := find_spec(name)) is not None:
-            sys.modules[name] = stand_in = _Deferred(name)
-            stand_in.__spec__ = spec
-            stand_ins.append(stand_in)
+            sys.modules[name] = _Deferred(name)
+            sys.modules[name].__spec__ = spec
     try:
         yield
     finally:
-        for stand_in in stand_ins:
-            stand_in.withdraw()
+        for name in names:
+            if isinstance(sys.modules.get(name), _Deferred):
+                del sys.modules[name]
 
 
 with _deferred("torch", "posthog"):
-    from haystack import Pipeline, component
-    from haystack.core.errors import PipelineConnectError, PipelineError
-    from haystack.core.serialization import allow_deserialization_module, component_from_dict, component_to_dict
-
-__all__ = [
-    "Pipeline",
-    "PipelineConnectError",
-    "PipelineError",
-    "allow_deserialization_module",
-    "component",
-    "component_from_dict",
-    "component_to_dict",
-]
+    from haystack import Pipeline as Pipeline
+    from haystack import component as component
+    from haystack.core.errors import PipelineError as PipelineError
+    from haystack.core.serialization import allow_deserialization_module as allow_deserialization_module
+    from haystack.core.serialization import component_from_dict as component_from_dict
+    from haystack.core.serialization import component_to_dict as component_to_dict

@@ -21,12 +21,7 @@ from pydantic.dataclasses import dataclass
 
 from convqa import components
 from convqa.components.base import STATIONS, Station
-from convqa.components.framework import (
-    allow_deserialization_module,
-    component,
-    component_from_dict,
-    component_to_dict,
-)
+from convqa.components.framework import allow_deserialization_module, component, component_from_dict, component_to_dict
 from convqa.errors import InputError, nearest
 from convqa.validation import explain, shorten
 

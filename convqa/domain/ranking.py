@@ -6,7 +6,6 @@ import math
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
@@ -107,18 +106,13 @@ class Hit:
     def of_rounded(
         cls, ids: Iterable[str], scores: Iterable[float], passages: Iterable[Passage | None] = ()
     ) -> tuple[Hit, ...]:
-        """Make hits of scores that are finite and rounded already, the first with ``passages``: in a third of the time.
-
-        >>> Hit.of_rounded(["a"], [1.5]) == (Hit("a", 1.5),)
-        True
-        """
+        """Make hits, in a third of the time, of finite rounded scores; the first have ``passages``."""
         hits = []
         for id, score, passage in zip(ids, scores, chain(passages, repeat(None)), strict=False):
-            hit = object.__new__(cls)
+            hits.append(hit := object.__new__(cls))
             _set_id(hit, id)
             _set_score(hit, score)
             _set_passage(hit, passage)
-            hits.append(hit)
         return tuple(hits)
 
 
@@ -131,12 +125,9 @@ class _Later:
 
     __slots__ = ("_make",)
 
-    _make: Callable[[], tuple[Hit, ...]] | None
-
     def __getattr__(self, name: str) -> Any:
         """Python calls this for a slot that is empty."""
-        # None: another thread has filled the slot.
-        if name == "hits" and (make := self._make) is not None:
+        if name == "hits" and (make := self._make) is not None:  # None: another thread has filled the slot
             object.__setattr__(self, "hits", make())
             object.__setattr__(self, "_make", None)
         return object.__getattribute__(self, name)
@@ -149,14 +140,10 @@ class Ranking(_Later):
     hits: tuple[Hit, ...] = ()
 
     @classmethod
-    def later(cls, make: Callable[..., tuple[Hit, ...]], *arguments: Any) -> Ranking:
-        """Return a ranking whose hits are made when somebody looks at them; in all else it is as any other.
-
-        >>> Ranking.later(Hit.of_rounded, ["a"], [1.5]) == Ranking((Hit("a", 1.5),))
-        True
-        """
+    def later(cls, make: Callable[[], tuple[Hit, ...]]) -> Ranking:
+        """Return a ranking whose hits are made when somebody looks at them; in all else it is as any other."""
         ranking = object.__new__(cls)
-        object.__setattr__(ranking, "_make", partial(make, *arguments))
+        object.__setattr__(ranking, "_make", make)
         return ranking
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import Any
 from convqa.components.base import MADE, TIMINGS, Station
 from convqa.components.chat import Asking
 from convqa.components.framework import Pipeline as Graph
-from convqa.components.framework import PipelineConnectError, PipelineError
+from convqa.components.framework import PipelineError
 from convqa.components.members import describe
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
 from convqa.domain.batches import Batch
@@ -200,7 +200,7 @@ def _connect(graph: Graph, document: Document) -> list[str]:
     for arrow in document.connections:
         try:
             graph.connect(arrow.sender, arrow.receiver)
-        except (PipelineConnectError, PipelineError, ValueError, KeyError) as error:
+        except (PipelineError, ValueError, KeyError) as error:
             mistakes.append(f"connections: {arrow.sender} -> {arrow.receiver}: {' '.join(str(error).split())}")
     return mistakes
 

@@ -129,28 +129,21 @@ class Snapshot:
         """Rank the best ``k`` passages for each query, given by its :meth:`weights`."""
         k = min(k, self.manifest.numbers)  # tantivy makes room for as many hits as are asked for
         threads = min(_THREADS, len(weighed))
-        if threads < 2:
-            return self._search_each(weighed, k, params, texts)
-        # tantivy lets other threads work while it searches. Made for each batch: threads do not survive a fork.
-        with ThreadPoolExecutor(threads) as pool:
-            shares = [weighed[first::threads] for first in range(threads)]
-            ranked = list(pool.map(lambda share: self._search_each(share, k, params, texts), shares))
-        return [ranked[place % threads][place // threads] for place in range(len(weighed))]
 
-    def _search_each(
-        self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int
-    ) -> list[Ranking]:
-        # One for each term; zeros again after each query.
-        slots = np.zeros(len(self.vocabulary), np.uint16)
-        rankings = []
-        for weights in weighed:
-            if not weights or k < 1:
-                rankings.append(Ranking())
-                continue
-            numbers, scores = self._scored(weights, k, params, slots)
-            found = scores > 0
-            rankings.append(self._ranking(numbers[found], scores[found], k, texts))
-        return rankings
+        def share(first: int) -> list[Ranking]:
+            # One for each term; zeros again after each query.
+            slots = np.zeros(len(self.vocabulary), np.uint16)
+            return [
+                self._ranking(*self._scored(weights, k, params, slots), k, texts) if weights and k > 0 else Ranking()
+                for weights in weighed[first::threads]
+            ]
+
+        if threads < 2:
+            return share(0) if threads else []
+        # tantivy lets other threads work. Made for each batch: threads do not survive a fork.
+        with ThreadPoolExecutor(threads) as pool:
+            shares = list(pool.map(share, range(threads)))
+        return [shares[place % threads][place // threads] for place in range(len(weighed))]
 
     def search_vectors(self, matrix: Floats, k: int, texts: int, filter: Filter) -> list[Ranking]:
         """Rank the best ``k`` of the passages that have vectors, for each row."""
@@ -177,7 +170,7 @@ class Snapshot:
     def _scored(
         self, weights: Mapping[str, float], k: int, params: SearchParams, slots: NDArray[Any]
     ) -> tuple[Integers, Floats]:
-        """Numbers and exact scores of candidates: as many as are needed to know all that tie with the k-th."""
+        """Numbers and exact scores above 0 of candidates, as many as are needed to know all that tie with the k-th."""
         terms = np.array([self.vocabulary.term(token) for token in weights], np.int64)
         query = self.candidates.query(weights, params.title_weight, params.filter)
         values = np.fromiter(weights.values(), float, len(weights))
@@ -188,7 +181,7 @@ class Snapshot:
             scores = self._scores(found.numbers, slots, terms, values, params).astype(np.float32)
             slots[terms] = 0
             if found.settle(scores, k):
-                return found.numbers, scores
+                return found.numbers[scores > 0], scores[scores > 0]
             limit = 2 * found.asked
 
     def _candidates(self, query: tantivy.Query, wanted: int) -> _Candidates:
@@ -234,14 +227,12 @@ class Snapshot:
         best, values = numbers[order[:end]], ranked[:end]
         for place in np.flatnonzero(~np.isfinite(values)):
             Hit(self._ids[best[place]].decode(), values[place])  # raises
-        # Texts are asked for by those who look at them.
-        return Ranking(self._hits(best, values, cut, texts)) if texts else Ranking.later(self._hits, best, values, cut)
+        if texts:  # is asked for by those who look
+            return Ranking(self._hits(best, values, cut, texts))
+        return Ranking.later(lambda: self._hits(best, values, cut))
 
     def _hits(self, numbers: Integers, scores: Floats, count: int, texts: int = 0) -> tuple[Hit, ...]:
-        """The first ``count`` hits of passages by falling scores, the first ``texts`` of them with their passages.
-
-        :raises StoreDamaged: if ids or passages are not as they were written.
-        """
+        """The first ``count`` hits of passages by falling scores, the first ``texts`` of them with their passages."""
         try:
             ids = [id.decode() for id in self._ids.rows(numbers)]
             rows = list(zip(scores.tolist(), ids, numbers.tolist(), strict=True))
