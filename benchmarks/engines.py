@@ -6,7 +6,8 @@
 ``equality``: the question as it stands (copy-bm25) on six sets of conversations, Cranfield and Vaswani, each a
 collection of its own, in every engine at k1 .82, b .68. ``million``: real and synthetic passages (million.py); time to
 index, size, memory, cold open, queries/s by batch size, and beside them, in the same process and rounds, Haystack's
-ElasticsearchBM25Retriever (fuzziness 0) turn by turn, and Anserini's SimpleSearcher one question at a time.
+ElasticsearchBM25Retriever (fuzziness 0) turn by turn, and Anserini's SimpleSearcher one question at a time. Its last
+phase, ``threads``, compares the embedded store with tantivy alone and with Lucene, by one thread and by two, in turns.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import ir_measures
@@ -29,6 +32,7 @@ import orjson
 from ir_measures import RR, R
 from lucene_equality import Qrels, queries, union
 from million import questions, synthetic
+from timing import rates
 
 from convqa.domain import Passage, Query
 from convqa.stores import create_store, open_store
@@ -148,6 +152,7 @@ def million(args: argparse.Namespace, makers: Makers) -> None:
         "write",
         *(f"build-{engine}" for engine in args.engines),
         *(f"search-{engine}" for engine in args.engines),
+        *(["threads"] if {"embedded", "anserini"} <= set(args.engines) else []),
     ]
     print(
         f"{args.count:,} passages, {args.queries} questions, k = {TOP}, no texts\n\n"
@@ -168,7 +173,7 @@ def phase(args: argparse.Namespace, makers: Makers) -> None:
     if kind == "write":
         print(json.dumps(write(args, makers)))
     else:
-        print(json.dumps({"build": build, "search": search}[kind](args, makers, engine)))
+        print(json.dumps({"build": build, "search": search, "threads": threads}[kind](args, makers, engine)))
 
 
 def write(args: argparse.Namespace, makers: Makers) -> dict[str, float]:
@@ -303,6 +308,40 @@ def _rivals(makers: Makers, engine: str) -> dict[str, Callable[[Sequence[str]], 
     return {}
 
 
+def threads(args: argparse.Namespace, makers: Makers, _: str) -> dict[str, float]:
+    """Tantivy's top 300 not re-scored, the embedded store in batches of 64, and Lucene, by one thread and by two."""
+    from convqa.stores.anserini.java import SEARCHER, java_class
+    from convqa.stores.embedded import search as embedded
+
+    asked = questions(args.data, args.queries)
+    folder = makers.scratch / "embedded-million"
+    store, state = open_store(str(folder)), embedded.Snapshot.open(folder)
+    searcher = java_class(SEARCHER)(str(makers.scratch / "anserini-million"))
+    searcher.set_bm25(0.82, 0.68)
+
+    def bare(text: str) -> None:
+        query = state.candidates.query(state.weights(Query(text), PARAMS), None, None)
+        state.candidates.best(query, embedded.FEWEST_CANDIDATES)
+
+    def ours(count: int) -> int:
+        embedded._THREADS = count
+        for start in range(0, len(asked), 64):
+            store.search([Query(text) for text in asked[start : start + 64]], TOP, PARAMS, texts=0)
+        return len(asked)
+
+    def each(work: Callable[[str], object], count: int) -> int:
+        with ThreadPoolExecutor(count) as pool:
+            list(pool.map(lambda first: [work(text) for text in asked[first::count]], range(count)))
+        return len(asked)
+
+    ways: dict[str, Callable[[], int]] = {}
+    for count in (1, 2):
+        ways[f"bare top 300, {count}"] = partial(each, bare, count)
+        ways[f"embedded, {count}"] = partial(ours, count)
+        ways[f"Lucene, {count}"] = partial(each, lambda text: [hit.docid for hit in searcher.search(text, TOP)], count)
+    return {f"{name} threads, q/s": rate for name, rate in rates(ways, args.rounds).items()}
+
+
 def _one_by_one(ask: Callable[[str], object]) -> Callable[[Sequence[str]], float]:
     def way(asked: Sequence[str]) -> float:
         some = asked[:128]
@@ -321,6 +360,7 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=512)
+    parser.add_argument("--rounds", type=int, default=5, help="of the phase threads")
     parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
     parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
     parser.add_argument("--elasticsearch", default=os.environ.get("CONVQA_TEST_ELASTICSEARCH"), metavar="URL")

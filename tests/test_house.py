@@ -100,6 +100,16 @@ def test_the_commands_help_is_light(command):
     assert out.strip().endswith("[]") and "Usage" in out
 
 
+def test_a_pipeline_loads_without_what_it_does_not_use():
+    heavy = {"torch", "transformers", "posthog", "elasticsearch", "ray", "jpype", "fastapi", "mcp", "matplotlib"}
+    code = (
+        "import sys\nfrom convqa.cli import ask, screen\nfrom convqa.qa import load_pipeline\nload_pipeline('talk')\n"
+        f"print('haystack' in sys.modules, sorted(set(sys.modules) & {heavy!r}))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "True []"
+
+
 def tracked():
     out = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True, check=False)
     if out.returncode:
@@ -157,7 +167,7 @@ def test_the_wheel_works_outside_the_checkout(tmp_path):
         f"assert convqa.__file__.startswith({str(tmp_path)!r}), convqa.__file__\n"
         "from convqa.models import load_encoder\n"
         "assert load_encoder('encoder').encode(['a text']).shape == (1, 384)\n"
-        "assert 'torch' not in sys.modules\n"  # the pipeline may import it: Haystack does where it is installed
+        "assert 'torch' not in sys.modules\n"
         "qa = convqa.load(collection=shipped('examples', 'qrecc-trec', 'passages.jsonl.gz'))\n"
         'print(qa.conversation().ask("What is a physician\'s assistant?").answer.text)\n'
     )

@@ -12,9 +12,8 @@ from contextvars import ContextVar
 from inspect import isfunction
 from typing import Any, ClassVar, TypeVar
 
-from haystack import component
-
 from convqa.components.citations import NOTHING_ASKED, located, nothing, verified
+from convqa.components.framework import component
 from convqa.components.rankings import attach, fuse
 from convqa.components.returned import failed, path_of, returned
 from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn

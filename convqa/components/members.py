@@ -16,13 +16,12 @@ from fnmatch import fnmatchcase
 from types import ModuleType
 from typing import Any, TypeVar, dataclass_transform
 
-from haystack import component
-from haystack.core.serialization import allow_deserialization_module, component_from_dict, component_to_dict
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from convqa import components
 from convqa.components.base import STATIONS, Station
+from convqa.components.framework import allow_deserialization_module, component, component_from_dict, component_to_dict
 from convqa.errors import InputError, nearest
 from convqa.validation import explain, shorten
 

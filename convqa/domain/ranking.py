@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 from convqa.domain.conversation import Passage
@@ -101,12 +102,49 @@ class Hit:
     def from_json(cls, data: Sequence[Any]) -> Hit:
         return cls(data[0], data[1], Passage.from_json(data[2]) if len(data) > 2 else None)
 
+    @classmethod
+    def of_rounded(
+        cls, ids: Iterable[str], scores: Iterable[float], passages: Iterable[Passage | None] = ()
+    ) -> tuple[Hit, ...]:
+        """Make hits, in a third of the time, of finite rounded scores; the first have ``passages``."""
+        hits = []
+        for id, score, passage in zip(ids, scores, chain(passages, repeat(None)), strict=False):
+            hits.append(hit := object.__new__(cls))
+            _set_id(hit, id)
+            _set_score(hit, score)
+            _set_passage(hit, passage)
+        return tuple(hits)
+
+
+# A slot's own setter does not ask whether the class is frozen.
+_set_id, _set_score, _set_passage = (vars(Hit)[slot].__set__ for slot in ("id", "score", "passage"))
+
+
+class _Later:
+    """Holds the function that makes a ranking's hits, until somebody looks at them."""
+
+    __slots__ = ("_make",)
+
+    def __getattr__(self, name: str) -> Any:
+        """Python calls this for a slot that is empty."""
+        if name == "hits" and (make := self._make) is not None:  # None: another thread has filled the slot
+            object.__setattr__(self, "hits", make())
+            object.__setattr__(self, "_make", None)
+        return object.__getattribute__(self, name)
+
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(_Later):
     """Hits by score descending, ties by id (bytes) descending: the order of trec_eval and of the official MRR."""
 
     hits: tuple[Hit, ...] = ()
+
+    @classmethod
+    def later(cls, make: Callable[[], tuple[Hit, ...]]) -> Ranking:
+        """Return a ranking whose hits are made when somebody looks at them; in all else it is as any other."""
+        ranking = object.__new__(cls)
+        object.__setattr__(ranking, "_make", make)
+        return ranking
 
     @classmethod
     def of(cls, hits: Sequence[Hit]) -> Ranking:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from haystack import Pipeline as Graph
-from haystack.core.errors import PipelineConnectError, PipelineError
-
 from convqa.components.base import MADE, TIMINGS, Station
 from convqa.components.chat import Asking
 from convqa.components.encoding import ModelOptions
+from convqa.components.framework import Pipeline as Graph
+from convqa.components.framework import PipelineError
 from convqa.components.members import describe
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
 from convqa.domain.batches import Batch
@@ -210,7 +209,7 @@ def _connect(graph: Graph, document: Document) -> list[str]:
     for arrow in document.connections:
         try:
             graph.connect(arrow.sender, arrow.receiver)
-        except (PipelineConnectError, PipelineError, ValueError, KeyError) as error:
+        except (PipelineError, ValueError, KeyError) as error:
             mistakes.append(f"connections: {arrow.sender} -> {arrow.receiver}: {' '.join(str(error).split())}")
     return mistakes
 

@@ -76,9 +76,8 @@ class Blob:
         return self._offsets[numbers], self._offsets[numbers + 1]
 
     def rows(self, numbers: NDArray[Any]) -> list[bytes]:
-        data = self._data
         starts, ends = ((self._width * bounds).tolist() for bounds in self.bounds(numbers))
-        return [data[start:end] for start, end in zip(starts, ends, strict=True)]
+        return list(map(self._data.__getitem__, map(slice, starts, ends)))
 
 
 class Appender:

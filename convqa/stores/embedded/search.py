@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -30,6 +32,9 @@ from convqa.text.bm25 import K1, B, bm25
 
 FEWEST_CANDIDATES = 300
 """tantivy's top 300 hold all of the exact top 100 at .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1 (docs/benchmarks.md)."""
+
+_THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+"""Threads that a batch is searched by. More would wait for Python's lock, which only tantivy's part lets go."""
 
 _FILTERS = 8
 """Filters that are remembered, each with 8 bytes for every passage that it lets through."""
@@ -122,18 +127,23 @@ class Snapshot:
 
     def search(self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int) -> list[Ranking]:
         """Rank the best ``k`` passages for each query, given by its :meth:`weights`."""
-        # One for each term; zeros again after each query.
-        slots = np.zeros(len(self.vocabulary), np.uint16)
         k = min(k, self.manifest.numbers)  # tantivy makes room for as many hits as are asked for
-        rankings = []
-        for weights in weighed:
-            if not weights or k < 1:
-                rankings.append(Ranking())
-                continue
-            numbers, scores = self._scored(weights, k, params, slots)
-            found = scores > 0
-            rankings.append(self._ranking(numbers[found], scores[found], k, texts))
-        return rankings
+        threads = min(_THREADS, len(weighed))
+
+        def share(first: int) -> list[Ranking]:
+            # One for each term; zeros again after each query.
+            slots = np.zeros(len(self.vocabulary), np.uint16)
+            return [
+                self._ranking(*self._scored(weights, k, params, slots), k, texts) if weights and k > 0 else Ranking()
+                for weights in weighed[first::threads]
+            ]
+
+        if threads < 2:
+            return share(0) if threads else []
+        # tantivy lets other threads work. Made for each batch: threads do not survive a fork.
+        with ThreadPoolExecutor(threads) as pool:
+            shares = list(pool.map(share, range(threads)))
+        return [shares[place % threads][place // threads] for place in range(len(weighed))]
 
     def search_vectors(self, matrix: Floats, k: int, texts: int, filter: Filter) -> list[Ranking]:
         """Rank the best ``k`` of the passages that have vectors, for each row."""
@@ -160,7 +170,7 @@ class Snapshot:
     def _scored(
         self, weights: Mapping[str, float], k: int, params: SearchParams, slots: NDArray[Any]
     ) -> tuple[Integers, Floats]:
-        """Numbers and exact scores of candidates: as many as are needed to know all that tie with the k-th."""
+        """Numbers and exact scores above 0 of candidates, as many as are needed to know all that tie with the k-th."""
         terms = np.array([self.vocabulary.term(token) for token in weights], np.int64)
         query = self.candidates.query(weights, params.title_weight, params.filter)
         values = np.fromiter(weights.values(), float, len(weights))
@@ -171,7 +181,7 @@ class Snapshot:
             scores = self._scores(found.numbers, slots, terms, values, params).astype(np.float32)
             slots[terms] = 0
             if found.settle(scores, k):
-                return found.numbers, scores
+                return found.numbers[scores > 0], scores[scores > 0]
             limit = 2 * found.asked
 
     def _candidates(self, query: tantivy.Query, wanted: int) -> _Candidates:
@@ -214,13 +224,24 @@ class Snapshot:
         if cut == 0:
             return Ranking()
         end = int(np.searchsorted(-ranked, -ranked[cut - 1], side="right"))
-        best = numbers[order[:end]]
-        ids = [id.decode() for id in self._ids.rows(best)]
-        rows = list(zip(ranked[:end].tolist(), ids, best.tolist(), strict=True))
-        if (ranked[1:end] == ranked[: end - 1]).any():
-            rows.sort(key=itemgetter(0, 1), reverse=True)
-        shown = [Hit(id, score, self._passage(number)) for score, id, number in rows[: min(texts, cut)]]
-        return Ranking((*shown, *[Hit(id, score) for score, id, _ in rows[len(shown) : cut]]))
+        best, values = numbers[order[:end]], ranked[:end]
+        for place in np.flatnonzero(~np.isfinite(values)):
+            Hit(self._ids[best[place]].decode(), values[place])  # raises
+        if texts:  # is asked for by those who look
+            return Ranking(self._hits(best, values, cut, texts))
+        return Ranking.later(lambda: self._hits(best, values, cut))
+
+    def _hits(self, numbers: Integers, scores: Floats, count: int, texts: int = 0) -> tuple[Hit, ...]:
+        """The first ``count`` hits of passages by falling scores, the first ``texts`` of them with their passages."""
+        try:
+            ids = [id.decode() for id in self._ids.rows(numbers)]
+            rows = list(zip(scores.tolist(), ids, numbers.tolist(), strict=True))
+            if (scores[1:] == scores[:-1]).any():
+                rows.sort(key=itemgetter(0, 1), reverse=True)
+            passages = [self._passage(number) for _, _, number in rows[: min(texts, count)]]
+        except (ValueError, IndexError, KeyError, TypeError) as error:
+            raise manifests.damaged(self.folder, error) from error
+        return Hit.of_rounded((row[1] for row in rows[:count]), (row[0] for row in rows), passages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
 from convqa.stores import open_store
 from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
-from convqa.stores.embedded import engine
+from convqa.stores.embedded import engine, search
 from convqa.stores.embedded.engine import create, open_collection
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
@@ -402,6 +402,24 @@ def test_a_file_that_cannot_be_read_as_it_was_written_is_damage(folder, name, da
     for how in damaged:
         with pytest.raises(StoreDamaged, match=rf"{re.escape(str(folder))}: .*index its passages again with --replace"):
             reads[how]()
+
+
+def test_ids_that_cannot_be_read_are_damage_when_somebody_looks_at_the_hits(folder):
+    path = data(folder) / "ids.data"
+    path.write_bytes(b"\xff" * path.stat().st_size)
+    ranking = open_collection(at(folder)).search([Query("number w3")], 5, SearchParams(), texts=0)[0]
+    with pytest.raises(StoreDamaged, match=rf"{re.escape(str(folder))}: .*index its passages again with --replace"):
+        ranking.hits  # noqa: B018
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+def test_a_batch_is_ranked_as_its_queries_one_by_one(folder, monkeypatch, threads):
+    monkeypatch.setattr(search, "_THREADS", threads)
+    store = open_collection(at(folder))
+    for count in (0, 1, 2, 5, 8):
+        queries = [Query(f"number w{number}") for number in range(count)]
+        alone = [store.search([query], 3, SearchParams(), texts=1)[0] for query in queries]
+        assert store.search(queries, 3, SearchParams(), texts=1) == alone
 
 
 def test_garbled_postings_are_damage(tmp_path):
