@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import signal
+import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -249,6 +250,37 @@ def file_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         monkeypatch.delenv(name.upper(), raising=False)
     with _service("file_server").serving() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def command_line() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
+    """Calls the command line in forks of one process (tests/services/forking_cli.py)."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "tests" / "services" / "forking_cli.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    source, sink = process.stdin, process.stdout
+    assert source is not None and sink is not None
+
+    def call(request: dict[str, Any]) -> dict[str, Any]:
+        source.write(json.dumps(request) + "\n")
+        source.flush()
+        return json.loads(sink.readline())
+
+    yield call
+    source.close()
+    sink.close()
+    process.wait(10)
+
+
+@pytest.fixture
+def proxying() -> Callable[..., Any]:
+    """``with proxying(SERVER) as proxy``: a proxy before a real server, with faults (tests/services)."""
+    return _service("proxy").proxying
 
 
 @pytest.fixture(scope="session")
