@@ -118,7 +118,7 @@ def plots(rows: list[Need], growth: list[dict[str, Any]], passages: int) -> None
     panels = {"index, CPU s": "to index, CPU s", "disk, MB": "disk, MB", "search, CPU ms/query": "a query, CPU ms"}
     for axis, (name, title) in zip(axes, panels.items(), strict=True):
         for engine in dict.fromkeys(row["engine"] for row in growth):
-            points = [(row["passages"], row[name]) for row in growth if row["engine"] == engine]
+            points = [(row["passages"], row[name]) for row in growth if row["engine"] == engine and name in row]
             axis.plot(*zip(*points, strict=True), marker=".", label=engine)
         axis.set(xscale="log", yscale="log", title=title, xlabel="passages")
     axes[0].legend(fontsize=6, frameon=False)

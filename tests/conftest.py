@@ -274,7 +274,7 @@ def command_line() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
     yield call
     source.close()
     sink.close()
-    process.wait(10)
+    process.wait(60)
 
 
 @pytest.fixture
