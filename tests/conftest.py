@@ -260,6 +260,37 @@ def file_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
+def command_line() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
+    """Calls the command line in forks of one process (tests/services/forking_cli.py)."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "tests" / "services" / "forking_cli.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    source, sink = process.stdin, process.stdout
+    assert source is not None and sink is not None
+
+    def call(request: dict[str, Any]) -> dict[str, Any]:
+        source.write(json.dumps(request) + "\n")
+        source.flush()
+        return json.loads(sink.readline())
+
+    yield call
+    source.close()
+    sink.close()
+    process.wait(60)
+
+
+@pytest.fixture
+def proxying() -> Callable[..., Any]:
+    """``with proxying(SERVER) as proxy``: a proxy before a real server, with faults (tests/services)."""
+    return _service("proxy").proxying
+
+
+@pytest.fixture(scope="session")
 def make_generator() -> Callable[..., Any]:
     """Makes a real generator with random weights and saves it in a folder (tests/services/tiny_generators.py)."""
     from convqa.errors import InputError

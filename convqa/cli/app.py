@@ -6,6 +6,7 @@ import functools
 import inspect
 import io
 import logging
+import os
 import signal
 import sys
 import traceback
@@ -17,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 import convqa
-from convqa.errors import ConvqaError, RunError
+from convqa.errors import ConvqaError, RunError, StorageFull
 
 
 class _Alphabetical(typer.core.TyperGroup):
@@ -140,7 +141,8 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         _say_error(str(error))
         return error.exit_code
     except RunError as error:
-        _say_error(str(error))
+        kept = error.transient or isinstance(error, StorageFull)
+        _say_error(f"{error}{_AFTERWARDS.get(function.__name__, '') if kept else ''}")
         return error.ordinary().exit_code
     except BrokenPipeError:
         # The reader of our output (head, less) went away; nothing is wrong with the work.
@@ -157,6 +159,10 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         ended, code = ("terminated", 143) if isinstance(signalled, Terminated) else ("interrupted", 130)
         if function.__name__ not in _SERVING:
             _say_error(f"{ended}.{_AFTERWARDS.get(function.__name__, '')}")
+            if code == 143:
+                # Whoever terminates a process kills it soon after, and a thread may wait for a server for minutes.
+                sys.stdout.flush()
+                os._exit(code)
         return code
 
 

@@ -20,7 +20,7 @@ from convqa.components.base import STATIONS, Station
 from convqa.components.haystack import Wrapper
 from convqa.components.members import describe, make, with_parameters
 from convqa.domain import CAVEAT
-from convqa.errors import InputError, StoreUnavailable
+from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.models.memory import CacheFile
 from convqa.places import cache_folder
 
@@ -136,10 +136,14 @@ class Asking(Wrapper, Station):
                 replies[asked[done]] = done.result()
                 if len(replies) >= _PATIENCE and all(reply.doubt == TIMEOUT for reply in replies.values()):
                     if self._other:
-                        return {prompt: replies.get(prompt, Reply(doubt=TIMEOUT)) for prompt in prompts}
+                        replies = {prompt: replies.get(prompt, Reply(doubt=TIMEOUT)) for prompt in prompts}
+                        break
                     raise StoreUnavailable(f"{self._name}: {len(replies)} requests ran out of time, and none did not.")
-        finally:
-            pool.shutdown(cancel_futures=True)
+        except BaseException as error:
+            # A signal does not wait for a server that may never answer.
+            pool.shutdown(wait=isinstance(error, Exception | RunError), cancel_futures=True)
+            raise
+        pool.shutdown(cancel_futures=True)
         return replies
 
     def _one(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:

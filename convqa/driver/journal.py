@@ -13,6 +13,7 @@ import orjson
 
 from convqa.domain import Conversation, Response, TurnId
 from convqa.driver.waves import Wave
+from convqa.errors import RunError
 from convqa.files import to_json_bytes, unwritable, whole_file
 
 JOURNAL = "responses.jsonl"
@@ -115,6 +116,7 @@ class Journal:
         if self._reader is not None:  # what it has read ahead is about to be written over
             self._reader.close()
             self._reader = None
+        self._refuse_removed(file)
         try:
             file.seek(self._end)
             file.truncate()
@@ -124,6 +126,18 @@ class Journal:
             os.fsync(file.fileno())
         except OSError as error:
             raise unwritable(f"the journal {self._path}", error) from error
+
+    def _refuse_removed(self, file: FileIO) -> None:
+        """Stop a run whose folder was removed or replaced: its responses would go into a file that nobody can open."""
+        try:
+            same = os.path.samestat(os.fstat(file.fileno()), self._path.stat())
+        except OSError:
+            same = False
+        if not same:
+            raise RunError(
+                f"the journal {self._path} was removed, or another file took its place, while the run was writing it. "
+                "The same command answers all its turns anew."
+            )
 
     def _open(self) -> FileIO:
         if self._file is None:

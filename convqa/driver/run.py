@@ -164,5 +164,5 @@ def locked(output: Path) -> Iterator[None]:
     finally:
         (output / ".lock").unlink(missing_ok=True)
         lock.release()
-        if new and not any(output.iterdir()):
+        if new and output.is_dir() and not any(output.iterdir()):
             output.rmdir()

@@ -13,6 +13,25 @@ import pytest
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "qrecc-trec"
 
+PIPELINE = """
+extends: copy-bm25
+override: {rewriter.type: slow_for_test.Slow}
+"""
+SLOW = """
+import os, time
+from haystack import component
+from convqa.components.base import Rewriter
+from convqa.domain import Query, Rewrite
+
+@component
+class Slow(Rewriter):
+    def rewrite(self, turn):
+        time.sleep(float(os.environ.get("SLOW_SECONDS", "0")))
+        if os.environ.get("FAIL_ON") and os.environ["FAIL_ON"] in turn.question:
+            raise ValueError("told to fail")
+        return Rewrite(turn.question, (Query(turn.question),))
+"""
+
 
 @pytest.fixture(scope="session")
 def indexed(tmp_path_factory):
@@ -62,3 +81,14 @@ def process(tmp_path):
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def slow(tmp_path, monkeypatch):
+    """A pipeline whose rewriter takes the time that SLOW_SECONDS says and fails where FAIL_ON says."""
+    (tmp_path / "slow_for_test.py").write_text(SLOW)
+    (tmp_path / "slow.yaml").write_text(PIPELINE)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "slow_for_test")
+    return tmp_path / "slow.yaml"

@@ -24,36 +24,6 @@ from tests.cli.conftest import EXAMPLE
 PLAIN = ("--pipeline", "copy-bm25")
 """For what every pipeline does alike: one without models."""
 
-PIPELINE = """
-extends: copy-bm25
-override: {rewriter.type: slow_for_test.Slow}
-"""
-SLOW = """
-import os, time
-from haystack import component
-from convqa.components.base import Rewriter
-from convqa.domain import Query, Rewrite
-
-@component
-class Slow(Rewriter):
-    def rewrite(self, turn):
-        time.sleep(float(os.environ.get("SLOW_SECONDS", "0")))
-        if os.environ.get("FAIL_ON") and os.environ["FAIL_ON"] in turn.question:
-            raise ValueError("told to fail")
-        return Rewrite(turn.question, (Query(turn.question),))
-"""
-
-
-@pytest.fixture
-def slow(tmp_path, monkeypatch):
-    """A pipeline whose rewriter takes the time that SLOW_SECONDS says and fails where FAIL_ON says."""
-    (tmp_path / "slow_for_test.py").write_text(SLOW)
-    (tmp_path / "slow.yaml").write_text(PIPELINE)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "slow_for_test")
-    return tmp_path / "slow.yaml"
-
 
 def test_a_run_writes_its_folder(call, small, indexed, tmp_path):
     fewer = ("--set", "retriever.candidates=1", "--limit", 2)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hostile import GOOD, Case, Content
-
-SERVER = Path(__file__).resolve().parents[1] / "services" / "forking_cli.py"
 
 SECONDS = 20.0
 """The most that a call may take by the clock. On a quiet machine each takes less than three."""
@@ -35,27 +31,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = [one.name for one in cases]
         assert len(set(names)) == len(names), {name for name in names if names.count(name) > 1}
         metafunc.parametrize("hostile", [pytest.param(one, marks=pytest.mark.hostile) for one in cases], ids=names)
-
-
-@pytest.fixture(scope="session")
-def command_line() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
-    """Calls the command line in forks of one process."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
-    process = subprocess.Popen(
-        [sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    )
-    source, sink = process.stdin, process.stdout
-    assert source is not None and sink is not None
-
-    def call(request: dict[str, Any]) -> dict[str, Any]:
-        source.write(json.dumps(request) + "\n")
-        source.flush()
-        return json.loads(sink.readline())
-
-    yield call
-    source.close()
-    sink.close()
-    process.wait(10)
 
 
 @pytest.fixture(scope="session")

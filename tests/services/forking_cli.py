@@ -36,9 +36,12 @@ def _serve(request: dict[str, Any]) -> dict[str, Any]:
     """Call the command line. Seconds of processor time and of the clock, and MB at its peak, come with the exit code.
 
     The exit code of a call that was killed at ``request["seconds"]`` is "timeout"; that of a call that died of a signal
-    is the signal's number, negative.
+    is the signal's number, negative. With ``request["grace"]`` it is terminated at ``seconds``, and killed so many
+    seconds later.
     """
     began = time.monotonic()
+    grace = request.get("grace", 0.0)
+    is_terminated = not grace
     child = os.fork()
     if child == 0:
         _call(request)
@@ -47,7 +50,11 @@ def _serve(request: dict[str, Any]) -> dict[str, Any]:
         done, status, usage = os.wait4(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
-        elif time.monotonic() - began > request["seconds"]:
+        elif not is_terminated and time.monotonic() - began > request["seconds"]:
+            is_terminated = True
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGTERM)
+        elif time.monotonic() - began > request["seconds"] + grace:
             with suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
             usage = os.wait4(child, 0)[2]
@@ -80,8 +87,9 @@ def _call(request: dict[str, Any]) -> None:
             opened = os.open(path, flags)
             os.dup2(opened, number)
             os.close(opened)
-        limit = request["memory"] * 2**20
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        if "memory" in request:
+            limit = request["memory"] * 2**20
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         sys.argv = ["convqa", *(os.fsdecode(os.fsencode(argument)) for argument in request["arguments"])]
         command_line()
         code = 0

@@ -1,0 +1,156 @@
+"""What a collection of millions of passages needs, computed from measured rates and Elastic's formulas, and its plots.
+
+Nothing here is measured: every figure is a measured one times a size, or a formula. ``--passages`` and ``--turns`` are
+those of SCAI-QReCC-21, ``--bytes`` the mean of JSON of a passage (the 326 real ones of the bundled example).
+``--growth`` is what growth.py wrote; with it the plots are drawn too.
+
+    python benchmarks/needs.py [--passages 54573064] [--turns 16451] [--growth docs/benchmarks/growth.json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+
+DIMENSION = 384
+NEIGHBOURS = 16
+"""Of each vector in an HNSW graph (Elasticsearch's ``m``)."""
+
+MEASURED = 1_000_000, 674
+"""Passages, and bytes of each, of the measurements below (docs/benchmarks.md, "A million passages, three engines")."""
+EMBEDDED_BYTES, ELASTICSEARCH_BYTES = 1260, 711
+EMBEDDED_RATE, ELASTICSEARCH_RATE = 7189, 3018
+EMBEDDED_QUERIES, ELASTICSEARCH_QUERIES = 86, 42
+"""On disk and to index (passages/s), and queries/s one at a time."""
+
+ENCODED = 66, 26
+"""Passages/s on two cores: of 80 words; and of 380 words, cut at the encoder's 256 tokens, which take 2.5 times as long
+(processor time of 150 passages each of the sets and of QReCC's sample, in turns)."""
+EXACT_QUERIES = 134
+"""Queries/s over 500,000 vectors in memory, 64 at a time."""
+SPARSE_TERMS, SPARSE_BYTES = 150, 6
+"""Weighted terms of a passage, and bytes of each in postings: an assumption, as no such index of this size was made."""
+CANDIDATES = 30
+MACHINE = 56
+"""Gigabytes of memory of one machine of 64 GB that an index may have."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Gigabytes, hours on two cores to make the index, hours for all turns. None: it does not apply."""
+
+    name: str
+    disk: float
+    memory: float
+    index: float
+    turns: float | None
+
+
+def vector_bytes(kind: str) -> float:
+    """Bytes of memory of one vector (Elastic's sizing guide for kNN search), its place in the graph apart.
+
+    >>> [vector_bytes(kind) for kind in ("float32", "int8", "int4", "bit")]
+    [1536, 388, 196.0, 62.0]
+    """
+    return {
+        "float32": DIMENSION * 4,
+        "int8": DIMENSION + 4,
+        "int4": DIMENSION / 2 + 4,
+        "bit": DIMENSION / 8 + 14,
+    }[kind]
+
+
+def needs(passages: int, turns: int, size: int) -> Iterator[Need]:
+    """What each way to search needs. Sizes and rates of words grow with the bytes, of vectors with the passages."""
+    growth = passages / MEASURED[0]
+    volume = growth * size / MEASURED[1]
+    slow = ENCODED[1 if size > 2 * MEASURED[1] else 0]
+    encoding = passages / slow / 3600
+
+    def words(bytes_each: int, memory: float, rate: int, queries: int, name: str) -> Need:
+        disk = bytes_each * MEASURED[0] * volume / 1e9
+        return Need(name, disk, memory, MEASURED[0] * volume / rate / 3600, turns * growth / queries / 3600)
+
+    bm25 = words(ELASTICSEARCH_BYTES, 8.0, ELASTICSEARCH_RATE, ELASTICSEARCH_QUERIES, "BM25, Elasticsearch")
+    yield words(EMBEDDED_BYTES, 0.5 * growth, EMBEDDED_RATE, EMBEDDED_QUERIES, "BM25, a folder")
+    yield bm25
+    floats, graph = passages * vector_bytes("float32") / 1e9, passages * NEIGHBOURS * 4 / 1e9
+    exact = turns * (passages / 500_000) / EXACT_QUERIES / 3600
+    yield Need("dense float32, exact, a folder", floats, floats, encoding, exact)
+    yield Need("dense float32, HNSW", floats + graph, floats + graph, encoding, None)
+    for kind in ("int8", "bit"):
+        part = passages * vector_bytes(kind) / 1e9
+        yield Need(f"dense {kind}, HNSW, re-scored", floats + part + graph, part + graph, encoding, None)
+    sparse = passages * SPARSE_TERMS * SPARSE_BYTES / 1e9
+    yield Need("learned sparse", sparse, 0.25 * sparse, encoding, None)
+    candidates = turns * CANDIDATES / slow / 3600
+    yield Need("BM25, candidates encoded", bm25.disk + 2.1, bm25.memory, bm25.index, (bm25.turns or 0.0) + candidates)
+
+
+def table(rows: list[Need]) -> str:
+    head = ("computed", "disk, GB", "memory, GB", "machines of 64 GB", "to make, h on 2 cores", "all turns, h")
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for need in rows:
+        turns = "not computed" if need.turns is None else f"{need.turns:,.1f}"
+        machines = math.ceil(need.memory / MACHINE)
+        cells = f"{need.disk:,.0f} | {need.memory:,.1f} | {machines} | {need.index:,.0f} | {turns}"
+        lines.append(f"| {need.name} | {cells} |")
+    return "\n".join(lines)
+
+
+def plots(rows: list[Need], growth: list[dict[str, Any]], passages: int) -> None:
+    """SVG: growth.svg as measured, needs.svg as computed."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams.update({"svg.hashsalt": "convqa", "svg.fonttype": "none", "font.size": 8})
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 3, figsize=(8, 2.4), layout="constrained")
+    panels = {"index, CPU s": "to index, CPU s", "disk, MB": "disk, MB", "search, CPU ms/query": "a query, CPU ms"}
+    for axis, (name, title) in zip(axes, panels.items(), strict=True):
+        for engine in dict.fromkeys(row["engine"] for row in growth):
+            points = [(row["passages"], row[name]) for row in growth if row["engine"] == engine and name in row]
+            axis.plot(*zip(*points, strict=True), marker=".", label=engine)
+        axis.set(xscale="log", yscale="log", title=title, xlabel="passages")
+    axes[0].legend(fontsize=6, frameon=False)
+    _save(figure, "growth.svg")
+
+    figure, axis = pyplot.subplots(figsize=(6, 2.6), layout="constrained")
+    places = range(len(rows))
+    axis.barh([place - 0.2 for place in places], [need.disk for need in rows], 0.4, label="disk")
+    axis.barh([place + 0.2 for place in places], [need.memory for need in rows], 0.4, label="memory")
+    axis.set(xscale="log", xlabel=f"GB for {passages:,} passages (computed)", yticks=list(places))
+    axis.set_yticklabels([need.name for need in rows])
+    axis.invert_yaxis()
+    axis.legend(fontsize=7, frameon=False)
+    _save(figure, "needs.svg")
+
+
+def _save(figure: Any, name: str) -> None:
+    figure.savefig(IMAGES / name, metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--passages", type=int, default=54_573_064)
+    parser.add_argument("--turns", type=int, default=16_451)
+    parser.add_argument("--bytes", type=int, default=2500, help="of a passage's JSON")
+    parser.add_argument("--growth", type=Path, help="the figures of growth.py, for the plots")
+    args = parser.parse_args()
+    rows = list(needs(args.passages, args.turns, args.bytes))
+    print(table(rows))
+    if args.growth:
+        plots(rows, json.loads(args.growth.read_text(encoding="utf-8")), args.passages)
+
+
+if __name__ == "__main__":
+    main()

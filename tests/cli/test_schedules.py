@@ -1,0 +1,72 @@
+"""Random schedules of kills and resumes: whenever a run is ended, and however often, it ends in the same bytes."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+EXECUTORS: dict[str, list[str]] = {"local": []}
+"""By name, the options of ``convqa run`` that choose an executor. Each has to end in the bytes of the first."""
+
+GRACE = 10.0
+"""Seconds that a process has after SIGTERM, as service managers and job schedulers give them."""
+
+
+@dataclass
+class Ends:
+    """What ended the runs: exit code -> how often. ``timeout``: by kill -9."""
+
+    counts: dict[int | str, int] = field(default_factory=dict)
+    in_the_middle: int = 0
+
+
+@pytest.fixture
+def run(command_line, slow, small, indexed, tmp_path):
+    """``run(output, options, **request)`` in a process of its own, of which it says how it ended."""
+    environment = {
+        "PYTHONPATH": str(tmp_path), "HAYSTACK_DESERIALIZATION_ALLOWLIST": "slow_for_test", "SLOW_SECONDS": "0.005",
+        "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }  # fmt: skip
+    for name in ("stdin", "stdout", "stderr"):
+        (tmp_path / name).touch()
+    files = {name: str(tmp_path / name) for name in ("stdin", "stdout", "stderr")}
+    options = ["--collection", str(indexed), "--pipeline", str(slow), "--batch-size", "2"]
+
+    def started(output: Path, executor: list[str], seconds: float = 120.0, grace: float = 0.0):
+        arguments = ["run", str(small), str(output), *options, *executor]
+        request = {"arguments": arguments, "folder": str(tmp_path), "environment": environment, **files}
+        return command_line({**request, "seconds": seconds, "grace": grace})
+
+    return started
+
+
+def _end_it(run, output: Path, executor: list[str], whole: bytes, most: float, seed: int, ends: Ends) -> None:
+    """One run with up to four ends, by SIGTERM or kill -9, and then none."""
+    chance = random.Random(seed)
+    for _ in range(chance.randint(1, 4)):
+        code = run(output, executor, chance.uniform(0, most), chance.choice((0.0, GRACE)))["exit"]
+        ends.counts[code] = ends.counts.get(code, 0) + 1
+        # -15: before the command line listened to signals.
+        assert code in {0, 143, -15, "timeout"}, (output.parent / "stderr").read_text()
+        journal, run_file = output / "responses.jsonl", output / "run.json"
+        ends.in_the_middle += journal.is_file() and journal.stat().st_size > 0 and not run_file.exists()
+        assert not run_file.exists() or run_file.read_bytes() == whole
+    assert run(output, executor)["exit"] == 0, (output.parent / "stderr").read_text()
+    assert (output / "run.json").read_bytes() == whole
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.parametrize("seeds", [4, pytest.param(200, marks=pytest.mark.slow)])
+def test_runs_that_are_ended_at_random_end_in_the_same_bytes(run, tmp_path, executor, seeds):
+    options = EXECUTORS[executor]
+    assert run(tmp_path / "whole", EXECUTORS["local"])["exit"] == 0
+    whole = (tmp_path / "whole" / "run.json").read_bytes()
+    most, ends = run(tmp_path / "timed", options)["clock"], Ends()
+    for seed in range(seeds):
+        _end_it(run, tmp_path / f"run-{seed}", options, whole, most, seed, ends)
+    assert ends.in_the_middle >= seeds / 2, ends
+    if seeds > 100:
+        assert {143, "timeout"} <= set(ends.counts), ends
