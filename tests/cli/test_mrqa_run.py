@@ -119,9 +119,9 @@ BAD = [
     ([LINES[1], LINES[0]], "line 2: a header stands on the first line only"),
     ([LINES[0], {"context": 3, "qas": []}], "line 2: context: found 3"),
     ([{"context": "c", "qas": [{"qid": "q", "question": None}]}], "line 1: qas[0]: question: found None"),
-    ([{"context": '"\\ud800"', "qas": []}, '{"context": "\\ud800", "qas": []}'], "line 2: has 1 half surrogates"),
+    ([{"context": '"\\ud800"', "qas": []}, '{"context": "\\ud800", "qas": []}'], "line 2: has 1 lone surrogates"),
     ([{"context": "c", "qas": [{"qid": "q", "question": "?", "answers": ["c"], "detected_answers": [
-        {"text": "c", "char_spans": [[0, 1]]}]}]}], "found [0, 1]; wanted first and last character"),
+        {"text": "c", "char_spans": [[0, 1]]}]}]}], "expected first and last character"),
     ([LINES[0]], "there is no context in it"),
 ]  # fmt: skip
 
@@ -143,9 +143,9 @@ def test_a_malformed_file_is_refused_with_line_and_reason(call, tmp_path, lines,
 @pytest.mark.parametrize(
     ("predictions", "message"),
     [
-        ('{"a": null}', "question 'a': found None; wanted a string"),
-        ('{"a": ["x"]}', "question 'a': found ['x']; wanted a string"),
-        ("[]", "found []; wanted a JSON object {qid: answer}"),
+        ('{"a": null}', "question 'a': expected a string, got None"),
+        ('{"a": ["x"]}', "question 'a': expected a string, got ['x']"),
+        ("[]", "expected a JSON object {qid: answer}, got []"),
         ("{", "this is no JSON"),
         ("", "the file is empty"),
     ],
@@ -165,7 +165,7 @@ def test_nothing_left_to_score(call, input, tmp_path):
 def test_tasks_are_told_apart_and_two_matches_want_a_name(call, small, input, tmp_path):
     shutil.copy(input, small / "dev.jsonl.gz")
     code, _, err = call("run", small, tmp_path / "run")
-    assert code == 2 and "looks like the input of mrqa and qrecc: say which with --task mrqa" in err
+    assert code == 2 and "looks like the input of mrqa and qrecc: choose one with --task mrqa" in err
     assert call("run", small, tmp_path / "run", "--task", "mrqa", "--quiet")[0] == 2  # questions.json is no data set
     code, _, err = call("run", tmp_path / "in" / "absent", tmp_path / "run")
     assert code == 2 and "no such file or directory" in err
