@@ -53,9 +53,7 @@ def moved(evaluation: Evaluation, expected: Expected) -> list[str]:
     :raises InputError: if the expected scores are of another task.
     """
     if evaluation.task.name != expected.task:
-        raise InputError(
-            f"--check: the scores are of the task {expected.task}, but the run is of {evaluation.task.name}."
-        )
+        raise InputError(f"--check: the scores are of {expected.task}, but the run is of {evaluation.task.name}.")
     messages = []
     for name, interval in expected.measures.items():
         mean, low, high = interval.mean, interval.low, interval.high

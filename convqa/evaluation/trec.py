@@ -46,6 +46,4 @@ def _check_distinct(ids: Iterable[str]) -> None:
     spellings = {NOTHING: ""}
     for id in ids:
         if spellings.setdefault(encoded(id), id) != id:
-            raise InputError(
-                f"{id!r} and {spellings[encoded(id)]!r} are the same id in a TREC file; rename one of them."
-            )
+            raise InputError(f"{id!r} and {spellings[encoded(id)]!r} are the same id in a TREC file; rename one.")

@@ -15,10 +15,7 @@ __all__ = ["FORMATS", "OF_ANSWERS", "CitedAnswer", "Format", "Source", "Submissi
 
 
 def find_format(name: str) -> Format:
-    """Return the format of this name.
-
-    :raises InputError: if the name is unknown.
-    """
+    """Return the format of this name, or raise ``InputError``."""
     if name not in FORMATS:
         raise InputError(f"unknown format {name!r}; expected {', '.join(FORMATS)}.{nearest(name, FORMATS)}")
     return FORMATS[name]

@@ -70,9 +70,7 @@ def _answer(response: Response) -> Answer:
     if response.answer is not None:
         return response.answer
     if response.error is None:
-        raise InputError(
-            f"turn {response.id} has no answer: the pipeline of this run makes none. Run one that has a builder."
-        )
+        raise InputError(f"turn {response.id} has no answer: the pipeline of this run makes none. It needs a builder.")
     failure = response.error
     return Answer("none", "", reason=f"{failure.stage} failed: {failure.error}: {failure.message}")
 

@@ -32,22 +32,18 @@ def permutation_test() -> Any:
     return permutation_test
 
 
-def randomisation_test(differences: Sequence[float], seed: int) -> float:
-    """Two-sided p value of the sum of the conversations' differences, from Fisher's randomisation test.
+def randomisation_tests(columns: Columns, seed: int) -> list[float]:
+    """Two-sided p value of the sum of each column of differences, from Fisher's randomisation test.
 
-    If the two systems were the same, each difference could have the other sign (Smucker, Allan and Carterette, CIKM
-    2007). If up to 13 conversations differ, all assignments of signs are counted, otherwise 9,999 random ones.
+    If the two systems were the same, each conversation's difference could have the other sign (Smucker, Allan and
+    Carterette, CIKM 2007). If up to 13 conversations differ, all assignments of signs are counted, otherwise 9,999
+    random ones, which are the same for all columns, for speed.
 
-    >>> randomisation_test([0.5, 0.5, 0.5, 0.5], seed=1), randomisation_test([0.0, 0.0], seed=1)
-    (0.125, 1.0)
+    >>> randomisation_tests(numpy.array([[0.5, 0.0], [0.5, 0.0], [0.5, 0.0], [0.5, 0.0]]), seed=1)
+    [0.125, 1.0]
 
     :raises InputError: without the package scipy.
     """
-    return randomisation_tests(numpy.asarray(differences, dtype=numpy.float64)[:, None], seed)[0]
-
-
-def randomisation_tests(columns: Columns, seed: int) -> list[float]:
-    """Return the p value of each column of differences. All columns share the assignments, for speed."""
     p_values = numpy.ones(columns.shape[1])
     differing = numpy.count_nonzero(columns, axis=0)
     for index in numpy.flatnonzero((differing > 1) & (differing <= COUNTED)):

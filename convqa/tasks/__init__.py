@@ -82,10 +82,7 @@ def _own() -> dict[str, Task]:
 
 
 def _outside(name: str) -> Task:
-    """Load a task of another package.
-
-    :raises InputError: naming what is wrong with its class.
-    """
+    """Load a task of another package, or explain what is wrong with its class."""
     point = plugins(GROUP)[name]
     cls = load(point)
     texts = ("name", "input_file", "truth_file", "run_file", "default_pipeline")

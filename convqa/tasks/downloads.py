@@ -7,7 +7,7 @@ checksum is downloaded from the start.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import IO, Annotated, Literal, Self
 
@@ -83,20 +83,20 @@ def downloads(name: str, part: str, only: list[str] | None = None) -> dict[str, 
     """
     path, names = Path(name), [file.stem for file in sorted(shipped("configs", "downloads").glob("*.yaml"))]
     if path.suffix not in {".yaml", ".yml"}:
-        if name not in names:
-            raise InputError(f"{name}: unknown download; expected {', '.join(names)}.{nearest(name, names)}")
+        _require(name, names, f"{name}: unknown download")
         path = shipped("configs", "downloads", f"{name}.yaml")
     advice = "Expected: part, set, and file, url, md5 or sha256 of each file."
     parts = read_as(_Parts, read_yaml(path, "list of downloads"), str(path), advice).root
-    if part not in parts:
-        raise InputError(f"{name}: unknown part {part!r}; expected {', '.join(parts)}.{nearest(part, parts)}")
+    _require(part, parts, f"{name}: unknown part {part!r}")
     sets = parts[part]
     for chosen in only or ():
-        if chosen not in sets:
-            raise InputError(
-                f"--only {chosen}: unknown set of {part}; expected {', '.join(sets)}.{nearest(chosen, sets)}"
-            )
+        _require(chosen, sets, f"--only {chosen}: unknown set of {part}")
     return {name: files for name, files in sets.items() if not only or name in only}
+
+
+def _require(name: str, known: Collection[str], problem: str) -> None:
+    if name not in known:
+        raise InputError(f"{problem}; expected {', '.join(known)}.{nearest(name, known)}")
 
 
 Progress = Callable[[int, int], None]
@@ -126,15 +126,11 @@ def fetch(
     :raises StorageFull: if the file cannot be written.
     """
     target, part = folder / download.file, folder / f"{download.file}.part"
-    if target.is_dir():
-        raise WorkError(
-            f"{target}: expected the file {download.url}, got a folder. Choose another folder, or remove it."
-        )
     if target.exists():
-        if mismatch := _mismatch(target, download):
-            raise WorkError(
-                f"{target}: this is not the file {download.url}: {mismatch}. Choose another folder, or remove it."
-            )
+        mismatch = "it is a folder" if target.is_dir() else _mismatch(target, download)
+        if mismatch:
+            advice = "Choose another folder, or remove it."
+            raise WorkError(f"{target}: this is not the file {download.url}: {mismatch}. {advice}")
         return "kept"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

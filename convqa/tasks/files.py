@@ -8,7 +8,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
+
+from pydantic import AfterValidator, Strict
+from pydantic_core import PydanticCustomError
 
 from convqa.errors import InputError
 from convqa.files import MENDED, log, parse_json, parse_line, whole_file
@@ -21,6 +24,18 @@ _LONGEST_LINE = 2**24
 """Maximum bytes per line: a few kB of gzip can expand to one line of hundreds of MB."""
 _MOST_BLANK = 1_000_000
 """Maximum blank lines in a row: a few kB of gzip can expand to hundreds of millions."""
+
+
+def refuse_surrogates(text: str) -> str:
+    """Refuse lone surrogates, at which official scripts stop, as a pydantic validator."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise PydanticCustomError("surrogate", "expected text without lone surrogates") from None
+    return text
+
+
+UnicodeText = Annotated[str, Strict(), AfterValidator(refuse_surrogates)]
 
 
 def file_at(path: Path, name: str) -> Path:

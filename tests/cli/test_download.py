@@ -117,7 +117,7 @@ def test_sets_are_converted_and_their_licences_told(call, sets, tmp_path):
         "ground-truth.json (1 records), passages.jsonl (1 records)",
         "secret: licence: for research only",
         "plain: licence: MIT",
-        f"{target}/published/plain.txt: 0.0 MB; not pinned: no sum of it is known",
+        f"{target}/published/plain.txt: 0.0 MB; not pinned: its checksum is unknown",
     ]
     assert err == "convqa: secret: not all of it can be downloaded: its passages may not be passed on.\n"
     assert json.loads((target / "dialogues" / "questions.json").read_bytes())[0]["Question"] == "Who wrote Faust?"
@@ -135,9 +135,7 @@ def test_a_set_that_was_published_otherwise_does_not_stop_the_others(call, sets,
     file_server.files["/dev.json"] = data
     code, out, err = call("download", sets, tmp_path / "new")
     assert code == 1 and "plain.txt" in out
-    assert (
-        "convqa: dialogues: " in err and "dev.json: record d1: " in err and "Wanted the file as it was published" in err
-    )
+    assert "convqa: dialogues: " in err and "dev.json: record d1: " in err and "Expected the file as published" in err
     assert err.endswith("1 of 3 sets could not be had. The same command fetches what is missing.\n")
     assert not (tmp_path / "new" / "dialogues").exists()
 

@@ -47,7 +47,7 @@ def test_what_moved_is_named_with_what_was_expected(evaluation, tmp_path):
         ("{task: qrecc, measures: {MRR: {mean: high, low: 0, high: 1}}}", r"measures\.MRR\.mean"),
         (
             "{task: mrqa, measures: {EM: {mean: .1, low: .0, high: .2}}}",
-            "of the task mrqa, but the run is of qrecc",
+            "the scores are of mrqa, but the run is of qrecc",
         ),
     ],
 )

@@ -95,7 +95,7 @@ def test_another_file_that_is_there_is_left_alone(fetch, wanted, tmp_path, file_
 
 def test_a_folder_of_its_name_is_left_alone(fetch, wanted, tmp_path, file_server):
     (tmp_path / "A.gz").mkdir()
-    with pytest.raises(WorkError, match=r"A\.gz: expected the file http.*, got a folder"):
+    with pytest.raises(WorkError, match=r"A\.gz: this is not the file http.*: it is a folder"):
         fetch(wanted, tmp_path)
     assert file_server.asked == []
 

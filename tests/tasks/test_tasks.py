@@ -8,7 +8,7 @@ from convqa import tasks
 from convqa.errors import InputError
 from convqa.tasks import find_scored_task, find_task
 from convqa.tasks.base import Problem
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.qrecc.task import QReCC
 
 
 class Other(QReCC):
@@ -113,7 +113,7 @@ def test_problem_reads_as_a_line():
 
 OUTSIDE = """
 from convqa.tasks import ScoreOptions, option
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.qrecc.task import QReCC
 from dataclasses import dataclass
 
 @dataclass(frozen=True)

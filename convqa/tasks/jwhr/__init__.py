@@ -2,7 +2,3 @@
 
 https://huggingface.co/datasets/baobab-trees/wikipedia-human-retrieval-ja (Yusuke Oda; Baobab, Inc.; Apache-2.0).
 """
-
-from convqa.tasks.jwhr.task import JWHR
-
-__all__ = ["JWHR"]

@@ -24,11 +24,10 @@ def recognise(path: Path) -> bool:
     """Whether a file, or a file of a folder, starts with an entry."""
 
     def starts_with_entry(file: Path) -> bool:
-        return {"id", "question", "references"} <= first_object(start_text(file, EXPECTED)).keys()
+        other = path.is_dir() and file.name in OTHERS
+        return not other and {"id", "question", "references"} <= first_object(start_text(file, EXPECTED)).keys()
 
-    return any_file(
-        path, SUFFIXES, lambda file: not (path.is_dir() and file.name in OTHERS) and starts_with_entry(file)
-    )
+    return any_file(path, SUFFIXES, starts_with_entry)
 
 
 def read(path: Path) -> Iterator[Conversation]:
@@ -38,11 +37,7 @@ def read(path: Path) -> Iterator[Conversation]:
 
 
 def read_entries(path: Path) -> list[tuple[Path, Entry]]:
-    """Return the entries of a file, or of all files of a folder, each with its file.
-
-    :raises InputError: naming file, line or record, entry and field of the first fault; also for a repeated id, in
-        whichever file, since a run has one answer per id.
-    """
+    """Return the entries of a file, or of all files of a folder, each with its file. Ids must be distinct."""
     entries: list[tuple[Path, Entry]] = []
     owners: dict[int, Path] = {}
     files = [file for file in files_in(path, SUFFIXES) if file.name not in OTHERS] if path.is_dir() else [path]
@@ -63,10 +58,7 @@ def read_entries(path: Path) -> list[tuple[Path, Entry]]:
 
 
 def parse_entries(file: Path, kind: type[Kind]) -> list[tuple[str, Kind]]:
-    """Return the entries of one file with their labels, checking only their schema and that ids are distinct.
-
-    :param kind: an entry of the data or of a run.
-    """
+    """Return the entries of one file with their labels, checking only their schema and that ids are distinct."""
     entries: list[tuple[str, Kind]] = []
     positions: dict[int, str] = {}
     for position, value in raw_entries(file):

@@ -31,10 +31,7 @@ class Run:
 
 
 def read(path: Path) -> Run:
-    """Read run.jsonl, or the one in a directory. Faults inside an entry are a warning, and affect its scores.
-
-    :raises InputError: for a malformed entry and for a repeated id.
-    """
+    """Read run.jsonl, or the one in a directory. Faults inside an entry are a warning, and affect its scores."""
     file = file_at(path, FILE)
     entries = parse_entries(file, RunEntry)
     if faults := [f"{position}: {fault}" for position, entry in entries for fault in run_faults(entry)]:

@@ -55,10 +55,7 @@ def read(path: Path) -> Iterator[Conversation]:
 
 
 def data_sets(path: Path) -> list[DataSet]:
-    """Return the data set in a file, or those in a folder, by file name.
-
-    :raises InputError: if there is none, a file has an unknown format, or two have the same name.
-    """
+    """Return the data set in a file, or those in a folder, by file name; all formats must be known."""
     if not path.is_dir():
         return [_data_set(path)]
     sets = [_data_set(file) for file in files_in(path, SUFFIXES)]
@@ -79,10 +76,7 @@ def data_sets(path: Path) -> list[DataSet]:
 
 
 def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
-    """Yield the contexts of data sets.
-
-    :raises InputError: naming file and position of the first error; also for a question that is in two data sets.
-    """
+    """Yield the contexts of data sets, in which a question may occur only once."""
     owners: dict[str, DataSet] = {}
     for data_set in sets:
         for context in read_contexts(data_set.path, aligned=False):

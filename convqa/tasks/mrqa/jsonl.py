@@ -65,7 +65,6 @@ def read_jsonl(path: Path, lenient: Lenient | None = None, aligned: bool = True)
 
     :param lenient: skip malformed parts and report them here.
     :param aligned: check the texts of spans; predictions and scores do not depend on them.
-    :raises InputError: naming file and line; also for damaged gzip and a file without contexts.
     """
     skipped: Skipped | None = None if lenient is None else {}
     seen: set[str] = set()

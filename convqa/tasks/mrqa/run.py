@@ -26,10 +26,7 @@ class Run:
 
 
 def read(path: Path) -> Run:
-    """Read predictions.json, or the one in a directory.
-
-    :raises InputError: where the official script would crash, such as at an answer that is not a string.
-    """
+    """Read predictions.json, or the one in a directory. Refuses what the official script would crash at."""
     file = file_at(path, FILE)
     predictions = read_predictions(file)
     for problem in problems(predictions):

@@ -45,10 +45,7 @@ class Row(NamedTuple):
 
 
 def score(gold: Gold, run: Run, options: MRQAOptions) -> list[Scores]:
-    """Score EM and F1 (0 to 100) of each data set, with macro averages over several.
-
-    :raises InputError: if a data set has no question left to score.
-    """
+    """Score EM and F1 (0 to 100) of each data set, with macro averages over several."""
     asked = {str(turn.id.conversation) for turn in gold.turns}
     unknown = "predictions for questions that are not in the truth"
     warn_of_unmatched(run.path, asked, run.answers.keys(), "questions", unknown)

@@ -41,7 +41,6 @@ def read_squad(path: Path, aligned: bool = True) -> list[Context]:
 
     :param aligned: refuse an answer that is not at its offset; otherwise it has no span, and one warning counts such
         answers. Predictions and scores do not depend on spans.
-    :raises InputError: naming file and record of the first error, such as a repeated id.
     """
     data = read_json(path, EXPECTED)
     articles = data.get("data") if isinstance(data, dict) else None
@@ -56,9 +55,8 @@ def read_squad(path: Path, aligned: bool = True) -> list[Context]:
             questions = []
             for index, record in enumerate(paragraph.qas):
                 where = f"{path}: data[{article_no}].paragraphs[{paragraph_no}].qas[{index}]"
-                question = _question(
-                    record, paragraph.context, f"{article_no}-{paragraph_no}-{index}", where, misplaced
-                )
+                default_id = f"{article_no}-{paragraph_no}-{index}"
+                question = _question(record, paragraph.context, default_id, where, misplaced)
                 if aligned and misplaced:
                     raise InputError(misplaced[0])
                 if question.id in seen:

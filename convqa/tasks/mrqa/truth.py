@@ -32,8 +32,7 @@ class Gold(scores.Gold[GoldTurn]):
 def read(path: Path) -> Gold:
     """Read the answers in a file, or in all files of a folder.
 
-    :raises InputError: naming file and position of the first error. Like the official script, refuses a data set
-        without questions, and in MRQA's own format a question without answers.
+    Like the official script, refuses a data set without questions, and in MRQA's own format a question without answers.
     """
     sets = data_sets(path)
     warn_of_gaps([data_set.name for data_set in sets])

@@ -7,13 +7,16 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, TypeVar
+
+from pydantic import PlainValidator
+from pydantic_core import PydanticCustomError
 
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.errors import InputError
 from convqa.files import parse_line
 from convqa.tasks.files import any_file, only_file, read_lines
-from convqa.validation import shorten
+from convqa.validation import Record, read_as, shorten
 
 LANGUAGE = "pl"
 IN = "in.tsv"
@@ -47,13 +50,24 @@ class Questions:
         return len(self.sets) > 1
 
 
-class Record(NamedTuple):
-    """A line of JSON: its number, its id and text, and the whole object."""
+def _id(value: Any) -> str:
+    if type(value) is int:
+        return str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise PydanticCustomError("id", "expected a string that is not blank, or a whole number")
+    if _NOT_IN_IDS.search(value):
+        raise PydanticCustomError("id", "expected an id that out.tsv can contain, without control characters")
+    return value
 
-    line: int
-    id: str
+
+class TextRecord(Record):
+    """A question or passage as a line of JSON; a numeric id becomes a string."""
+
+    id: Annotated[str, PlainValidator(_id)]
     text: str
-    fields: dict[str, Any]
+
+
+Kind = TypeVar("Kind", bound=TextRecord)
 
 
 def recognise(path: Path) -> bool:
@@ -84,9 +98,6 @@ def read_questions(path: Path) -> Questions:
 
     The id of a turn is its line, counted from 1 without a header, or with several sets ``SET/LINE``; in questions.jl,
     its id.
-
-    :raises InputError: naming file, line and field of the first error; also if a folder has no questions, or several
-        files of them.
     """
     file = only_file(path, ("",), is_questions, EXPECTED)
     if is_jl(file):
@@ -115,56 +126,29 @@ def set_of(id: TurnId) -> str:
 def read_rows(path: Path, expected: str) -> Iterator[tuple[int, str]]:
     """Yield (number, line without its end) of a file in UTF-8, without byte order mark and carriage returns."""
     for number, line in read_lines(path, expected):
+        where = f"{path}: line {number}"
         try:
             text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().replace("\r", "").removesuffix("\n")
         except UnicodeDecodeError as error:
-            raise InputError(
-                f"{path}: line {number}: byte {error.start + 1} is not UTF-8; expected {expected} in UTF-8."
-            ) from None
+            raise InputError(f"{where}: byte {error.start + 1} is not UTF-8; expected {expected} in UTF-8.") from None
         if not text.strip():
-            raise InputError(f"{path}: line {number}: is blank; expected {expected}.")
+            raise InputError(f"{where}: is blank; expected {expected}.")
         yield number, text
 
 
-def read_records(path: Path, expected: str) -> Iterator[Record]:
-    """Yield the records of a file, plain or gzip; a numeric id becomes a string.
-
-    :raises InputError: naming line and field of the first malformed record; also for an empty file.
-    """
+def read_records(path: Path, kind: type[Kind], expected: str) -> Iterator[tuple[int, Kind]]:
+    """Yield (line, record) of a file, plain or gzip, which must not be empty."""
     number = 0
     for number, line in read_lines(path, expected):
-        yield _record(number, line.removeprefix(BOM_UTF8) if number == 1 else line, f"{path}: line {number}", expected)
+        where = f"{path}: line {number}"
+        if not line.strip():
+            raise InputError(f"{where}: is blank; expected {expected}.")
+        value, surrogates = parse_line(line, where, f"Expected: {expected}.", number == 1)
+        if surrogates:
+            raise InputError(f"{where}: has {surrogates} lone surrogates; expected {expected}.")
+        yield number, read_as(kind, value, where, f"Expected: {expected}.")
     if not number:
         raise InputError(f"{path}: the file is empty; expected {expected}.")
-
-
-def _record(number: int, line: bytes, where: str, expected: str) -> Record:
-    if not line.strip():
-        raise InputError(f"{where}: is blank; expected {expected}.")
-    value, surrogates = parse_line(line, where, f"Expected: {expected}.")
-    if surrogates:
-        raise InputError(f"{where}: has {surrogates} lone surrogates; expected {expected}.")
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: expected {expected}, got {shorten(value)}.")
-    for field in ("id", "text"):
-        if field not in value:
-            raise InputError(f"{where}: {field}: is missing; expected {expected}.")
-    if not isinstance(value["text"], str):
-        raise InputError(f"{where}: text: expected a string, got {shorten(value['text'])}.")
-    return Record(number, _id(value["id"], where), value["text"], value)
-
-
-def _id(value: Any, where: str) -> str:
-    if type(value) is int:
-        return str(value)
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{where}: id: expected a string that is not blank, or a whole number, got {shorten(value)}.")
-    if bad := _NOT_IN_IDS.search(value):
-        raise InputError(
-            f"{where}: id: expected an id without TABs, line ends and other control characters, which out.tsv cannot "
-            f"contain, got {shorten(value)} with the character U+{ord(bad[0]):04X}."
-        )
-    return value
 
 
 def _rows(file: Path) -> Iterator[tuple[str, str]]:
@@ -177,9 +161,7 @@ def _rows(file: Path) -> Iterator[tuple[str, str]]:
             raise InputError(f"{where}: expected two columns (set, TAB, question), got {len(fields)}.")
         name, text = fields
         if not name or name in {".", ".."} or re.search(r"[/\\\x00-\x1f]", name):
-            raise InputError(
-                f"{where}: set: expected a name such as wiki-trivia, without slashes, got {shorten(name)}."
-            )
+            raise InputError(f"{where}: set: expected a name without slashes (wiki-trivia), got {shorten(name)}.")
         if not text:
             raise InputError(f"{where}: text: is empty; expected a question.")
         yield name, text
@@ -187,12 +169,12 @@ def _rows(file: Path) -> Iterator[tuple[str, str]]:
 
 def _of_records(file: Path) -> Iterator[Question]:
     lines: dict[str, int] = {}
-    for record in read_records(file, EXPECTED):
-        where, id = f"{file}: line {record.line}", TurnId(record.id, 1)
+    for line, record in read_records(file, TextRecord, EXPECTED):
+        where, id = f"{file}: line {line}", TurnId(record.id, 1)
         if not record.text.strip():
             raise InputError(f"{where}: text: expected a question, got {shorten(record.text)}.")
         if set_of(id):
             raise InputError(f"{where}: id: {record.id!r} is reserved: SET/LINE names lines of in.tsv.")
-        if lines.setdefault(record.id, record.line) != record.line:
+        if lines.setdefault(record.id, line) != line:
             raise InputError(f"{where}: id: {record.id!r} is also the id of line {lines[record.id]}.")
         yield Question(id, record.text, "")

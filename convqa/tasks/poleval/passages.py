@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
-from convqa.tasks.poleval.input import Questions, Record, read_questions, read_records
-from convqa.validation import shorten
+from convqa.tasks.poleval.input import Questions, TextRecord, read_questions, read_records
 
 EXPECTED = "JSON lines with id, text and, if known, title and meta"
+
+
+class PassageRecord(TextRecord):
+    """A line of passages.jl."""
+
+    title: str | None = None
+    meta: dict[str, MetaValue | None] | None = None
 
 
 def passages(path: Path) -> Iterator[Passage] | None:
     """Yield the passages of all sets, or return None if there are none.
 
     With several sets, an id is ``SET/ID`` and ``meta`` contains the set, since ids are distinct only within a set.
-
-    :raises InputError: naming file, line and field of a malformed passage; also if only some sets have passages.
     """
     asked = read_questions(path)
     files = files_of(asked)
@@ -42,8 +45,6 @@ def files_of(asked: Questions) -> dict[str, Path]:
 
     It is in the folder of the questions or, as in the published data, in a folder with the set's name there or in the
     parent folder; that of a single set may also be in the parent folder itself.
-
-    :raises InputError: if a folder has both files.
     """
     here = asked.file.parent
     above = here.absolute().parent
@@ -68,7 +69,7 @@ def unknown(asked: Questions, ids: Mapping[str, set[str]]) -> dict[str, set[str]
     remaining = {}
     for name, file in files_of(asked).items():
         remaining[name] = set(ids.get(name, ()))
-        for record in read_records(file, EXPECTED):
+        for _, record in read_records(file, PassageRecord, EXPECTED):
             remaining[name].discard(record.id)
             if not remaining[name]:
                 break
@@ -76,22 +77,8 @@ def unknown(asked: Questions, ids: Mapping[str, set[str]]) -> dict[str, set[str]
 
 
 def _read(file: Path, name: str) -> Iterator[Passage]:
-    for record in read_records(file, EXPECTED):
-        title = record.fields.get("title")
-        if title is not None and not isinstance(title, str):
-            raise InputError(f"{file}: line {record.line}: title: expected a string, got {shorten(title)}.")
-        id, meta = record.id, _meta(record, file)
+    for _, record in read_records(file, PassageRecord, EXPECTED):
+        meta = {field: value for field, value in (record.meta or {}).items() if value is not None}
         if name:
-            id, meta = f"{name}/{id}", {**meta, "set": name}
-        yield Passage(id, record.text, title or "", meta=meta)
-
-
-def _meta(record: Record, file: Path) -> dict[str, MetaValue]:
-    meta: Any = record.fields.get("meta")
-    where = f"{file}: line {record.line}: meta"
-    if meta is not None and not isinstance(meta, dict):
-        raise InputError(f"{where}: expected an object, got {shorten(meta)}.")
-    for name, value in (meta or {}).items():
-        if value is not None and not isinstance(value, str | int | float | bool):
-            raise InputError(f"{where}.{name}: expected a string, a number, true or false, got {shorten(value)}.")
-    return {name: value for name, value in (meta or {}).items() if value is not None}
+            meta["set"] = name
+        yield Passage(f"{name}/{record.id}" if name else record.id, record.text, record.title or "", meta=meta)

@@ -45,8 +45,6 @@ def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
     """Write one ranking per line, empty for a turn that failed or found nothing.
 
     One warning counts the lines with fewer than ten ids; if no turn found anything, it names a likely reason.
-
-    :raises InputError: for an id that cannot be written.
     """
     path = directory / FILE
     lines = short = empty = unmatched = 0

@@ -16,14 +16,12 @@ MEASURE = f"NDCG@{DEPTH}"
 def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
     """Score NDCG@10 over all lines and, with several sets, of each set, and their mean.
 
-    :raises InputError: if the run does not have a line for each question, at which GEval stops, too.
+    Like GEval, refuses a run without a line for each question.
     """
     lines = len(run.rankings)
     if lines != gold.lines:
         advice = " --partial scores only the first questions." if lines < gold.lines else ""
-        raise InputError(
-            f"{run.path}: expected {gold.lines} lines, one for each question of {gold.path}, got {lines}.{advice}"
-        )
+        raise InputError(f"{run.path}: expected {gold.lines} lines as in {gold.path}, got {lines}.{advice}")
     ids = tuple(turn.id for turn in gold.turns)
     values = tuple(geval_ndcg(turn.relevant, run.rankings[turn.line], DEPTH) for turn in gold.turns)
     groups = tuple(turn.set for turn in gold.turns)

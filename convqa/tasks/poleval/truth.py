@@ -51,10 +51,7 @@ def recognise(path: Path) -> bool:
 
 
 def read(path: Path) -> Gold:
-    """Read the truth from a file, from the only one of a folder, or from the folder of a file of questions.
-
-    :raises InputError: naming file and line of the first error; also if a folder has no truth, or several.
-    """
+    """Read the truth from a file, from the only one of a folder, or from the folder of a file of questions."""
     file = only_file(path, ("",), _is_truth, _FILES)
     if is_questions(file):
         file = _truth_of(file)

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from convqa.tasks.base import id_problems, some_ids
+from convqa.tasks.files import UnicodeText
 from convqa.tasks.qrecc import input, run, schema
 from convqa.validation import explain, shorten
 
@@ -19,8 +20,8 @@ class Evidence(TypedDict):
     """The first citation in the format of SCAI-QReCC-22; ``{}`` without citations."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-    passage_id: NotRequired[schema.Text]
-    text: NotRequired[schema.Text]
+    passage_id: NotRequired[UnicodeText]
+    text: NotRequired[UnicodeText]
 
 
 class UploadRecord(TypedDict):
@@ -28,9 +29,9 @@ class UploadRecord(TypedDict):
 
     Conversation_no: schema.ConversationNo
     Turn_no: schema.TurnNo
-    Model_rewrite: NotRequired[schema.Text]
+    Model_rewrite: NotRequired[UnicodeText]
     Model_passages: NotRequired[schema.Passages]
-    Model_answer: NotRequired[schema.Text]
+    Model_answer: NotRequired[UnicodeText]
     Model_evidence: NotRequired[Evidence]
     Model_citations: NotRequired[schema.Citations]
     Model_answer_score: NotRequired[schema.AnswerScore]

@@ -37,9 +37,7 @@ def breakdowns(gold: Gold, path: Path) -> Mapping[str, Callable[[], Groups]]:
 
 
 def _by_depth(gold: Gold, path: Path) -> Groups:
-    """Group by position in the conversation: from the questions, with their Context, if they are in the folder, else
-    the turn's number.
-    """
+    """Group by position in the conversation, which the questions tell, if they are in the folder, else by number."""
     talks = input.read(path) if input.recognise(path) else ()
     depths = {turn.id: max(index, len(turn.history) + 1) for talk in talks for index, turn in enumerate(talk.turns, 1)}
     return _by(gold, lambda turn: _depth(depths.get(turn.id, turn.id.number)))

@@ -32,10 +32,8 @@ def recognise(path: Path) -> bool:
 def read(path: Path) -> Iterator[Conversation]:
     """Return conversations in order of their first turn in the file, turns by number.
 
-    ``Turn.history`` holds the exchanges of ``Context``. Empty questions are kept, with a warning, since a run needs
-    every turn of its input.
-
-    :raises InputError: before the first conversation.
+    ``Turn.history`` holds the exchanges of ``Context``. Empty questions are kept, since a run needs all turns. Errors
+    are raised before the first conversation.
     """
     file = file_at(path, FILE)
     records = schema.read_records(file, schema.QUESTIONS, _EXPECTED)
@@ -59,9 +57,7 @@ def read(path: Path) -> Iterator[Conversation]:
 
 
 def _grouped(file: Path, records: Records) -> dict[int | str, Records]:
-    """Group turns by conversation, with a warning for interleaved or unordered turns and for gaps in Turn_no, which
-    starts at 1 or 0.
-    """
+    """Group turns by conversation; warn of interleaved or unordered turns and gaps in Turn_no, from 1 (or 0)."""
     conversations: dict[int | str, Records] = {}
     for record in records:
         conversations.setdefault(record["Conversation_no"], []).append(record)

@@ -47,10 +47,7 @@ class Run:
 
 
 def read(path: Path) -> Run:
-    """Read run.json, or the one in a directory. The last value of a repeated turn counts, as in the official script.
-
-    :raises InputError: for anything but a JSON array, and for a record without a turn.
-    """
+    """Read run.json, or the one in a directory. The last value of a repeated turn counts, as in the official script."""
     file = file_at(path, FILE)
     records = read_scored(file, RUNS, EXPECTED)
     turns = tuple(dict.fromkeys(map(turn_id, records)))

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict  # pydantic requires this one below Pyth
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log, read_json
-from convqa.tasks.files import read_values
+from convqa.tasks.files import UnicodeText, read_values, refuse_surrogates
 from convqa.validation import explain, shorten
 
 _FLOAT32_END = 3.4028235677973366e38  # rounds to infinity as a 32-bit float
@@ -26,12 +26,6 @@ def _conversation_no(value: Any) -> int | str:
     if (type(value) is int and -_INTEGER_END <= value < _INTEGER_END) or (type(value) is str and value):
         return value
     raise PydanticCustomError("conversation_no", "expected a whole number of 64 bits, or a string that is not empty")
-
-
-def _turn_no(value: Any) -> int:
-    if type(value) is int and 0 <= value < _INTEGER_END:
-        return value
-    raise PydanticCustomError("turn_no", "expected a whole number of 64 bits, 0 or more")
 
 
 def truncated(value: Any) -> Any:
@@ -51,30 +45,21 @@ def _alternating(context: list[str]) -> list[str]:
     return context
 
 
-def _whole(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise PydanticCustomError("surrogate", "expected text without lone surrogates") from None
-    return text
-
-
 def _named(passages: dict[str, float]) -> dict[str, float]:
     if "" in passages:
         raise PydanticCustomError("passage_id", "expected passage ids that are not empty")
     if any(score != score for score in passages.values()):
         raise PydanticCustomError("passage_score", "expected scores without NaN")
-    _whole("".join(passages))
+    refuse_surrogates("".join(passages))
     return passages
 
 
 ConversationNo = Annotated[int | str, PlainValidator(_conversation_no)]
-TurnNo = Annotated[int, PlainValidator(_turn_no)]
+TurnNo = Annotated[int, Strict(), Field(ge=0, lt=_INTEGER_END)]
 ScoredConversationNo = Annotated[
     int | float | str, PlainValidator(lambda value: (_conversation_no if type(value) is str else _scored_no)(value))
 ]
 ScoredTurnNo = Annotated[int | float, PlainValidator(_scored_no)]
-Text = Annotated[str, Strict(), AfterValidator(_whole)]
 Id = Annotated[str, Strict()]
 Score = Annotated[float, Strict(), Field(allow_inf_nan=False, gt=-_FLOAT32_END, lt=_FLOAT32_END)]
 Passages = Annotated[dict[Id, Score], Strict(), AfterValidator(_named)]
@@ -87,11 +72,11 @@ class CitationRecord(TypedDict):
     """A citation, our own extension."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-    passage_id: Text
+    passage_id: UnicodeText
     start: Offset | None
     end: Offset | None
-    text: Text
-    sentence: Text
+    text: UnicodeText
+    sentence: UnicodeText
 
 
 Citations = Annotated[list[CitationRecord], Strict()]
@@ -103,8 +88,8 @@ class QuestionRecord(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     Conversation_no: ConversationNo
     Turn_no: TurnNo
-    Question: Text
-    Context: NotRequired[Annotated[list[Text], Strict(), AfterValidator(_alternating)]]
+    Question: UnicodeText
+    Context: NotRequired[Annotated[list[UnicodeText], Strict(), AfterValidator(_alternating)]]
 
 
 class TruthRecord(TypedDict):
@@ -113,9 +98,9 @@ class TruthRecord(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     Conversation_no: ScoredConversationNo
     Turn_no: ScoredTurnNo
-    Truth_rewrite: Text
-    Truth_answer: Text
-    Truth_passages: NotRequired[Annotated[list[Text], Strict()]]
+    Truth_rewrite: UnicodeText
+    Truth_answer: UnicodeText
+    Truth_passages: NotRequired[Annotated[list[UnicodeText], Strict()]]
 
 
 class RunRecord(TypedDict):
@@ -126,9 +111,9 @@ class RunRecord(TypedDict):
 
     Conversation_no: ScoredConversationNo
     Turn_no: ScoredTurnNo
-    Model_rewrite: NotRequired[Text | None]
+    Model_rewrite: NotRequired[UnicodeText | None]
     Model_passages: NotRequired[ScoredPassages]
-    Model_answer: NotRequired[Text | None]
+    Model_answer: NotRequired[UnicodeText | None]
     Model_evidence: NotRequired[Any]
     Model_citations: NotRequired[Citations]
     Model_answer_score: NotRequired[AnswerScore | None]
@@ -154,20 +139,14 @@ def refuse(path: Path, faults: Iterable[Fault | None]) -> None:
 
 
 def read_records(path: Path, adapter: TypeAdapter[Any], expected: str) -> list[dict[str, Any]]:
-    """Return the records of a file.
-
-    :raises InputError: for the first record that ``adapter`` rejects.
-    """
+    """Return the records of a file, of which ``adapter`` must accept all."""
     records = _checked(path, [record for _, record in read_values(path, expected, "", array=True)], adapter)
     refuse(path, (value for record in records for value in record.values() if isinstance(value, Fault)))
     return records
 
 
 def read_scored(path: Path, adapter: TypeAdapter[Any], expected: str) -> list[dict[str, Any]]:
-    """Return the records of a file to be scored, with a ``Fault`` in place of each missing or malformed field.
-
-    :raises InputError: for a record without a turn, and for anything but a JSON array.
-    """
+    """Return the records of a file to be scored, with a ``Fault`` in place of each missing or malformed field."""
     return _checked(path, read_official(path, expected), adapter)
 
 

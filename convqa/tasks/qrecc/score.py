@@ -161,8 +161,7 @@ def _stops_script(passages: object) -> bool:
 
 
 def _as_in_c(relevant: Sequence[str], scores: Mapping[str, float]) -> tuple[frozenset[str], list[str]]:
-    """Return relevant ids and ranking as trec_eval's C reads them: ids end at NUL, and if two collide, the ranking is
-    empty.
+    """Return relevant ids and ranking as trec_eval's C reads them: ids end at NUL; nothing is found if two collide.
 
     >>> _as_in_c(["b\\0x"], {"a": 2, "b\\0y": 1}), _as_in_c(["a"], {"a": 2, "a\\0": 1})
     ((frozenset({'b'}), ['a', 'b']), (frozenset({'a'}), []))

@@ -69,9 +69,7 @@ def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:
 
 
 def read_vectors(path: Path, words: Collection[str]) -> dict[str, Vector]:
-    """Read the vectors of some words from a file with a word and its numbers per line, after an optional line of
-    counts.
-    """
+    """Read the vectors of some words. A line is a word and its numbers; the first may be a line of counts."""
     vectors: dict[str, Vector] = {}
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -80,9 +78,7 @@ def read_vectors(path: Path, words: Collection[str]) -> dict[str, Vector]:
                 try:
                     vectors[word] = numpy.array(rest.split(), dtype=numpy.float32)
                 except ValueError:
-                    raise InputError(
-                        f"{path}: line {number}: expected a word and numbers, got {rest[:40]!r}."
-                    ) from None
+                    raise InputError(f"{path}: line {number}: expected numbers, got {rest[:40]!r}.") from None
     return vectors
 
 

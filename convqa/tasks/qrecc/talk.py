@@ -20,9 +20,7 @@ _STAGES = frozenset({"rewrites", "rankings", "answers"})
 
 def write(turns: Iterable[tuple[str, Response]], directory: Path) -> list[Path]:
     """Write questions and their responses as conversation 1, with turns from 1, and return the paths of both files."""
-    numbered = [
-        (question, replace(response, id=TurnId(1, number))) for number, (question, response) in enumerate(turns, 1)
-    ]
+    numbered = [(question, replace(reply, id=TurnId(1, number))) for number, (question, reply) in enumerate(turns, 1)]
     questions = ({**schema.turn_key(response.id), "Question": question} for question, response in numbered)
     return [
         write_members(directory / input.FILE, map(to_json_bytes, questions), b"[]"),

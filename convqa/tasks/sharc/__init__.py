@@ -2,7 +2,3 @@
 
 Also its open-retrieval form, where the rule text must be retrieved (OR-ShARC; Gao et al., 2021).
 """
-
-from convqa.tasks.sharc.task import ShARC
-
-__all__ = ["ShARC"]

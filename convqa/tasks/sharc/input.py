@@ -61,10 +61,7 @@ def pipeline_for(path: Path) -> str:
 
 
 def source(path: Path) -> Source:
-    """Return the file of utterances at ``path``: the file itself, or the only one in a folder.
-
-    :raises InputError: if a folder has none or several, the file is unreadable, or it is in neither form.
-    """
+    """Return the file of utterances at ``path``: the file itself, or the only one in a folder."""
     file = only_file(path, (".json",), _starts_with_utterance, EXPECTED)
     start = start_text(file, EXPECTED)
     utterances = Source(file, "open" if start.startswith("{") else "official")
@@ -77,11 +74,7 @@ def source(path: Path) -> Source:
 
 
 def read_records(utterances: Source) -> list[Located]:
-    """Return the utterances of a file, in order.
-
-    :raises InputError: naming file, position, utterance and field of the first fault; also for a repeated utterance_id,
-        and a gold_snippet_id that is not among the rule texts.
-    """
+    """Return the utterances of a file, in order. Checks that ids are distinct, and that rule texts exist."""
     rules = rule_texts(utterances) if utterances.form == "open" and utterances.rules.is_file() else None
     records, positions = list[Located](), dict[str, str]()
     for position, value in read_values(utterances.file, EXPECTED, ADVICE, array=utterances.form == "official"):
@@ -104,10 +97,7 @@ def read_records(utterances: Source) -> list[Located]:
 
 
 def rule_texts(utterances: Source) -> dict[str, str]:
-    """Read id2snippet.json, the text of each rule by id.
-
-    :raises InputError: if it is missing or malformed, or repeats an id.
-    """
+    """Read id2snippet.json, the text of each rule by id."""
     texts = read_json(utterances.rules, _RULES_EXPECTED)
     if not isinstance(texts, dict):
         raise InputError(f"{utterances.rules}: expected {_RULES_EXPECTED}, got {shorten(texts)}.")
@@ -118,9 +108,7 @@ def rule_texts(utterances: Source) -> dict[str, str]:
 
 
 def conversation(record: Official | Open) -> Conversation:
-    """Convert an utterance to a conversation of one turn. In the official form, its passage is the rule text, whose id
-    is that of the tree.
-    """
+    """Convert an utterance to a conversation of one turn. In the official form, its passage is the rule text."""
     history, question = asked_back(
         record.question, [(entry.follow_up_question, entry.follow_up_answer) for entry in record.history]
     )

@@ -7,16 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from convqa.domain import Response
 from convqa.errors import InputError
-from convqa.files import mend, read_json, to_json_bytes
-from convqa.tasks.files import any_file, file_at, start_text, write_members
-from convqa.validation import shorten
+from convqa.files import read_json, to_json_bytes
+from convqa.tasks.files import UnicodeText, any_file, file_at, start_text, write_members
+from convqa.validation import Record, explain, shorten
 
 FILE = "predictions.json"
 EXPECTED = "a JSON array of {utterance_id, answer}"
 DEPTH = 20
 """Number of ranked passages in a run."""
+
+
+class Prediction(Record):
+    """A record of predictions.json. ``passages`` is our own field, which the official scripts ignore."""
+
+    utterance_id: UnicodeText
+    answer: UnicodeText
+    passages: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +39,7 @@ class Run:
 
 
 def read(path: Path) -> Run:
-    """Read predictions.json, or the one in a directory.
-
-    :raises InputError: if it cannot be scored: malformed, or with a repeated utterance.
-    """
+    """Read predictions.json, or the one in a directory."""
     file = file_at(path, FILE)
     records = read_json(file, EXPECTED, official=True)
     for position, problem in problems(records):
@@ -58,17 +65,10 @@ def problems(records: object) -> Iterator[tuple[str, str]]:
         id = record.get("utterance_id")
         if isinstance(id, str) and indexes.setdefault(id, index) != index:
             yield position, f"utterance_id: {id!r} is also that of record {indexes[id]}"
-        for field in ("utterance_id", "answer"):
-            if field not in record:
-                yield position, f"{field}: is missing"
-            elif not isinstance(record[field], str):
-                yield position, f"{field}: expected a string, got {shorten(record[field])}"
-            elif mend(record[field])[1]:
-                value = shorten(record[field])
-                yield position, f"{field}: {value} has a lone surrogate, at which the official script stops"
-        ids = record.get("passages", [])
-        if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-            yield position, f"passages: expected an array of ids, got {shorten(ids)}"
+        try:
+            Prediction.model_validate(record)
+        except ValidationError as error:
+            yield from ((position, f"{field}: {message}") for field, message in explain(error))
 
 
 def recognise(path: Path) -> bool:
@@ -79,10 +79,7 @@ def recognise(path: Path) -> bool:
 
 
 def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
-    """Write one answer per line. An utterance that failed or was not answered has "".
-
-    ``passages`` is our own field, which the official scripts ignore: the first ``DEPTH`` ids of the ranking.
-    """
+    """Write one answer per line ("" if failed or unanswered), with the first ``DEPTH`` ids of the ranking."""
     members = (to_json_bytes(_record(response, "rankings" in stages)) for response in responses)
     return write_members(directory / FILE, members, b"[]")
 

@@ -36,11 +36,7 @@ class Gold(scores.Gold[GoldTurn]):
 
 
 def read(path: Path) -> Gold:
-    """Read the answers in a file, or in the only one of a folder.
-
-    :raises InputError: naming file, position, utterance and field of the first fault; also for an utterance without an
-        answer, and for Irrelevant in the open-retrieval form, which has no such class.
-    """
+    """Read the answers in a file, or in the only one of a folder."""
     utterances = source(path)
     refuse_bom(utterances.file, read_start(utterances.file, EXPECTED, 3)[0])
     turns = tuple(_turn(utterance, utterances.form) for utterance in read_records(utterances))

@@ -36,8 +36,6 @@ def read(path: Path) -> Iterator[Conversation]:
 
     The file's answers (``response``, or CAsT's ``passage``) are in the history, so that ``--history gold`` works. The
     statements about the user (iKAT's PTKB) are the scenario of each turn.
-
-    :raises InputError: naming the malformed topic.
     """
     file = only_file(path, _ENDINGS, lambda file: bool(_kind(file)), EXPECTED)
     kind = _kind(file)
@@ -49,7 +47,7 @@ def read(path: Path) -> Iterator[Conversation]:
         conversation = _conversation(topic, f"{file}: {position}")
         if str(conversation.id) in seen:
             raise InputError(
-                f"{file}: {position}: repeats the topic {conversation.id} (the paths of CAsT 2022 are not supported)."
+                f"{file}: {position}: repeats topic {conversation.id} (CAsT 2022's paths are unsupported)."
             )
         seen.add(str(conversation.id))
         yield conversation

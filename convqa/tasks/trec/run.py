@@ -41,10 +41,7 @@ def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]
 
 
 def read(path: Path) -> Run:
-    """Find the run file, or the one in a directory.
-
-    :raises InputError: if it is missing.
-    """
+    """Find the run file, or the one in a directory."""
     file = file_at(path, FILE)
     if not file.is_file():
         raise InputError(f"{file}: no such file; expected a TREC run file.")

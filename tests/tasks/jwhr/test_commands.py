@@ -8,7 +8,7 @@ import pytest
 
 from convqa.components.rewriters.copy import Copy
 from convqa.domain import Query, Rewrite
-from convqa.tasks.jwhr import JWHR
+from convqa.tasks.jwhr.task import JWHR
 
 
 @pytest.mark.usefixtures("japanese")

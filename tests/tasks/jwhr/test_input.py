@@ -10,10 +10,10 @@ import pytest
 from convqa.domain import Turn, TurnId
 from convqa.errors import InputError
 from convqa.tasks import find_task
-from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.input import read_entries
-from convqa.tasks.mrqa import MRQA
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.jwhr.task import JWHR
+from convqa.tasks.mrqa.task import MRQA
+from convqa.tasks.qrecc.task import QReCC
 
 
 @pytest.fixture
@@ -123,8 +123,8 @@ def changed(entry, path, value):
         ("answer.sentences.0.citations", ..., "answer.sentences[0].citations: is missing"),
         ("answer.sentences.0.citations", [0.0], "answer.sentences[0].citations[0]: found 0.0"),
         # The right shape, and still nothing that can be scored:
-        ("answer.sentences.0.citations", [0, 2], "answer.sentences[0].citations[1]: expected the index of one of"
-         " the 2 references, from 0 on"),
+        ("answer.sentences.0.citations", [0, 2], "answer.sentences[0].citations[1]: expected the index of one"
+         " of 2 references"),
         ("answer.sentences.0.citations", [-1], "answer.sentences[0].citations[0]: expected the index"),
         ("answer.text", " \n", "answer.text: expected a text, or no answer at all, got ' \\n'"),
         ("references.0.not_found", {"url": "x"}, "references[0]: has both page and not_found; expected one of them"),

@@ -25,9 +25,9 @@ from convqa.domain import (
     jwhr_entry,
 )
 from convqa.errors import InputError
-from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.run import write as write_run
+from convqa.tasks.jwhr.task import JWHR
 
 ANSWERS = frozenset({"rewrites", "rankings", "answers"})
 ASKED = ["問い"]

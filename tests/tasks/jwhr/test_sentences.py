@@ -9,9 +9,9 @@ import pytest
 from convqa.evaluation import evaluate, official_text
 from convqa.metrics.alce import CitedSentence
 from convqa.models import load_support
-from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.schema import Entry
 from convqa.tasks.jwhr.score import JWHROptions, cited_sentences
+from convqa.tasks.jwhr.task import JWHR
 
 
 class Within:

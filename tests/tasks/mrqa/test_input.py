@@ -10,9 +10,9 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.tasks import find_task
-from convqa.tasks.mrqa import MRQA
 from convqa.tasks.mrqa.input import data_sets, form_of, read_contexts
 from convqa.tasks.mrqa.sets import domain_of
+from convqa.tasks.mrqa.task import MRQA
 
 LINE = {"context": "c", "qas": [{"qid": "q", "question": "?", "answers": ["c"]}]}
 HEADER = {"header": {"dataset": "DuoRC.ParaphraseRC", "split": "dev"}}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from convqa.domain import Answer, Failure, Response, TurnId
 from convqa.errors import InputError
-from convqa.tasks.mrqa import MRQA
+from convqa.tasks.mrqa.task import MRQA
 
 
 def said(id, text):

@@ -13,8 +13,8 @@ from convqa.domain import Failure, Hit, Ranking, Response, TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, write_trec
 from convqa.metrics.geval_ndcg import geval_ndcg
-from convqa.tasks.poleval import PolEval
 from convqa.tasks.poleval.run import rankings
+from convqa.tasks.poleval.task import PolEval
 
 
 def scored(truth, *lines, path):
@@ -111,7 +111,7 @@ COUNTS = [(["2-0", "3-0"], 2), (["2-0", "3-0", "1-0", ""], 4), ([], 0)]
 @pytest.mark.parametrize(("lines", "count"), COUNTS)
 def test_too_few_and_too_many_lines(one_set, competition, tmp_path, lines, count):
     for truth in (one_set, competition):
-        with pytest.raises(InputError, match=rf"out\.tsv: expected 3 lines, one for each question .*, got {count}"):
+        with pytest.raises(InputError, match=rf"out\.tsv: expected 3 lines as in .*, got {count}"):
             scored(truth, *lines, path=tmp_path)
 
 
@@ -120,7 +120,7 @@ def test_the_first_lines_alone(one_set, two_sets, competition, tmp_path):
     (tmp_path / "out.tsv").write_text("1-0\n\n")
     for truth in (one_set, two_sets, competition):
         with pytest.raises(
-            InputError, match=r"expected [34] lines, .*, got 2\. --partial scores only the first questions"
+            InputError, match=r"expected [34] lines as in .*, got 2\. --partial scores only the first questions"
         ):
             evaluate(truth, tmp_path / "out.tsv")
         alone = evaluate(truth, tmp_path / "out.tsv", partial=True)
@@ -129,7 +129,7 @@ def test_the_first_lines_alone(one_set, two_sets, competition, tmp_path):
         column = alone.scores["NDCG@10"]
         assert len(column.ids) == 2 and column.values == tuple(kept[id] for id in column.ids)
     (tmp_path / "out.tsv").write_text("1-0\n" * 9)
-    with pytest.raises(InputError, match=r"expected 3 lines, .*, got 9"):
+    with pytest.raises(InputError, match=r"expected 3 lines as in .*, got 9"):
         evaluate(one_set, tmp_path / "out.tsv", partial=True)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from convqa.domain import Exchange, TurnId
 from convqa.errors import InputError
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.qrecc.task import QReCC
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 
@@ -152,9 +152,9 @@ GOOD = json.dumps([question(1, 1), question(1, 2)], indent=1).encode()
             [question(1.5, 1)],
             "Conversation_no: found 1.5; expected a whole number of 64 bits, or a string",
         ),
-        ([question(1, "1")], "Turn_no: found '1'; expected a whole number of 64 bits, 0 or more"),
-        ([question(1, 2**63)], "Turn_no: found 9223372036854775808; expected a whole number of 64 bits, 0 or more"),
-        ([question(1, -1)], "Turn_no: found -1; expected a whole number of 64 bits, 0 or more"),
+        ([question(1, "1")], "Turn_no: found '1'; wanted a whole number"),
+        ([question(1, 2**63)], "Turn_no: found 9223372036854775808"),
+        ([question(1, -1)], "Turn_no: found -1; wanted 0 or more"),
         ([question(1, 1, Context="who?")], "Context: found 'who[?]'; wanted a list"),
         (
             [question(1, 1, Context=["who?"])],

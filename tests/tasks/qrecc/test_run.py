@@ -24,7 +24,7 @@ from convqa.domain import (
     float32,
 )
 from convqa.errors import InputError, StorageFull
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.qrecc.task import QReCC
 
 ALL = frozenset({"rewrites", "rankings", "readings", "answers"})
 TASK = QReCC()

@@ -6,7 +6,7 @@ import pytest
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.qrecc.task import QReCC
 
 RECORD = {"Conversation_no": 1, "Turn_no": 2, "Truth_rewrite": "r", "Truth_passages": ["a"], "Truth_answer": "x"}
 

@@ -10,7 +10,7 @@ from convqa.domain import Exchange, Passage
 from convqa.driver.history import History
 from convqa.errors import InputError
 from convqa.tasks import find_task
-from convqa.tasks.sharc import ShARC
+from convqa.tasks.sharc.task import ShARC
 from convqa.text.dialogue import open_question
 
 TASK = ShARC()
