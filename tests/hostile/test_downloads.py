@@ -49,7 +49,7 @@ CASES = [
         case(
             f"{converter}: {form}", "download mine.yaml .",
             {"mine.yaml": sets(converter, count), **raw(*[content] * count)},
-            exits=1, says=("convqa: mine: ", "raw", "Wanted the file as it was published"),
+            exits=1, says=("convqa: mine: ", "raw", "Expected the file as published"),
         )
         for converter, count in COUNTS.items() for form, content in FORMS.items()
     ),
