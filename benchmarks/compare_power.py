@@ -16,7 +16,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from convqa.metrics.paired import randomisation_test
+from convqa.metrics.paired import randomisation_tests
 
 CONVERSATIONS, TURNS, SEEDS = 100, 5, 200
 OWN, LEVEL = 0.3, 0.05
@@ -45,8 +45,8 @@ def main() -> None:
         alarms = {"conversations": 0, "turns": 0}
         for seed in range(SEEDS):
             made = differences(spread, delta, seed)
-            alarms["conversations"] += randomisation_test(made.sum(axis=1).tolist(), seed) < LEVEL
-            alarms["turns"] += randomisation_test(made.ravel().tolist(), seed) < LEVEL
+            alarms["conversations"] += randomisation_tests(made.sum(axis=1)[:, None], seed)[0] < LEVEL
+            alarms["turns"] += randomisation_tests(made.reshape(-1, 1), seed)[0] < LEVEL
         counts = " | ".join(f"{count} of {SEEDS}" for count in alarms.values())
         print(f"| {spread} | {delta} | {expected(spread, delta):.1%} | {counts} |")
 

@@ -24,7 +24,7 @@ from convqa.evaluation.result import summaries
 from convqa.indexing import collection_for
 from convqa.models.kinds.encoder import load_encoder
 from convqa.pipeline.load import load
-from convqa.tasks.sharc import ShARC
+from convqa.tasks.sharc.task import ShARC
 from convqa.tasks.sharc.truth import Gold
 from convqa.text.english.replies import asking_sentences
 from convqa.text.english.rules import rules

@@ -147,7 +147,7 @@ def test_damaged_files_are_refused(file, tmp_path):
     for path, message in [
         (file(b"", "empty.jsonl"), "empty.jsonl is empty"),
         (file(b"\n \n", "blank.jsonl"), "blank.jsonl is empty"),
-        (file(good[:60], "cut.jsonl.gz"), r"cut.jsonl.gz: behind line \d+: the gzip is damaged"),
+        (file(good[:60], "cut.jsonl.gz"), r"cut.jsonl.gz: after line \d+: the gzip is damaged"),
         (file(good[:30] + b"xxxx" + good[34:], "bad.jsonl.gz"), r"bad.jsonl.gz:"),
         (file(bytes(range(256)) * 10, "junk.jsonl"), "junk.jsonl:1, column 1: this is no JSON"),
         (file(b'{"id": "a", "text": "t"', "half.jsonl"), "half.jsonl:1, column 24: .*Wanted: one JSON object a line"),

@@ -42,7 +42,7 @@ def download(
             try:
                 for file in one.files:
                     with Progress(f"downloading {file.file}", "bytes", quiet) as shown:
-                        said.append(file.told(folder, fetch(client, file, folder, shown)))
+                        said.append(file.describe(folder, fetch(client, file, folder, shown)))
                 if one.convert:
                     made = convert(one.convert, [folder / file.file for file in one.files], folder / one.folder)
                     said.append(f"{folder / one.folder}: {made}")

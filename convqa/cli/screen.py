@@ -130,7 +130,7 @@ def _said(response: Response, answer: Answer, screen: Screen) -> list[Text]:
     numbers = numbered(answer)
     doubts = {"Asked back:": answer.kind == "question", "Not sure:": UNSURE in answer.notes}
     doubt = [words for words, holds in {**doubts, "As said before:": TOLD in answer.notes}.items() if holds]
-    sentences = (marked(sentence, numbers) for sentence in CitedAnswer.of(response).said())
+    sentences = (marked(sentence, numbers) for sentence in CitedAnswer.of(response).sentences())
     shown = [Text(line) for line in laid_out([*doubt, *sentences])]
     if screen.styled:
         shown[0].stylize("bold yellow", 0, len(" ".join(doubt)))

@@ -1,4 +1,4 @@
-"""How good a run is: its task's measures and what stands beside them, with intervals, per turn and by group."""
+"""Evaluate a run: the measures of its task with intervals, per turn and by group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluate a run against a truth, for any task; the means of measures are taken in ``result.py``."""
+"""Evaluate a run against a truth, for any task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from convqa.domain import TurnId
 from convqa.errors import InputError, nearest
 from convqa.evaluation.result import Evaluation, Summaries, summaries
-from convqa.evaluation.support import measuring
+from convqa.evaluation.support import independent_scorer
 from convqa.tasks import Scores, Task, find_scored_task
 from convqa.tasks.base import Groups
 from convqa.tasks.scores import Gold, GoldTurn
@@ -31,48 +31,46 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a run (directory or run file) against the truth (directory or truth file).
 
-    :param task: auto (by the files' names), a task's name, or a task.
-    :param breakdown: fields of the truth's records, or groups that the task knows (QReCC: ``history``).
-    :param seed: of the bootstrap intervals, 0 or more.
-    :param partial: score only the turns that the run has; officially it is punished for the others.
-    :param support: the scorer by which ALCE's citation recall and precision are measured too, where the task has them:
-        lexical, support, or an NLI model. One that the run was built with is refused unless ``allow_same``.
-    :param options: the task's own (``Task.options``), such as QReCC's ``eval_missing_truth=True``.
-    :raises InputError: for files at which the official script would stop or crash, and for unknown breakdowns and
-        options.
+    :param task: auto (by the files), a task's name, or a task.
+    :param breakdown: fields of the truth's records, or groups of the task (QReCC: ``history``).
+    :param seed: the seed of the bootstrap intervals, 0 or more.
+    :param partial: score only the turns in the run; officially, missing turns count 0.
+    :param support: the scorer for ALCE's citation recall and precision, in tasks that have them: lexical, support, or
+        an NLI model. A scorer that the run was built with is refused unless ``allow_same``.
+    :param options: the task's own options (``Task.options``), such as QReCC's ``eval_missing_truth=True``.
+    :raises InputError: where the official script would stop or crash, and for unknown breakdowns and options.
     """
     truth_path, run_path = Path(truth_path), Path(run_path)
     if seed < 0:
-        raise InputError(f"seed: found {seed}; wanted a whole number, 0 or more.")
-    found = find_scored_task(task, truth_path, run_path) if isinstance(task, str) else task
-    if support is not None:
-        options["support"] = support
-    known = [field.name for field in fields(found.options)]
-    for name in options:
+        raise InputError(f"seed: expected a whole number, 0 or more, got {seed}.")
+    if isinstance(task, str):
+        task = find_scored_task(task, truth_path, run_path)
+    known = [field.name for field in fields(task.options)]
+    for name in (*options, *(() if support is None else ("support",))):
         if name not in known:
             raise InputError(
-                f"the task {found.name} has no option {name!r} (--{name.replace('_', '-')}).{nearest(name, known)} "
+                f"the task {task.name} has no option {name!r} (--{name.replace('_', '-')}).{nearest(name, known)} "
                 f"Known: {', '.join(known) or 'none'}."
             )
     if support is not None:
-        options["support"] = measuring(support, run_path, allow_same)
-    chosen = found.options(**options)
-    gold, run = found.gold(truth_path), found.read_run(run_path)
-    groups = groups_of(found, gold, truth_path, breakdown)
+        options["support"] = independent_scorer(support, run_path, allow_same)
+    task_options = task.options(**options)
+    gold, run = task.gold(truth_path), task.read_run(run_path)
+    groups = groups_of(task, gold, truth_path, breakdown)
     if partial:
-        gold = found.part(gold, run)
+        gold = task.part(gold, run)
         if not gold.turns:
             raise InputError(f"{run.path}: has no turn of {truth_path}, so there is nothing to score with --partial.")
-    columns = found.score(gold, run, chosen)
+    columns = task.score(gold, run, task_options)
     parts = {name: _by_group(columns, members, seed) for name, members in groups.items()}
-    said = {**chosen.to_json(), "seed": seed, **({"partial": True} if partial else {})}
-    return Evaluation(found, gold, run, tuple(columns), summaries(columns, seed), parts, said)
+    settings = {**task_options.to_json(), "seed": seed, **({"partial": True} if partial else {})}
+    return Evaluation(task, gold, run, tuple(columns), summaries(columns, seed), parts, settings)
 
 
 def groups_of(task: Task, gold: Gold[GoldTurn], truth_path: Path, names: Sequence[str]) -> dict[str, Groups]:
-    """Breakdown -> group -> its turns, groups in order of appearance.
+    """Return the turns of each group of each breakdown, groups in order of appearance.
 
-    :raises InputError: for a breakdown that neither the task nor the truth knows.
+    :raises InputError: for an unknown breakdown.
     """
     own = task.breakdowns(gold, truth_path)
     known = [*own, *dict.fromkeys(name for turn in gold.turns for name in turn.fields)]
@@ -86,16 +84,15 @@ def groups_of(task: Task, gold: Gold[GoldTurn], truth_path: Path, names: Sequenc
 
 
 def _by_field(gold: Gold[GoldTurn], name: str) -> Groups:
-    found: dict[str, list[TurnId]] = {}
+    groups: dict[str, list[TurnId]] = {}
     for turn in gold.turns:
         value = turn.fields.get(name, "(missing)")
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        found.setdefault(text or "(empty)", []).append(turn.id)
-    return {group: frozenset(ids) for group, ids in found.items()}
+        groups.setdefault(text or "(empty)", []).append(turn.id)
+    return {group: frozenset(ids) for group, ids in groups.items()}
 
 
 def _by_group(columns: Sequence[Scores], groups: Groups, seed: int) -> Mapping[str, Summaries]:
-    """The summaries of each group, groups in their order."""
     groups_of: dict[TurnId, list[str]] = {}
     for group, ids in groups.items():
         for id in ids:

@@ -1,9 +1,8 @@
-"""What a run is expected to score, and the measures that moved from it."""
+"""Compare an evaluation with expected scores."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from pydantic import ConfigDict, Field
 
@@ -14,11 +13,11 @@ from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, read_as
 
 _ROUNDED = 1e-6
-"""Expected values are written with six digits or so."""
+"""Tolerance for expected values, which are rounded to about six digits."""
 
 
 class Interval(Record):
-    """Where a measure is expected to lie, as ``convqa evaluate --json`` writes it."""
+    """The expected interval of a measure, as ``convqa evaluate --json`` writes it."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
@@ -28,44 +27,39 @@ class Interval(Record):
 
 
 class Expected(Record):
-    """A file of ``configs/benchmarks``, or what ``convqa evaluate --json`` wrote of another run."""
+    """A file of ``configs/benchmarks``, or the output of ``convqa evaluate --json`` for another run."""
 
     task: str
     measures: dict[str, Interval] = Field(min_length=1)
 
 
 def read_expected(name: str) -> Expected:
-    """What is expected, by the path of its file or the name of a shipped one.
+    """Read expected scores, by the path of a file or the name of a shipped one.
 
-    :raises InputError: if there is no such file, naming what is wrong in it.
+    :raises InputError: if the file is missing or malformed.
     """
     path, known = Path(name), sorted(file.stem for file in shipped("configs", "benchmarks").glob("*.yaml"))
     if name in known:
         path = shipped("configs", "benchmarks", f"{name}.yaml")
     elif not path.suffix:
-        raise InputError(
-            f"--check {name}: nothing of this name ships.{nearest(name, known)} Known: {', '.join(known)}."
-        )
-    data: Any = read_yaml(path, "expected scores")
-    return read_as(Expected, data, str(path), "Wanted: task, and measures with mean, low and high of each.")
+        raise InputError(f"--check {name}: unknown name.{nearest(name, known)} Known: {', '.join(known)}.")
+    advice = "Expected: task, and measures with mean, low and high of each."
+    return read_as(Expected, read_yaml(path, "expected scores"), str(path), advice)
 
 
 def moved(evaluation: Evaluation, expected: Expected) -> list[str]:
-    """What lies outside of the interval where it is expected, in words.
+    """Describe each measure outside its expected interval.
 
-    :raises InputError: for expectations of another task.
+    :raises InputError: if the expected scores are of another task.
     """
     if evaluation.task.name != expected.task:
-        raise InputError(
-            f"--check: these are scores of the task {expected.task}; the run is one of {evaluation.task.name}."
-        )
-    told = []
-    for name, wanted in expected.measures.items():
+        raise InputError(f"--check: the scores are of {expected.task}, but the run is of {evaluation.task.name}.")
+    messages = []
+    for name, interval in expected.measures.items():
+        mean, low, high = interval.mean, interval.low, interval.high
         summary = evaluation.summaries.get(name)
         if summary is None:
-            told.append(f"{name}: has no value; expected {wanted.mean:.4g}")
-        elif not wanted.low - _ROUNDED <= summary.mean <= wanted.high + _ROUNDED:
-            told.append(
-                f"{name}: {summary.mean:.4g}; expected {wanted.mean:.4g} ({wanted.low:.4g} to {wanted.high:.4g})"
-            )
-    return told
+            messages.append(f"{name}: has no value; expected {mean:.4g}")
+        elif not low - _ROUNDED <= summary.mean <= high + _ROUNDED:
+            messages.append(f"{name}: {summary.mean:.4g}; expected {mean:.4g} ({low:.4g} to {high:.4g})")
+    return messages

@@ -1,4 +1,4 @@
-"""An evaluation for people and for programs: the official file, a table, scores by turn."""
+"""Write an evaluation: the official file, tables, and scores by turn."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from convqa.evaluation.result import Evaluation, Summary
 from convqa.files import to_json_bytes, whole_file
 
 _GROUP = 24
-"""Characters of a group's name that are shown."""
+"""Maximum width of a group's name in a table."""
 _GROUPS = 20
-"""Groups of a breakdown that are shown."""
+"""Maximum number of groups in a table."""
 
 
 def official_text(evaluation: Evaluation) -> str:
-    """The table of the task's official file: official measures only, and of those the ones that could be computed."""
+    """Return the content of the task's official file, from the official measures that have a value."""
     names = [column.measure.name for column in evaluation.columns if column.measure.official]
     summaries = evaluation.summaries
     return evaluation.task.official_text({name: summaries[name].mean for name in names if name in summaries})
 
 
 def write_official(evaluation: Evaluation, directory: Path) -> Path:
-    """Write the task's official file (QReCC: DIRECTORY/evaluation.prototext); returns its path."""
+    """Write the task's official file (QReCC: DIRECTORY/evaluation.prototext) and return its path."""
     path = directory / evaluation.task.official_file
     with whole_file(path) as stream:
         stream.write(official_text(evaluation).encode())
@@ -36,10 +36,10 @@ def write_official(evaluation: Evaluation, directory: Path) -> Path:
 
 
 def write_turns(evaluation: Evaluation, path: Path) -> Path:
-    """Write one JSON line a turn of the truth: its name as the task's files have it, and each score that it has."""
+    """Write one JSON line per turn of the truth, with its id as in the task's files, and its scores."""
     rows: dict[TurnId, dict[str, Any]] = {turn.id: evaluation.task.key(turn.id) for turn in evaluation.gold.turns}
     for name, scores in evaluation.scores.items():
-        if scores.groups:  # a macro average: the groups have the same scores under their own names
+        if scores.groups:  # a macro average, whose groups have the same scores under their own names
             continue
         for id, value in zip(scores.ids, scores.values, strict=True):
             rows[id][name] = value
@@ -49,10 +49,7 @@ def write_turns(evaluation: Evaluation, path: Path) -> Path:
 
 
 def render(evaluation: Evaluation, width: int = 80) -> Group:
-    """Tables for a terminal of that width. A measure that could not be computed shows a dash and the reason.
-
-    The measures of a breakdown are split over as many tables as they need.
-    """
+    """Create tables for a terminal of this width, breakdowns split over several. A skipped measure shows the reason."""
     table = Table(title=Text(str(evaluation.run.path)), title_justify="left")
     for head in ("measure", "mean", "95 % interval", "turns", "beside"):
         table.add_column(head, overflow="fold", justify="left" if head in {"measure", "beside"} else "right")
@@ -78,23 +75,23 @@ def _beside(evaluation: Evaluation, name: str) -> str:
 
 
 def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table | Text]:
-    """Means by group, each with the number of turns that it rests on; of many groups those with the most turns."""
+    """Yield tables of means by group with their number of turns, for the largest groups if there are many."""
     groups = list(evaluation.breakdowns[name].items())
-    measures = [one.name for one in evaluation.measures if any(found.get(one.name) for _, found in groups)]
+    measures = [one.name for one in evaluation.measures if any(means.get(one.name) for _, means in groups)]
     if len(groups) > _GROUPS:
         yield Text(f"The {_GROUPS} largest of {len(groups):,} groups of {name}; --json has all.")
-        groups.sort(key=lambda group: -max((one.turns for one in group[1].values()), default=0))
+        groups.sort(key=lambda group: -max((summary.turns for summary in group[1].values()), default=0))
         del groups[_GROUPS:]
     names = [" ".join(group.split()) for group, _ in groups]
-    columns = {measure: [_cell(found.get(measure)) for _, found in groups] for measure in measures}
+    columns = {measure: [_cell(means.get(measure)) for _, means in groups] for measure in measures}
     title, block, used = f"by {name}: mean (turns)", dict[str, list[str]](), 0
     for measure, cells in columns.items():
-        room = 3 + max(map(len, (measure, *cells)))
-        if block and _GROUP + 4 + used + room > width:
+        cell_width = 3 + max(map(len, (measure, *cells)))
+        if block and _GROUP + 4 + used + cell_width > width:
             yield _grid(title, name, names, block)
             title, block, used = "", {}, 0
         block[measure] = cells
-        used += room
+        used += cell_width
     yield _grid(title, name, names, block)
 
 

@@ -1,4 +1,4 @@
-"""The parts of an evaluation: scores by turn, their means with intervals, and the same by group."""
+"""The result of an evaluation: scores by turn, and their means with intervals, overall and by group."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from convqa.tasks.scores import Gold, GoldTurn, Measure, Run, Scores
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Mean over ``turns`` turns, with the ends of its 95 % bootstrap interval (conversations are drawn).
-
-    A macro average is the mean of its groups' means, and a statistic what it says.
+    """The mean over ``turns`` turns (or the macro average or statistic), with its 95 % bootstrap interval, for which
+    conversations are drawn.
     """
 
     mean: float
@@ -25,7 +24,7 @@ class Summary:
 
     @classmethod
     def of(cls, scores: Scores, seed: int) -> Summary | None:
-        """None where there are no scores, or where the statistic has no value of them."""
+        """Summarise scores; None if they have no value."""
         if (mean := value_of(scores)) is None:
             return None
         scale, groups, statistic = scores.measure.scale, scores.by_group(), scores.statistic
@@ -38,7 +37,7 @@ class Summary:
 
 
 def value_of(scores: Scores) -> float | None:
-    """The mean of the turns, the macro average or the statistic that a measure is; None where it has no value."""
+    """Return the mean, macro average or statistic of scores; None if they have no value."""
     if not scores.values:
         return None
     scale, groups = scores.measure.scale, scores.by_group()
@@ -49,7 +48,7 @@ def value_of(scores: Scores) -> float | None:
 
 
 def _mean(values: Sequence[float], scale: float) -> float:
-    """Added one by one and scaled before it is divided, as official scripts do: the same to the last bit."""
+    """Sum, scale and divide in the order of the official scripts, so that the result is the same to the last bit."""
     total = 0.0
     for value in values:
         total += value
@@ -60,16 +59,16 @@ Summaries = Mapping[str, Summary]
 
 
 def summaries(columns: Sequence[Scores], seed: int) -> Summaries:
-    """Measure -> summary, for the columns that have one."""
-    found = {column.measure.name: Summary.of(column, seed) for column in columns}
-    return {name: summary for name, summary in found.items() if summary is not None}
+    """Return the summary of each measure that has a value."""
+    by_name = {column.measure.name: Summary.of(column, seed) for column in columns}
+    return {name: summary for name, summary in by_name.items() if summary is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Everything known about a run of a task.
+    """The evaluation of a run.
 
-    ``columns``: what the task scored, in its order. ``breakdowns``: field -> group -> measure -> summary.
+    ``columns``: the task's scores, in its order. ``breakdowns``: field -> group -> measure -> summary.
     """
 
     task: Task
@@ -82,21 +81,21 @@ class Evaluation:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Those with a line of their own, in the order of the table; of them the official ones are marked so."""
+        """The measures with a line of their own, in the order of the table."""
         return tuple(column.measure for column in self.columns if not column.measure.beside)
 
     @property
     def scores(self) -> dict[str, Scores]:
-        """Measure -> its scores by turn, for the measures that have some."""
+        """Measure -> its scores by turn, if it has any."""
         return {column.measure.name: column for column in self.columns if column.values}
 
     @property
     def skipped(self) -> dict[str, str]:
-        """Measure -> why it has no value."""
+        """Measure -> the reason why it has no value."""
         return {column.measure.name: column.skipped for column in self.columns if column.skipped}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, without the scores by turn: what ``--json`` prints."""
+        """Return the output of ``--json``, which lacks the scores by turn."""
 
         def plain(summaries: Summaries) -> dict[str, Any]:
             return {name: asdict(summary) for name, summary in summaries.items()}

@@ -1,4 +1,4 @@
-"""Choose the scorer of support for ALCE, and refuse the one that the run was built with."""
+"""Load the support scorer for ALCE, and refuse the one that the run was built with."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from convqa.errors import InputError
 from convqa.files import log, read_json
-from convqa.tasks.scores import Supports
+from convqa.tasks.scores import SupportScorer
 
 META = "run.meta.json"
-"""The file beside a run in which the driver names the models that made it."""
+"""The driver's file in the folder of a run that names its models."""
 
 
-def measuring(name: str, run_path: Path, allow_same: bool = False) -> Supports:
-    """The scorer of that name (``convqa.models.load_support``), to measure the run at ``run_path`` (folder or file).
+def independent_scorer(name: str, run_path: Path, allow_same: bool = False) -> SupportScorer:
+    """Load a scorer (``convqa.models.load_support``) that the run at ``run_path`` (folder or file) was not built with.
 
-    A builder that keeps what a scorer likes is always good in its eyes. So the scorer may not be among the models of
-    the run, as its run.meta.json names them. Without that file nobody knows, and a warning says so.
+    A run that was filtered by a scorer always scores well with it, so the scorer must not be among the models in
+    run.meta.json. Without that file, a warning is logged.
 
-    :param allow_same: take it all the same.
-    :raises InputError: if the run was built with it, or there is no such scorer.
+    :param allow_same: accept the scorer in any case.
+    :raises InputError: if the run was built with the scorer, or the name is unknown.
     """
     from convqa.models import load_support
 
@@ -29,23 +29,22 @@ def measuring(name: str, run_path: Path, allow_same: bool = False) -> Supports:
         return support
     file = (run_path if run_path.is_dir() else run_path.parent) / META
     try:
-        found: Any = read_json(file, "what convqa writes beside a run") if file.exists() else {}
-        models = [(node, *part) for node, parts in found["fingerprint"]["models"].items() for part in parts.items()]
+        meta: Any = read_json(file, "the meta file of a run") if file.exists() else {}
+        models = [(node, *part) for node, parts in meta["fingerprint"]["models"].items() for part in parts.items()]
     except AttributeError as error:
-        wanted = "{node: {part: identity}}, as convqa writes it"
-        raise InputError(f"{file}: fingerprint.models: wanted {wanted}.") from error
+        raise InputError(f"{file}: fingerprint.models: expected {{node: {{part: identity}}}}.") from error
     except (KeyError, TypeError):
-        log.warning("%s: does not say, so nobody knows whether %s built this run too", file, support.name)
+        log.warning("%s: names no models, so %s may have built this run too", file, support.name)
         return support
     for node, part, identity in models:
         if _weights(str(identity)) == _weights(support.identity):
             raise InputError(
-                f"--support {support.name}: this run was built with it ({node}: {part}, says {file}), and would be "
-                "measured by its own yardstick. Give another scorer, or --allow-same."
+                f"--support {support.name}: this run was built with it ({node}: {part}, in {file}), which biases the "
+                "scores. Give another scorer, or --allow-same."
             )
     return support
 
 
 def _weights(identity: str) -> str:
-    """The beginning of an identity, before what runs the model: ``checksum (torch float32 on cpu)``."""
+    """Return the checksum in an identity such as ``checksum (torch float32 on cpu)``."""
     return identity.partition(" (")[0]

@@ -1,4 +1,4 @@
-"""The run and the truth as TREC files, for trec_eval, ir-measures and every tool that reads those."""
+"""Write the run and the truth as TREC files, for trec_eval, ir-measures and similar tools."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ QRELS = "truth.qrels"
 
 
 def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> tuple[Path, Path]:
-    """Write DIRECTORY/run.trec and DIRECTORY/truth.qrels; returns their paths.
+    """Write DIRECTORY/run.trec and DIRECTORY/truth.qrels, and return their paths.
 
-    Query ids are turns as text (``conversation_turn``). The format separates by blanks, so blanks in ids are
-    percent-encoded, and nothing else is. The truth holds the turns that the task's official measure of rankings rests
-    on. Every tool finds the same means without an option: of passages that tie the later gets the next lower score, and
-    a turn of the truth that ranks nothing has a line with an id of no passage, without which trec_eval leaves it out.
+    Query ids are turns as text (``conversation_turn``). Only blanks in ids are percent-encoded, since they separate the
+    fields. The truth holds the turns of the task's official measure of rankings. All tools compute the same means
+    without options: ties are broken by the next lower score, and an empty ranking has a line with the id of no passage,
+    since trec_eval would leave the turn out otherwise.
 
-    :raises InputError: if the task has no rankings, or two ids are the same once their blanks are encoded.
+    :raises InputError: if the task has no rankings, or two ids are equal after encoding.
     """
     judged = evaluation.task.judged(evaluation.gold, evaluation.run)
     if judged is None:
-        raise InputError(f"--trec: a run of the task {evaluation.task.name} ranks no passages; leave the option out.")
+        raise InputError(f"--trec: a run of the task {evaluation.task.name} has no rankings; omit the option.")
     ids = [id for ranking in judged.rankings.values() for id in ranking]
     _check_distinct([*ids, *(id for relevant in judged.relevant.values() for id in relevant)])
     run, qrels = directory / RUN, directory / QRELS
@@ -42,10 +42,8 @@ def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> 
 
 
 def _check_distinct(ids: Iterable[str]) -> None:
-    """:raises InputError: for two ids that are the same once their blanks are encoded."""
+    """:raises InputError: for two ids that are equal after encoding."""
     spellings = {NOTHING: ""}
     for id in ids:
         if spellings.setdefault(encoded(id), id) != id:
-            raise InputError(
-                f"{id!r} and {spellings[encoded(id)]!r} are the same id in a TREC file; rename one of them."
-            )
+            raise InputError(f"{id!r} and {spellings[encoded(id)]!r} are the same id in a TREC file; rename one.")

@@ -1,4 +1,4 @@
-"""Answers in the formats of others: one module a format, none of which loses or shifts a citation."""
+"""Export answers to other formats, one module per format. No format loses or shifts a citation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["FORMATS", "OF_ANSWERS", "CitedAnswer", "Format", "Source", "Submissi
 
 
 def find_format(name: str) -> Format:
-    """The format of this name; an ``InputError`` names those that there are."""
+    """Return the format of this name, or raise ``InputError``."""
     if name not in FORMATS:
-        raise InputError(f"format {name!r} is not known; there are {', '.join(FORMATS)}.{nearest(name, FORMATS)}")
+        raise InputError(f"unknown format {name!r}; expected {', '.join(FORMATS)}.{nearest(name, FORMATS)}")
     return FORMATS[name]

@@ -1,4 +1,4 @@
-"""The base of the formats, and the writing of responses in one."""
+"""Export formats, and the export of responses in one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convqa.files import log
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Whose run it is, for the formats of shared tasks."""
+    """The names of a run and its team, for the formats of shared tasks."""
 
     run_id: str
     team_id: str = "convqa"
@@ -23,12 +23,12 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to write cited answers down, one after the other.
+    """A format for cited answers.
 
-    :param write: one answer; a file is ``opening``, the answers with ``between`` them, ``closing``.
-    :param run_types: what a run may be called in the format: how much people had to do with it.
-    :param needs_answers: whether a run whose pipeline makes none is refused; else it must have rankings.
-    :param warnings: why whoever takes the file may refuse or change an answer: one text for all answers alike.
+    :param write: formats one answer; a file is ``opening``, the answers separated by ``between``, ``closing``.
+    :param run_types: the valid types of run, which tell how much people contributed to it.
+    :param needs_answers: whether a run without answers is refused; otherwise it needs rankings.
+    :param warnings: reasons why the recipient may refuse or change an answer, in words that suit all answers.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Format:
 
 @dataclass(slots=True)
 class Tally:
-    """How many turns were exported: with an answer, as no-answers, and as no-answers because they failed."""
+    """The number of exported turns: answered, unanswered, and failed, which are exported as unanswered."""
 
     answered: int = 0
     unanswered: int = 0
@@ -62,16 +62,16 @@ class Tally:
 def export(
     responses: Iterable[Response], format: Format, submission: Submission, write: Callable[[bytes], object]
 ) -> Tally:
-    """Write responses in a format; memory holds a conversation. Each warning comes once, with the number of turns.
+    """Write responses in a format, one conversation in memory at a time. Each warning is logged once, with its turns.
 
-    :param responses: the turns of a conversation stand together.
-    :raises InputError: at a response that has no answer although it did not fail, or cites what it has not found.
+    :param responses: the turns of a conversation are adjacent.
+    :raises InputError: for a response without an answer that did not fail, or one that cites an unknown passage.
     """
     tally, warnings, before = Tally(), Counter[str](), format.opening
-    for _, turns in groupby(responses, key=lambda response: response.id.conversation):
-        conversation = list(turns)
-        for response in conversation:
-            cited = CitedAnswer.of(response, len(conversation) == 1, format.needs_answers)
+    for _, group in groupby(responses, key=lambda response: response.id.conversation):
+        turns = list(group)
+        for response in turns:
+            cited = CitedAnswer.of(response, len(turns) == 1, format.needs_answers)
             write(before + format.write(cited, submission))
             before = format.between
             tally.count(response)

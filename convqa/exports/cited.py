@@ -1,4 +1,4 @@
-"""One turn's answer with its quotes and sources: what every export writes."""
+"""A turn's answer with its quotes and sources, the input of every export."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from convqa.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """How a cited passage is named to people."""
+    """A cited passage's title and URL."""
 
     title: str = ""
     url: str = ""
@@ -19,15 +19,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
-    """An answer, and whatever its citations need to be read without the collection.
+    """An answer with everything that its citations need to be read without the collection.
 
-    :param question: the self-contained question, "" where the run has none.
+    :param question: the self-contained question, "" if the run has none.
     :param scores: the ranking, best first: passage ids with their scores.
-    :param sources: of each cited passage whose text is at hand.
-    :param quotes: of each citation: its characters, or the whole passage where it has no offsets; "" where the text is
-        not at hand.
+    :param sources: the source of each cited passage whose text is available.
+    :param quotes: the quote of each citation, the whole passage if it has no offsets; "" if the text is not available.
     :param alone: whether it is the only turn of its conversation.
-    :param response: what the answer is of.
     """
 
     id: TurnId
@@ -41,10 +39,10 @@ class CitedAnswer:
 
     @classmethod
     def of(cls, response: Response, alone: bool = False, needs_answer: bool = True) -> CitedAnswer:
-        """The answer of a response, trimmed or not; a turn that failed is a no-answer that says why.
+        """Create the answer of a response, trimmed or not. A failed turn is unanswered, with the failure as its reason.
 
-        :param needs_answer: False: a turn without an answer is a no-answer, but without a ranking it is refused.
-        :raises InputError: if the turn has no answer although it did not fail, or cites what its ranking does not have.
+        :param needs_answer: if False, a turn without an answer is unanswered, and one without a ranking is refused.
+        :raises InputError: if the turn has no answer but did not fail, or cites a passage outside its ranking.
         """
         if not needs_answer and response.error is None and response.ranking is None:
             raise InputError(f"turn {response.id} has no ranking: the pipeline of this run makes none.")
@@ -61,8 +59,8 @@ class CitedAnswer:
         question = response.rewrite.text if response.rewrite else ""
         return cls(response.id, answer, question, scores, sources, quoted, alone, response=response)
 
-    def said(self) -> tuple[Sentence, ...]:
-        """The answer, sentence by sentence; text that is not cut into sentences is one without citations."""
+    def sentences(self) -> tuple[Sentence, ...]:
+        """Return the answer's sentences; a text without sentences is one sentence without citations."""
         if self.answer.sentences or not self.answer.text:
             return self.answer.sentences
         return (Sentence(self.answer.text),)
@@ -72,9 +70,7 @@ def _answer(response: Response) -> Answer:
     if response.answer is not None:
         return response.answer
     if response.error is None:
-        raise InputError(
-            f"turn {response.id} has no answer: the pipeline of this run makes none. Run one that has a builder."
-        )
+        raise InputError(f"turn {response.id} has no answer: the pipeline of this run makes none. It needs a builder.")
     failure = response.error
     return Answer("none", "", reason=f"{failure.stage} failed: {failure.error}: {failure.message}")
 
@@ -83,8 +79,8 @@ def _check(response: Response, citation: Citation, ranked: Container[str], passa
     if citation.passage_id not in ranked:
         problem = f"cites {citation.passage_id!r}, which is not in its ranking"
     elif citation.end is not None and (passage is None or citation.end > len(passage.text)):
-        length = "no text here" if passage is None else f"{len(passage.text)} characters"
+        length = "no text" if passage is None else f"{len(passage.text)} characters"
         problem = f"quotes [{citation.start}, {citation.end}) of {citation.passage_id!r}, which has {length}"
     else:
         return
-    raise InputError(f"turn {response.id} {problem}: what cannot be opened is not exported. Answer this turn again.")
+    raise InputError(f"turn {response.id} {problem}: an invalid citation is not exported. Answer this turn again.")

@@ -8,8 +8,8 @@ from convqa.exports.cited import CitedAnswer
 from convqa.files import to_json_bytes
 
 
-def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 - the form of all writers
-    """The record of one turn; Model_rewrite and Model_passages are left out."""
+def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 - the signature of all writers
+    """Format the record of one turn, without Model_rewrite and Model_passages."""
     turn = {"Conversation_no": cited.id.conversation, "Turn_no": cited.id.number}
     return to_json_bytes(turn | evidence_fields(cited.answer, cited.quotes))
 

@@ -1,4 +1,4 @@
-r"""Plain text for people: sentences with ``[n]``, then a numbered list of the places that they cite.
+r"""Plain text for people: sentences with ``[n]``, then a numbered list of the citations.
 
     Conversation 12, turn 3
     Question: Who wrote Faust?
@@ -11,9 +11,9 @@ r"""Plain text for people: sentences with ``[n]``, then a numbered list of the p
         characters 0-27: Faust is a play by Goethe.
     [2] ...
 
-A number is a place: two spans of one passage have two. Texts stand on one line each: line ends, control characters and
-the backslash itself are written ``\n``, ``\r``, ``\u0007``, ``\\``; a ``[1]`` of a sentence's own text is ``\[1]``, and
-a line that could be taken for another begins with ``\&``. So the text can be read back without a doubt.
+Two spans of one passage have two numbers. To be unambiguous, a text is one line: line ends, control characters and
+backslashes are escaped (``\n``, ``\r``, ``\u0007``, ``\\``), a ``[1]`` in a sentence's own text is ``\[1]``, and a
+sentence that looks like another kind of line starts with ``\&``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer, Source
 
 _UNSAFE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Characters that end a line or act on a terminal, that UTF-8 cannot write, and the mark of escapes; a tab may stay."""
+"""Line ends, terminal control characters, lone surrogates and the backslash, but not tabs."""
 _SHORT = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _ITEM = re.compile(r"(?:\d{1,2}\.|-)\s")
 _MARK = re.compile(r"\[(?=[0-9]+\])")
@@ -36,8 +36,8 @@ _NO_SENTENCE = re.compile(rf"\Z|\s|\[|Conversation |{FIELD.pattern}")
 WHOLE = "the whole passage"
 
 
-def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 - the form of all writers
-    """The text of one turn, with an empty line behind it."""
+def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 - the signature of all writers
+    """Format the text of one turn, followed by an empty line."""
     return "".join(f"{line}\n" for line in _lines(cited)).encode() + b"\n"
 
 
@@ -53,7 +53,7 @@ def _lines(cited: CitedAnswer) -> Iterator[str]:
         yield from (_field("Nearest", id) for id in answer.nearest)
     elif answer.kind == "question":
         yield _field("Asks back", answer.text)
-    sentences = answer.sentences if answer.kind == "question" else cited.said()
+    sentences = answer.sentences if answer.kind == "question" else cited.sentences()
     for sentence in sentences:
         line = marked(sentence, numbers)
         yield rf"\&{line}" if _NO_SENTENCE.match(line) else line
@@ -65,7 +65,8 @@ def _lines(cited: CitedAnswer) -> Iterator[str]:
         yield ""
     for citation, number in numbers.items():
         yield from heading(number, citation, cited)
-        yield "    " + _place(citation, cited.quotes.get(citation, ""))
+        quote = escape(cited.quotes.get(citation, ""))
+        yield "    " + (WHOLE if citation.start is None else f"characters {citation.start}-{citation.end}: {quote}")
 
 
 def _field(name: str, value: str) -> str:
@@ -73,13 +74,13 @@ def _field(name: str, value: str) -> str:
 
 
 def numbered(answer: Answer) -> dict[Citation, int]:
-    """The places that an answer cites, numbered from 1 in the order in which they are first cited."""
-    places = dict.fromkeys(citation for sentence in answer.sentences for citation in sentence.citations)
-    return {citation: number for number, citation in enumerate(places, 1)}
+    """Number the distinct citations of an answer from 1, in order."""
+    citations = dict.fromkeys(citation for sentence in answer.sentences for citation in sentence.citations)
+    return {citation: number for number, citation in enumerate(citations, 1)}
 
 
 def marked(sentence: Sentence, numbers: dict[Citation, int]) -> str:
-    r"""A sentence on one line, with its marks.
+    r"""Return a sentence on one line, with its marks.
 
     >>> marked(Sentence("Ids look like [1].", (Citation("p"),)), {Citation("p"): 1})
     'Ids look like \\[1]. [1]'
@@ -90,7 +91,7 @@ def marked(sentence: Sentence, numbers: dict[Citation, int]) -> str:
 
 
 def begins_item(text: str) -> bool:
-    """Whether a sentence begins an item of a list, and is to stand on a line of its own.
+    """Whether a sentence starts a list item, and so a line.
 
     >>> [begins_item(text) for text in ("1. Open the lid.", "- Salt", "1808 was the year.", "-5 degrees")]
     [True, True, False, False]
@@ -99,7 +100,7 @@ def begins_item(text: str) -> bool:
 
 
 def laid_out(sentences: Iterable[str]) -> list[str]:
-    """Sentences, as they are shown, in lines: one for each item of a list, and one for what stands before.
+    """Lay sentences out in lines: one for each list item, and one for the sentences before.
 
     >>> laid_out(["It takes two steps.", "[1]", "1. Open it.", "Mind the spring.", "2. Press."])
     ['It takes two steps. [1]', '1. Open it. Mind the spring.', '2. Press.']
@@ -114,7 +115,7 @@ def laid_out(sentences: Iterable[str]) -> list[str]:
 
 
 def heading(number: int, citation: Citation, cited: CitedAnswer) -> Iterator[str]:
-    """The first lines of a numbered source: title, URL and id of the passage."""
+    """Yield the first lines of a numbered source: title, URL and id of the passage."""
     source = cited.sources.get(citation.passage_id, Source())
     yield f"[{number}] {escape(source.title)}" if source.title else f"[{number}]"
     if source.url:
@@ -122,17 +123,13 @@ def heading(number: int, citation: Citation, cited: CitedAnswer) -> Iterator[str
     yield f"    id: {escape(citation.passage_id)}"
 
 
-def _place(citation: Citation, quote: str) -> str:
-    return WHOLE if citation.start is None else f"characters {citation.start}-{citation.end}: {escape(quote)}"
-
-
 def escape(text: str) -> str:
-    r"""The text on one line, without anything that acts on a terminal.
+    r"""Escape line ends and terminal control characters.
 
     >>> escape("a\\b\r\n\x1b[31m")
     'a\\\\b\\r\\n\\u001b[31m'
     """
-    return _UNSAFE.sub(lambda found: _SHORT.get(found[0]) or f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: _SHORT.get(match[0]) or f"\\u{ord(match[0]):04x}", text)
 
 
 FORMAT = Format("text", "plain text with [n] and a numbered list of sources", write)

@@ -1,4 +1,4 @@
-"""A TREC run: a line for each passage of each turn's ranking, without any truth."""
+"""A TREC run: a line per passage of each turn's ranking."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from convqa.metrics.trec import run_lines
 
 
 def write(cited: CitedAnswer, submission: Submission) -> bytes:
-    """The lines of one turn, which is named ``CONVERSATION_TURN``, or as its conversation where that has no other."""
+    """Format the lines of one turn, called ``CONVERSATION_TURN``, or as its conversation if that has no other turn."""
     turn = str(cited.id.conversation) if cited.alone else str(cited.id)
     return "".join(run_lines(turn, cited.scores, submission.run_id)).encode()
 

@@ -1,9 +1,8 @@
-"""TREC RAG: a JSON line for each turn, whose sentences cite a list of passage ids by place, from 0.
+"""TREC RAG: a JSON line per turn, whose sentences cite indexes of a list of passage ids.
 
 The fields are those of Ragnarök's results of 2024 (run_id, topic_id, topic, references, response_length, answer;
-Pradeep et al., arXiv 2406.16828) with the metadata that the track's check of 2025 asks for (team_id, run_id, type,
-narrative_id, narrative), so that one file serves both. What is ours in the metadata, ``conversation`` and ``turn``, is
-whose answer it is.
+Pradeep et al., arXiv 2406.16828) with the metadata that the track's check of 2025 requires (team_id, run_id, type,
+narrative_id, narrative), so that one file serves both. ``conversation`` and ``turn`` in the metadata are our own.
 """
 
 from __future__ import annotations
@@ -22,36 +21,30 @@ _WORDS = 400
 
 
 def write(cited: CitedAnswer, submission: Submission, most: int) -> bytes:
-    """The line of one turn. A passage that a sentence cites at two places is cited once: there are no places here.
+    """Format the line of one turn. A sentence cites a passage once, since the format has no offsets.
 
-    The topic is the conversation where it has one turn, else ``CONVERSATION_TURN``. References are what is cited, in
-    that order.
+    The topic is the conversation, or ``CONVERSATION_TURN`` if that has several turns.
 
-    :param most: references; of more the first are kept, with a warning that names the others.
+    :param most: maximum number of references; a warning names the others.
     """
-    said = cited.said()
+    sentences = cited.sentences()
     topic = str(cited.id.conversation) if cited.alone else str(cited.id)
-    ids = list(dict.fromkeys(citation.passage_id for sentence in said for citation in sentence.citations))
+    ids = list(dict.fromkeys(citation.passage_id for sentence in sentences for citation in sentence.citations))
     if len(ids) > most:
         log.warning(
             "turn %s cites %d passages; trec-rag takes the first %d. Left out: %s",
             cited.id, len(ids), most, ", ".join(ids[most:]),
         )  # fmt: skip
-    places = {id: place for place, id in enumerate(ids[:most])}
-    answer = [
-        {
-            "text": sentence.text,
-            "citations": list(
-                dict.fromkeys(places[c.passage_id] for c in sentence.citations if c.passage_id in places)
-            ),
-        }
-        for sentence in said
-    ]
+    indexes = {id: index for index, id in enumerate(ids[:most])}
+    answer = []
+    for sentence in sentences:
+        cites = dict.fromkeys(indexes[c.passage_id] for c in sentence.citations if c.passage_id in indexes)
+        answer.append({"text": sentence.text, "citations": list(cites)})
     record = {
         "run_id": submission.run_id,
         "topic_id": topic,
         "topic": cited.question,
-        "references": list(places),
+        "references": list(indexes),
         "response_length": _length(cited),
         "answer": answer,
         "metadata": {
@@ -68,21 +61,21 @@ def write(cited: CitedAnswer, submission: Submission, most: int) -> bytes:
 
 
 def warnings(cited: CitedAnswer) -> Iterator[str]:
-    """Warn of what the checks of 2024 and 2025 refuse, do not know or cut, where the writer cannot change it."""
+    """Yield warnings of answers that the checks of 2024 and 2025 refuse or cut."""
     if not cited.alone:
         yield "TREC RAG has no conversations: topics of several turns, such as 1_1, are not in the track"
-    if not all(_SEGMENT.match(c.passage_id) for sentence in cited.said() for c in sentence.citations):
-        yield "TREC RAG only takes runs over MS MARCO v2.1: some cited passages are not segments of it"
+    if not all(_SEGMENT.match(c.passage_id) for sentence in cited.sentences() for c in sentence.citations):
+        yield "TREC RAG only accepts runs over MS MARCO v2.1: some cited passages are not segments of it"
     if _length(cited) > _WORDS:
-        yield f"TREC RAG takes answers of {_WORDS} words, and cuts sentences off the end of a longer one"
+        yield f"TREC RAG accepts answers of {_WORDS} words, and cuts the last sentences of a longer one"
 
 
 def _length(cited: CitedAnswer) -> int:
-    return sum(words(sentence.text) for sentence in cited.said())
+    return sum(words(sentence.text) for sentence in cited.sentences())
 
 
 def words(text: str) -> int:
-    """How many words the track's checks count: what stands between blanks, after NFKC.
+    """Count words as the track's checks do: separated by blanks, after NFKC.
 
     >>> words("One\\u00a0two, three.")
     3
@@ -91,18 +84,9 @@ def words(text: str) -> int:
 
 
 FORMATS = [
-    Format(
-        "trec-rag",
-        "TREC RAG's answers, a JSON line each",
-        partial(write, most=20),
-        warnings=warnings,
-        run_types=("automatic", "manual"),
-    ),
-    Format(
-        "trec-rag-2025",
-        "the same, with up to 100 references",
-        partial(write, most=100),
-        warnings=warnings,
-        run_types=("automatic", "manual"),
-    ),
+    Format(name, what, partial(write, most=most), warnings=warnings, run_types=("automatic", "manual"))
+    for name, what, most in (
+        ("trec-rag", "TREC RAG's answers, a JSON line each", 20),
+        ("trec-rag-2025", "the same, with up to 100 references", 100),
+    )
 ]

@@ -1,11 +1,11 @@
 """Citation recall and precision of ALCE (Gao, Yen, Yu and Chen, EMNLP 2023; princeton-nlp/ALCE@246c476, eval.py).
 
-A sentence is recalled if what it cites, taken together, entails it. A citation is precise if its sentence is recalled
-and it is needed there: it entails the sentence alone, or the others fail to without it. The script's entailment model
-(T5-XXL, 11 billion parameters) is a parameter here: a function that says whether a premise entails a claim.
+A sentence is recalled if its citations together entail it. A citation is precise if its sentence is recalled and it is
+needed: it entails the sentence alone, or the other citations do not. The script's entailment model (T5-XXL, 11 billion
+parameters) is a parameter here.
 
-All else is the script's, its traps too, but that the sentences and their citations are given: the script finds them in
-a text, by NLTK's Punkt and by marks such as [1].
+Everything else, including its traps, is as in the script, except that sentences and citations are given: the script
+finds them in a text with NLTK's Punkt and by marks such as [1].
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 AT_MOST = 3
-"""Citations of a sentence that count: its first ones."""
+"""Maximum number of citations per sentence that count."""
 
 Entails = Callable[[str, str], bool]
 """Whether a premise entails a claim."""
 
 
 class CitationScores(NamedTuple):
-    """Of one answer, each from 0 to 1. The script's numbers are the means over answers, times 100."""
+    """The scores of one answer, from 0 to 1. The script reports means over answers, times 100."""
 
     recall: float
     precision: float
 
 
 class CitedSentence(NamedTuple):
-    """A claim and the texts that it cites; None: a citation of it names nothing that is there."""
+    """A claim and the texts that it cites; None if a citation is unknown."""
 
     claim: str
     cited: Sequence[str] | None
 
 
-def of_sentences(sentences: Sequence[CitedSentence], entails: Entails) -> CitationScores | None:
-    """Scores of an answer's sentences. None without sentences: such an answer is left out of means.
+def citation_scores(sentences: Sequence[CitedSentence], entails: Entails) -> CitationScores | None:
+    """Score an answer's sentences; None without sentences, since the script leaves such answers out of the means.
 
-    A sentence that cites nothing, or something that is not there, is not recalled; its citations are not counted.
+    A sentence without citations, or with an unknown one, is not recalled, and its citations are not counted.
 
-    >>> def said_in(premise, claim):
+    >>> def contains(premise, claim):
     ...     return set(claim.split()) <= set(premise.split())
     >>> cited = ["Rome is old", "Rome is in Italy"]
-    >>> of_sentences([CitedSentence("Rome is old", cited), CitedSentence("Rome is big", ())], said_in)
+    >>> citation_scores([CitedSentence("Rome is old", cited), CitedSentence("Rome is big", ())], contains)
     CitationScores(recall=0.5, precision=0.5)
     """
     if not sentences:
@@ -55,7 +55,7 @@ def of_sentences(sentences: Sequence[CitedSentence], entails: Entails) -> Citati
 
 
 def document(title: str, text: str) -> str:
-    """A document as the entailment model sees it.
+    """Format a document as input of the entailment model.
 
     >>> document("Rome", "A city.")
     'Title: Rome\\nA city.'
@@ -64,7 +64,7 @@ def document(title: str, text: str) -> str:
 
 
 def _needed(claim: str, cited: Sequence[str], entails: Entails) -> int:
-    """How many citations of a recalled sentence are needed. A text that is cited twice is left out once."""
+    """Count the needed citations of a recalled sentence. A text that is cited twice is left out once."""
     if len(cited) == 1:
         return 1
     needed = 0

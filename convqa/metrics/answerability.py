@@ -1,4 +1,4 @@
-"""Knowing when not to answer: refusals against what could not be answered, and how good the score behind them is."""
+"""Measures of refusing to answer: precision, recall and F1 of refusals, and the AUC of the scores behind them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from convqa.metrics.citations import PrecisionRecallF1, set_scores
 
 
 def refusals(refused: Sequence[bool], answerable: Sequence[bool]) -> PrecisionRecallF1:
-    """Precision, recall and F1 of refusing, turn by turn: right is to refuse what is not answerable.
+    """Precision, recall and F1 of refusing unanswerable turns.
 
-    Nobody refused and everything answerable: all 1. Only one of both: all 0 (``set_scores``).
+    All are 1 if nothing is refused and everything is answerable, and 0 if only one of both holds (``set_scores``).
 
     >>> refusals([True, True, False, False], [False, True, False, True])
     PrecisionRecallF1(precision=0.5, recall=0.5, f1=0.5)
@@ -19,22 +19,22 @@ def refusals(refused: Sequence[bool], answerable: Sequence[bool]) -> PrecisionRe
     :raises ValueError: if the lengths differ.
     """
     pairs = list(zip(refused, answerable, strict=True))
-    said = {str(turn) for turn, (no, _) in enumerate(pairs) if no}
-    return set_scores(said, {str(turn) for turn, (_, can) in enumerate(pairs) if not can})
+    refused_turns = {str(turn) for turn, (refusal, _) in enumerate(pairs) if refusal}
+    return set_scores(refused_turns, {str(turn) for turn, (_, can) in enumerate(pairs) if not can})
 
 
 def auc(scores: Sequence[float], answerable: Sequence[bool]) -> float:
-    """Area under the ROC curve: how often an answerable turn scores above one that is not, ties counted half.
+    """Area under the ROC curve: how often an answerable turn scores above an unanswerable one; ties count half.
 
     >>> auc([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
     0.875
 
-    :raises ValueError: if the lengths differ, or there are no turns of one kind.
+    :raises ValueError: if the lengths differ, or all turns are of one kind.
     """
     positive = Counter(score for score, can in zip(scores, answerable, strict=True) if can)
     negative = Counter(score for score, can in zip(scores, answerable, strict=True) if not can)
     if not positive or not negative:
-        raise ValueError("an AUC needs turns that are answerable and turns that are not")
+        raise ValueError("an AUC needs answerable and unanswerable turns")
     won, below = 0.0, 0
     for score in sorted(positive | negative):
         won += positive[score] * (below + negative[score] / 2)

@@ -1,6 +1,6 @@
 """Corpus BLEU with +1 smoothing of every order, as ShARC's evaluators compute it (vzhong/e3: evaluator.py).
 
-Papineni et al., ACL 2002; smoothing after Lin and Och, COLING 2004, here of the first order, too.
+Papineni et al., ACL 2002; smoothing after Lin and Och, COLING 2004, applied to the first order, too.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ from collections import Counter
 from collections.abc import Sequence
 
 ORDER = 4
-"""Words of the longest n-grams."""
+"""Maximum length of n-grams."""
 COLUMNS = 2 * ORDER + 2
 
 
 def bleu_counts(reference: Sequence[str], hypothesis: Sequence[str]) -> tuple[int, ...]:
-    """The counts that a pair adds to a corpus's BLEU, to be summed over pairs: ``COLUMNS`` numbers.
+    """Return a pair's ``COLUMNS`` counts, whose sums over the pairs of a corpus give its BLEU.
 
-    N-grams of the hypothesis that are in the reference, of 1 to ``ORDER`` words; all its n-grams of each length; its
-    words; the reference's words.
+    They are the hypothesis's n-grams in the reference, and all its n-grams, for lengths 1 to ``ORDER``; its words; and
+    the reference's words.
 
     >>> bleu_counts("do you live in cyprus ?".split(), "do you live in france ?".split())
     (5, 3, 2, 1, 6, 5, 4, 3, 6, 6)
     """
     matches, possible = [], []
     for order in range(1, ORDER + 1):
-        found = _ngrams(hypothesis, order)
-        matches.append((found & _ngrams(reference, order)).total())
-        possible.append(found.total())
+        ngrams = _ngrams(hypothesis, order)
+        matches.append((ngrams & _ngrams(reference, order)).total())
+        possible.append(ngrams.total())
     return (*matches, *possible, len(hypothesis), len(reference))
 
 
 def bleu(counts: Sequence[float], order: int) -> float | None:
-    """BLEU of n-grams of 1 to ``order`` words, from 0 to 1, from the summed counts of a corpus's pairs.
+    """BLEU of n-grams of 1 to ``order`` words, from 0 to 1, from the summed counts of a corpus.
 
-    None where the script divides by zero: no hypothesis has a word, or no reference.
+    None where the script divides by zero, because all hypotheses or all references are empty.
 
     >>> round(bleu((5, 3, 2, 1, 6, 5, 4, 3, 6, 6), 4), 4)
     0.6435

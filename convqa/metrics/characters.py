@@ -1,6 +1,6 @@
-"""Texts compared character by character, for languages that write no blanks between words.
+"""Measures of characters, for languages without blanks between words.
 
-White space is left out, and both sides are composed (NFC), so that neither line breaks nor how a mark is encoded count.
+White space is removed and both texts are composed (NFC), so that neither line breaks nor encodings matter.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from convqa.metrics.citations import PrecisionRecallF1
 
 
 def characters(text: str) -> str:
-    """The text as it is compared: in NFC, without white space.
+    """Normalise a text for comparison: NFC, without white space.
 
     >>> characters("か\\u3099っこう に\\n行く。")
     'がっこうに行く。'
@@ -21,44 +21,42 @@ def characters(text: str) -> str:
 
 
 def rouge_l(prediction: str, truth: str) -> PrecisionRecallF1:
-    """ROUGE-L over characters (Lin, ACL 2004, with beta 1): the longest common subsequence against each length.
+    """ROUGE-L over characters (Lin, ACL 2004, with beta 1): the longest common subsequence divided by each length.
 
-    Without characters on a side: all 1 if both have none, else all 0.
+    All are 1 if both texts are empty, and 0 if one is.
 
     >>> rouge_l("京都に行く", "東京に行った")
     PrecisionRecallF1(precision=0.6, recall=0.5, f1=0.5454545454545454)
     """
-    said, wanted = characters(prediction), characters(truth)
-    if not said or not wanted:
-        same = float(said == wanted)
+    predicted, gold = characters(prediction), characters(truth)
+    if not predicted or not gold:
+        same = float(predicted == gold)
         return PrecisionRecallF1(same, same, same)
-    common = _common_subsequence(said, wanted)
-    return PrecisionRecallF1.of(common / len(said), common / len(wanted))
+    common = _common_subsequence(predicted, gold)
+    return PrecisionRecallF1.of(common / len(predicted), common / len(gold))
 
 
 def f1(prediction: str, truth: str) -> float:
-    """Harmonic mean of character precision and recall, counted with repeats and whatever their order.
-
-    Without characters on a side: whether both have none.
+    """Harmonic mean of character precision and recall, as multisets. If a text is empty, 1 if both are, else 0.
 
     >>> f1("行く京都", "京都に行く。")
     0.8
     """
-    said, wanted = Counter(characters(prediction)), Counter(characters(truth))
-    if not said or not wanted:
-        return float(said == wanted)
-    shared = (said & wanted).total()
-    return PrecisionRecallF1.of(shared / said.total(), shared / wanted.total()).f1
+    predicted, gold = Counter(characters(prediction)), Counter(characters(truth))
+    if not predicted or not gold:
+        return float(predicted == gold)
+    shared = (predicted & gold).total()
+    return PrecisionRecallF1.of(shared / predicted.total(), shared / gold.total()).f1
 
 
-def _common_subsequence(one: str, two: str) -> int:
-    """Length of the longest common subsequence, a whole row at a time in the bits of one number (Hyyrö, 2004)."""
-    places: dict[str, int] = {}
-    for place, sign in enumerate(one):
-        places[sign] = places.get(sign, 0) | 1 << place
-    every = (1 << len(one)) - 1
-    row = every
-    for sign in two:
-        hit = row & places.get(sign, 0)
-        row = ((row + hit) | (row - hit)) & every
-    return len(one) - row.bit_count()
+def _common_subsequence(first: str, second: str) -> int:
+    """Return the length of the longest common subsequence; a row is the bits of an integer (Hyyrö, 2004)."""
+    masks: dict[str, int] = {}
+    for index, character in enumerate(first):
+        masks[character] = masks.get(character, 0) | 1 << index
+    all_bits = (1 << len(first)) - 1
+    row = all_bits
+    for character in second:
+        hit = row & masks.get(character, 0)
+        row = ((row + hit) | (row - hit)) & all_bits
+    return len(first) - row.bit_count()

@@ -1,4 +1,4 @@
-"""How good citations are: cited ids and quotes against gold ones, and whether a citation can be opened at its place."""
+"""Measures of citations: cited ids and quotes against gold ones, and the validity of citations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from convqa.metrics.squad import normalise
 
 
 class PrecisionRecallF1(NamedTuple):
-    """Each from 0 to 1."""
+    """Precision, recall and F1, from 0 to 1."""
 
     precision: float
     recall: float
@@ -18,13 +18,13 @@ class PrecisionRecallF1(NamedTuple):
 
     @classmethod
     def of(cls, precision: float, recall: float) -> PrecisionRecallF1:
-        """With their harmonic mean; 0 if both are 0."""
-        both = precision + recall
-        return cls(precision, recall, 2 * precision * recall / both if both else 0.0)
+        """Add the harmonic mean, 0 if both are 0."""
+        total = precision + recall
+        return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
 
 
 class Cited(NamedTuple):
-    """A citation as a file has it: ``text`` is its quote, the whole passage where it has no offsets."""
+    """A citation. ``text`` is its quote, the whole passage if it has no offsets."""
 
     passage_id: str
     start: int | None
@@ -33,48 +33,46 @@ class Cited(NamedTuple):
 
 
 def set_scores(predicted: Collection[str], gold: Collection[str]) -> PrecisionRecallF1:
-    """Of distinct members: the share of ``predicted`` that is gold, the share of ``gold`` that was predicted.
-
-    Both empty: all 1, as nothing was wanted and nothing said. One of them empty: all 0.
+    """Precision, recall and F1 of a set. All are 1 if both sets are empty, and 0 if one is.
 
     >>> set_scores({"a", "b"}, {"a", "c", "d"})
     PrecisionRecallF1(precision=0.5, recall=0.3333333333333333, f1=0.4)
     >>> set_scores([], [])
     PrecisionRecallF1(precision=1.0, recall=1.0, f1=1.0)
     """
-    found, wanted = set(predicted), set(gold)
-    if not found or not wanted:
-        same = float(found == wanted)
+    predicted, gold = set(predicted), set(gold)
+    if not predicted or not gold:
+        same = float(predicted == gold)
         return PrecisionRecallF1(same, same, same)
-    shared = len(found & wanted)
-    return PrecisionRecallF1.of(shared / len(found), shared / len(wanted))
+    shared = len(predicted & gold)
+    return PrecisionRecallF1.of(shared / len(predicted), shared / len(gold))
 
 
 def quote_scores(quotes: Collection[str], gold: Collection[str]) -> PrecisionRecallF1:
-    """Quotes against gold sentences, both of distinct texts, by their longest common runs of words (SQuAD's words).
+    """Precision, recall and F1 of distinct quotes against gold sentences, by longest common runs of SQuAD's words.
 
-    A gold sentence is found if one quote has a run of at least half of its words. A quote is right if at least half
-    of its words lie in runs that it shares with gold sentences; a run counts from half of the shorter text on, so that
-    common words alone decide nothing. The empty cases are those of ``set_scores``.
+    A gold sentence is found if a quote shares a run of at least half of its words. A quote is right if at least half
+    of its words are in runs shared with gold sentences. A run must be at least half of the shorter text, so that a few
+    common words do not count. Empty collections are as in ``set_scores``.
 
     >>> quote_scores(["It has a double coat , soft and long .", "Cats sleep a lot ."], ["It has a double coat ,"])
     PrecisionRecallF1(precision=0.5, recall=1.0, f1=0.6666666666666666)
     """
-    said, wanted = (_worded(texts) for texts in (quotes, gold))
-    if not said or not wanted:
-        return set_scores([" ".join(words) for words in said], [" ".join(words) for words in wanted])
-    runs = [[_run(quote, sentence) for sentence in wanted] for quote in said]
-    right = sum(2 * sum(row) >= len(quote) for row, quote in zip(runs, said, strict=True))
-    found = sum(2 * max(column) >= len(words) for column, words in zip(zip(*runs, strict=True), wanted, strict=True))
-    return PrecisionRecallF1.of(right / len(said), found / len(wanted))
+    quoted, sentences = (_distinct_words(texts) for texts in (quotes, gold))
+    if not quoted or not sentences:
+        return set_scores([" ".join(words) for words in quoted], [" ".join(words) for words in sentences])
+    runs = [[_run(quote, sentence) for sentence in sentences] for quote in quoted]
+    right = sum(2 * sum(row) >= len(quote) for row, quote in zip(runs, quoted, strict=True))
+    found = sum(2 * max(column) >= len(words) for column, words in zip(zip(*runs, strict=True), sentences, strict=True))
+    return PrecisionRecallF1.of(right / len(quoted), found / len(sentences))
 
 
 def validity(citations: Sequence[Cited], passages: Collection[str]) -> float:
-    """The share of citations that can be opened; without citations 1: none is wrong.
+    """Share of valid citations; 1 without citations.
 
-    One can that names a passage of the turn, and whose quote is more than white space and as long as its offsets say.
+    A valid citation names a passage of the turn, and its quote is not blank and as long as its offsets require.
 
-    :param passages: the ids of what the turn retrieved.
+    :param passages: the ids of the passages that the turn retrieved.
 
     >>> validity([Cited("a", 4, 8, "Lane"), Cited("b", 0, 4, "Lois")], ["a"])
     0.5
@@ -90,12 +88,12 @@ def _is_valid(citation: Cited, passages: Collection[str]) -> bool:
     return citation.start >= 0 and len(citation.text) == citation.end - citation.start
 
 
-def _worded(texts: Collection[str]) -> list[list[str]]:
+def _distinct_words(texts: Collection[str]) -> list[list[str]]:
     words = (tuple(normalise(text).split()) for text in texts)
     return [list(text) for text in dict.fromkeys(words) if text]
 
 
 def _run(quote: Sequence[str], sentence: Sequence[str]) -> int:
-    """Words of the longest common run; 0 if it is shorter than half of the shorter text."""
+    """Return the length of the longest common run of words; 0 if it is under half of the shorter text."""
     run = SequenceMatcher(None, quote, sentence, autojunk=False).find_longest_match().size
     return run if 2 * run >= min(len(quote), len(sentence)) else 0

@@ -1,4 +1,4 @@
-"""NDCG with binary relevance as GEval has it (src/Data/NDCG.hs and what Core.hs makes of lines without gold)."""
+"""NDCG with binary relevance as in GEval (src/Data/NDCG.hs, and Core.hs for lines without gold)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from convqa.metrics.ndcg import ndcg
 
 
 def geval_ndcg(relevant: Collection[str], ranking: Sequence[str], k: int = 10) -> float:
-    """``ndcg`` of a ranking without its repeats, which go before it is cut; 1 where nothing is relevant.
+    """NDCG of a ranking whose repetitions are removed before the cut-off; 1 if nothing is relevant.
 
     >>> round(geval_ndcg(["a", "b"], ["a", "a", "x", "b"], 3), 4)
     0.9197

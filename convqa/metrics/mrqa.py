@@ -1,4 +1,4 @@
-"""Exact match and F1 of MRQA 2019 (mrqa_official_eval.py): the best over all accepted answers, each on its own."""
+"""Exact match and F1 of MRQA 2019 (mrqa_official_eval.py), each the best over all accepted answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from convqa.metrics import squad
 
 
 def exact_match(truths: Sequence[str], model: str) -> float:
-    """1 if the answer is one of the accepted ones after SQuAD's normalisation, else 0.
+    """1 if the answer equals an accepted one after SQuAD's normalisation, else 0.
 
     >>> exact_match(["The Beatles", "Queen"], "beatles!")
     1.0
@@ -19,7 +19,7 @@ def exact_match(truths: Sequence[str], model: str) -> float:
 
 
 def f1(truths: Sequence[str], model: str) -> float:
-    """Harmonic mean of token precision and recall; 0 where no token is shared, also if both sides have none.
+    """Harmonic mean of token precision and recall; 0 if no token is shared, even if both texts are empty.
 
     >>> f1(["cat sat", "the cat sat on a mat"], "a cat on the mat")
     0.8571428571428571

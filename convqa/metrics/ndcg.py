@@ -7,7 +7,7 @@ from math import log2
 
 
 def ndcg(relevant: Collection[str], ranking: Sequence[str], k: int) -> float:
-    """Sum of 1 / log2(rank + 1) over the relevant ids among the first ``k``, by that of the best ranking.
+    """Sum of 1 / log2(rank + 1) over the relevant ids among the first ``k``, divided by that of the best ranking.
 
     >>> round(ndcg({"a", "b", "c"}, ["x", "a", "y", "z", "b"], 10), 4)
     0.4776

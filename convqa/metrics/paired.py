@@ -1,4 +1,4 @@
-"""Whether two systems differ on the same conversations: paired randomisation tests, intervals and Holm's correction."""
+"""Paired comparisons of two systems: randomisation tests, bootstrap intervals and Holm's correction."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.metrics.bootstrap import ends
+from convqa.metrics.bootstrap import percentile_interval
 
 RESAMPLES = 9_999
 COUNTED = 13
-"""As many conversations have fewer assignments than there would be samples."""
+"""Maximum number of differing conversations for the exact test, whose assignments are fewer than the samples."""
 _AT_ONCE = 1_000_000
 
 Columns = NDArray[numpy.float64]
-"""A row for each conversation, a column for each pair of systems and measure."""
+"""A row per conversation, a column per pair of systems and measure."""
 
 
 def permutation_test() -> Any:
-    """That of scipy.
+    """Return scipy's function.
 
     :raises InputError: without the package scipy.
     """
@@ -32,37 +32,32 @@ def permutation_test() -> Any:
     return permutation_test
 
 
-def randomisation_test(differences: Sequence[float], seed: int) -> float:
-    """The two-sided p of the sum of the differences, each of a conversation, if the two systems were alike.
+def randomisation_tests(columns: Columns, seed: int) -> list[float]:
+    """Two-sided p value of the sum of each column of differences, from Fisher's randomisation test.
 
-    Then each conversation's answers might as well have come from the other one, so its sign is as likely to be the
-    other (Fisher's randomisation test; Smucker, Allan and Carterette, CIKM 2007). Where up to 13 conversations differ
-    all assignments are counted, beyond that 9,999 random ones.
+    If the two systems were the same, each conversation's difference could have the other sign (Smucker, Allan and
+    Carterette, CIKM 2007). If up to 13 conversations differ, all assignments of signs are counted, otherwise 9,999
+    random ones, which are the same for all columns, for speed.
 
-    >>> randomisation_test([0.5, 0.5, 0.5, 0.5], seed=1), randomisation_test([0.0, 0.0], seed=1)
-    (0.125, 1.0)
+    >>> randomisation_tests(numpy.array([[0.5, 0.0], [0.5, 0.0], [0.5, 0.0], [0.5, 0.0]]), seed=1)
+    [0.125, 1.0]
 
     :raises InputError: without the package scipy.
     """
-    return randomisation_tests(numpy.asarray(differences, dtype=numpy.float64)[:, None], seed)[0]
-
-
-def randomisation_tests(columns: Columns, seed: int) -> list[float]:
-    """The p of each column of differences. Columns see the same assignments, so that many cost little more than one."""
-    found = numpy.ones(columns.shape[1])
+    p_values = numpy.ones(columns.shape[1])
     differing = numpy.count_nonzero(columns, axis=0)
-    for place in numpy.flatnonzero((differing > 1) & (differing <= COUNTED)):
-        found[place] = _test(columns[columns[:, place] != 0, place, None], seed)[0]
+    for index in numpy.flatnonzero((differing > 1) & (differing <= COUNTED)):
+        p_values[index] = _test(columns[columns[:, index] != 0, index, None], seed)[0]
     if len(many := numpy.flatnonzero(differing > COUNTED)):
-        found[many] = _test(columns[:, many], seed)
-    return [float(p) for p in found]
+        p_values[many] = _test(columns[:, many], seed)
+    return [float(p) for p in p_values]
 
 
 def _test(columns: Columns, seed: int) -> NDArray[numpy.float64]:
-    """What scipy swaps are signs, one for each conversation."""
+    """Run scipy's test, which permutes one sign per conversation."""
 
-    def totals(signs: Columns, axis: int) -> Any:  # noqa: ARG001 - the last
-        # Rounded, so that sums which are the same but for the order of their terms tie.
+    def totals(signs: Columns, axis: int) -> Any:  # noqa: ARG001 - always the last
+        # Rounded, so that sums that differ only in the order of their terms tie.
         return numpy.abs(signs @ columns).round(12)
 
     result = permutation_test()(
@@ -74,9 +69,10 @@ def _test(columns: Columns, seed: int) -> NDArray[numpy.float64]:
 
 
 def intervals(sums: Columns, counts: NDArray[Any], seed: int, resamples: int = 5000) -> list[tuple[float, float]]:
-    """The 95 % bootstrap intervals of mean differences; columns see the same draws of conversations.
+    """95 % bootstrap intervals of mean differences. All columns share the draws of conversations.
 
-    :param sums: of the differences of each conversation's turns; ``counts``: how many turns these are, at least one.
+    :param sums: the sum of the differences of each conversation's turns.
+    :param counts: the number of these turns, at least one.
     """
     generator = numpy.random.default_rng(seed)
     means = numpy.empty((resamples, sums.shape[1]))
@@ -88,18 +84,18 @@ def intervals(sums: Columns, counts: NDArray[Any], seed: int, resamples: int = 5
         times = numpy.bincount((drawn + size * rows).ravel(), minlength=len(rows) * size)
         weights = times.reshape(len(rows), size).astype(numpy.float64)
         means[start : start + step] = (weights @ sums) / (weights @ counts)[:, None]
-    return [ends(column) for column in means.T]
+    return [percentile_interval(column) for column in means.T]
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """The p values of several tests, adjusted so that an error in any of them stays as rare (Holm 1979).
+    """Adjust the p values of several tests for the probability of any error (Holm 1979).
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
     adjusted = [0.0] * len(values)
     largest = 0.0
-    for rank, place in enumerate(sorted(range(len(values)), key=lambda place: values[place])):
-        largest = max(largest, min(1.0, (len(values) - rank) * values[place]))
-        adjusted[place] = largest
+    for rank, index in enumerate(sorted(range(len(values)), key=lambda index: values[index])):
+        largest = max(largest, min(1.0, (len(values) - rank) * values[index]))
+        adjusted[index] = largest
     return adjusted

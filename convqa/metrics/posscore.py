@@ -1,4 +1,4 @@
-"""POSSCORE (Liu, Zhou, Wilson and Roelleke, CIKM 2021; package posscore 0.0.1), over given tags and vectors."""
+"""POSSCORE (Liu, Zhou, Wilson and Roelleke, CIKM 2021; package posscore 0.0.1), with tags and vectors as input."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Vector = NDArray[numpy.float32]
 def posscore(truth: Tagged, model: Tagged, vectors: Mapping[str, Vector]) -> float:
     """Cosine of the content words' mean vectors, weighted by content shares, plus that of the other words.
 
-    The weight is exp(1 - share in the truth / share in the model), 1 if a side has no content words. A cosine that is
-    undefined counts 0. Range: about 0 to 2, more where the model is denser in content words.
+    The weight is exp(1 - share in the truth / share in the model), 1 if a side has no content words. An undefined
+    cosine counts 0. The range is about 0 to 2, or more if the model is denser in content words.
 
     >>> vectors = {"cat": numpy.array([1.0, 0.0]), "dog": numpy.array([0.0, 1.0])}
     >>> posscore([("cat", "NOUN")], [("cat", "NOUN")], vectors)
@@ -46,15 +46,15 @@ def _cosine(truth: Sequence[str], model: Sequence[str], vectors: Mapping[str, Ve
 
 
 def _mean(words: Sequence[str], vectors: Mapping[str, Vector]) -> Vector:
-    found = [vectors[word] for word in lookups(words) if word in vectors]
-    return numpy.mean(found, axis=0, dtype=numpy.float32) if found else numpy.zeros(1, dtype=numpy.float32)
+    known = [vectors[word] for word in lookups(words) if word in vectors]
+    return numpy.mean(known, axis=0, dtype=numpy.float32) if known else numpy.zeros(1, dtype=numpy.float32)
 
 
 def lookups(words: Sequence[str]) -> list[str]:
-    """The words whose vectors count: letters only, 2 to 15 of them, as gensim's simple_preprocess has it.
+    """Return the words whose vectors count: 2 to 15 letters, as in gensim's simple_preprocess.
 
     >>> lookups(["Rome", "b", "1950s", "it_is"])
     ['rome', 'it_is']
     """
-    found = _WORD.findall(" ".join(words).lower())
-    return [word for word in found if 2 <= len(word) <= 15 and not word.startswith("_")]
+    matches = _WORD.findall(" ".join(words).lower())
+    return [word for word in matches if 2 <= len(word) <= 15 and not word.startswith("_")]

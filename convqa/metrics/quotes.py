@@ -1,4 +1,4 @@
-"""Recall of the gold quotes' characters."""
+"""Character recall of gold quotes."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from convqa.metrics.characters import characters
 
 
 def overlap(quote: str, gold: str) -> float:
-    """The longest span of characters that both have, as a share of the gold quote; white space is left out.
+    """Longest common span of characters as a share of the gold quote, without white space.
 
-    A gold quote without characters has no share: 1 if the other has none either, else 0.
+    If the gold quote is empty, 1 if the other is, too, else 0.
 
     >>> overlap("首都は東京である。", "日本の首都は東京。")
     0.5555555555555556
     """
-    said, wanted = characters(quote), characters(gold)
-    if not wanted:
-        return float(not said)
-    return SequenceMatcher(None, said, wanted, autojunk=False).find_longest_match().size / len(wanted)
+    quote, gold = characters(quote), characters(gold)
+    if not gold:
+        return float(not quote)
+    return SequenceMatcher(None, quote, gold, autojunk=False).find_longest_match().size / len(gold)
 
 
 def quote_recall(quotes: Collection[str], gold: Collection[str]) -> float:
-    """Mean over the gold quotes of the largest overlap that a quote has with each; 0 without quotes.
+    """Mean over the gold quotes of their largest overlap with a quote; 0 without quotes.
 
     >>> quote_recall(["abcd", "xy"], ["abcdefgh", "xy"])
     0.75
@@ -31,5 +31,5 @@ def quote_recall(quotes: Collection[str], gold: Collection[str]) -> float:
     :raises ValueError: without gold quotes.
     """
     if not gold:
-        raise ValueError("a recall of quotes needs at least one gold quote")
-    return sum(max((overlap(quote, one) for quote in quotes), default=0.0) for one in gold) / len(gold)
+        raise ValueError("quote recall needs at least one gold quote")
+    return sum(max((overlap(quote, text) for quote in quotes), default=0.0) for text in gold) / len(gold)

@@ -1,4 +1,4 @@
-"""Recall at a cut-off (trec_eval's recall): the share of relevant passages found, not the hit rate."""
+"""Recall at a cut-off (trec_eval's recall): the share of relevant passages, not the hit rate."""
 
 from __future__ import annotations
 

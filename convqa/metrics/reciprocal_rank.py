@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 
 def reciprocal_rank(relevant: Collection[str], ranking: Sequence[str], k: int | None = None) -> float:
-    """1 / rank of the first relevant id, 0 if there is none among the first ``k`` (None: no cut-off, as officially).
+    """1 / rank of the first relevant id, 0 if there is none among the first ``k`` (None: no cut-off, the official MRR).
 
     >>> reciprocal_rank({"b"}, ["a", "b"])
     0.5

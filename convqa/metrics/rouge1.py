@@ -1,6 +1,6 @@
-"""ROUGE-1 without stemming, as Google's rouge_score computes it and the official QReCC evaluator uses it.
+"""ROUGE-1 without stemming, as in Google's rouge_score and the official QReCC evaluator.
 
-Its recall against the human rewrite is the official QR; against the true answer, the official ROUGE1-R.
+Its recall of the human rewrite is the official QR, and that of the true answer the official ROUGE1-R.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SEPARATORS = re.compile("[^a-z0-9]+")
 
 
 def tokens(text: str) -> list[str]:
-    """Lower-case runs of a-z and 0-9; everything else separates.
+    """Return lower-case runs of a-z and 0-9.
 
     >>> tokens("What's Café U.S.A.?")
     ['what', 's', 'caf', 'u', 's', 'a']
@@ -23,7 +23,7 @@ def tokens(text: str) -> list[str]:
 
 
 def rouge1(truth: str, model: str) -> PrecisionRecallF1:
-    """Unigram overlap, counted with repeats. A side without tokens gives 0.
+    """Unigram overlap as multisets; 0 if a text has no tokens.
 
     >>> rouge1("the the the cat", "the cat cat")
     PrecisionRecallF1(precision=0.6666666666666666, recall=0.5, f1=0.5714285714285715)

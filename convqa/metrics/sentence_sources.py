@@ -1,4 +1,4 @@
-"""Whether each sentence of an answer has the right sources, where the answers' sentences are worded differently."""
+"""Precision and recall of the sources of sentences, for answers whose sentences are worded differently."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Sourced(NamedTuple):
 
 
 def sentence_sources(predicted: Sequence[Sourced], gold: Sequence[Sourced]) -> PrecisionRecallF1:
-    """Precision over the predicted sentences, recall over the gold ones, each against its partner on the other side.
+    """Precision over the predicted sentences and recall over the gold ones, each compared with its partner.
 
-    The partner is the sentence with the largest character ROUGE-L (F1); of equal ones that with which it scores best.
-    A sentence that shares no character with any has none and scores 0. A gold sentence without sources does not say
-    what would be right: neither it nor the predicted ones whose partner it is count. Any other predicted sentence
-    without sources scores 0. Where no sentence of a side counts, its score is 0.
+    The partner is the sentence of the other answer with the largest character ROUGE-L (F1), among equals the one with
+    the best score. A sentence that shares no character with any has no partner and scores 0. Gold sentences without
+    sources do not count, nor do predicted sentences whose partner they are; any other predicted sentence without
+    sources scores 0. The score is 0 if no sentence of a side counts.
 
     >>> gold = [Sourced("東京は首都。", frozenset({"東京"})), Sourced("大阪は府。", frozenset({"大阪", "府"}))]
     >>> said = [Sourced("首都は東京。", frozenset({"東京"})), Sourced("大阪は府です。", frozenset({"大阪", "京都"}))]
@@ -32,26 +32,26 @@ def sentence_sources(predicted: Sequence[Sourced], gold: Sequence[Sourced]) -> P
     :raises ValueError: if no gold sentence has sources.
     """
     if not any(sentence.sources for sentence in gold):
-        raise ValueError("sources by sentence need at least one gold sentence that has some")
-    alike = [[rouge_l(said.text, wanted.text).f1 for wanted in gold] for said in predicted]
-    scores = [[set_scores(said.sources, wanted.sources) for wanted in gold] for said in predicted]
-    right = [
-        _with_partner(row, [one.precision if wanted.sources else None for one, wanted in zip(of, gold, strict=True)])
-        for of, row in zip(scores, alike, strict=True)
+        raise ValueError("at least one gold sentence must have sources")
+    similarities = [[rouge_l(sentence.text, truth.text).f1 for truth in gold] for sentence in predicted]
+    scores = [[set_scores(sentence.sources, truth.sources) for truth in gold] for sentence in predicted]
+    precisions = []
+    for row, similar in zip(scores, similarities, strict=True):
+        known = [score.precision if truth.sources else None for score, truth in zip(row, gold, strict=True)]
+        precisions.append(_with_partner(similar, known))
+    recalls = [
+        _with_partner([row[index] for row in similarities], [row[index].recall for row in scores])
+        for index, truth in enumerate(gold)
+        if truth.sources
     ]
-    found = [
-        _with_partner([row[place] for row in alike], [row[place].recall for row in scores])
-        for place, wanted in enumerate(gold)
-        if wanted.sources
-    ]
-    return PrecisionRecallF1.of(_mean(right), _mean(found))
+    return PrecisionRecallF1.of(_mean(precisions), _mean(recalls))
 
 
-def _with_partner(alike: Sequence[float], scores: Sequence[float | None]) -> float | None:
-    """The score with the partner, None where it is not known. Among equals none known is better than 0."""
-    pairs = zip(alike, scores, strict=True)
-    likeness, score = max(pairs, key=lambda pair: (pair[0], pair[1] or 0.0, pair[1] is None), default=(0.0, 0.0))
-    return score if likeness else 0.0
+def _with_partner(similarities: Sequence[float], scores: Sequence[float | None]) -> float | None:
+    """Return the score with the partner, None if unknown. Among equals, an unknown score is preferred to 0."""
+    pairs = zip(similarities, scores, strict=True)
+    similarity, score = max(pairs, key=lambda pair: (pair[0], pair[1] or 0.0, pair[1] is None), default=(0.0, 0.0))
+    return score if similarity else 0.0
 
 
 def _mean(scores: Sequence[float | None]) -> float:

@@ -1,9 +1,9 @@
-"""English tokens as spaCy 3.8 cuts them (a blank English pipeline), without spaCy: what ShARC's evaluators count.
+"""English tokens as in spaCy 3.8 (a blank English pipeline), without spaCy, for ShARC's evaluators.
 
-The algorithm: a chunk between blanks loses prefixes and suffixes, and what is left is cut at infixes; strings of a
-table (contractions, abbreviations, smileys) are cut as it says, also where they only come about once the rest is cut.
-The table and the classes of characters are spaCy's own data (spacy-en.json; MIT, see NOTICE). A test holds, text for
-text, that the tokens are the same.
+The algorithm strips prefixes and suffixes from a chunk between blanks and splits the rest at infixes. The strings of a
+table (contractions, abbreviations, smileys) are split by the table, even if they only appear after other splits. The
+table and the character classes are spaCy's own data (spacy-en.json; MIT, see NOTICE), and a test compares the tokens
+with spaCy's.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 _LONGEST_SUFFIX = 20
-"""Characters; all but a row of full stops are shorter."""
+"""Maximum number of characters, except for a row of full stops."""
 
 _CHUNK = re.compile(r"\s+|\S+")
 
 
 def spacy_english(text: str) -> list[str]:
-    """The tokens of a text that are not blank, in order, as they are written.
+    """Return the tokens of a text that are not blank.
 
     >>> spacy_english("Don't you live in the U.K. (or e.g. Jersey/Guernsey)?")
     ['Do', "n't", 'you', 'live', 'in', 'the', 'U.K.', '(', 'or', 'e.g.', 'Jersey', '/', 'Guernsey', ')', '?']
     """
     pieces: list[_Piece] = []
-    for index, found in enumerate(_CHUNK.finditer(text)):
-        chunk = found[0]
-        if chunk[0] == " " and index:  # the blank that ends a token is no token
+    for index, match in enumerate(_CHUNK.finditer(text)):
+        chunk = match[0]
+        if chunk[0] == " " and index:  # a single blank after a token is not a token
             pieces[-1] = pieces[-1]._replace(blank=True)
             chunk = chunk[1:]
         pieces += [_Piece(part) for part in _cut(chunk, True)]
-    return [part for part in _mended(pieces) if not part.isspace()]
+    return [part for part in _rejoined(pieces) if not part.isspace()]
 
 
 class _Piece(NamedTuple):
@@ -45,7 +45,7 @@ class _Piece(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """How chunks are cut: ``special`` is the table, a string -> its tokens."""
+    """The rules of splitting chunks. ``special`` is the table: string -> tokens."""
 
     special: Mapping[str, Sequence[str]]
     prefix: re.Pattern[str]
@@ -56,9 +56,9 @@ class _Rules(NamedTuple):
 
 @lru_cache(20_000)
 def _cut(chunk: str, by_table: bool) -> tuple[str, ...]:
-    """The tokens of a chunk.
+    """Return the tokens of a chunk.
 
-    :param by_table: whether the strings of the table are cut as it says.
+    :param by_table: whether the table applies.
     """
     rules = _rules()
     special: Mapping[str, Sequence[str]] = rules.special if by_table else {}
@@ -67,17 +67,17 @@ def _cut(chunk: str, by_table: bool) -> tuple[str, ...]:
     size = -1
     while chunk and chunk not in special and len(chunk) != size:
         size = len(chunk)
-        found = rules.prefix.match(chunk)
-        start = found.end() if found else 0
+        match = rules.prefix.match(chunk)
+        start = match.end() if match else 0
         if chunk[start:] in special:
             before.append(chunk[:start])
             chunk = chunk[start:]
             break
         rest = chunk[start:]
-        # Looked for at the end only: a chunk of thousands of brackets would be gone through once for each.
+        # Searches only the end: a chunk of thousands of brackets would take quadratic time.
         stops = len(rest.rstrip(".")) - 2
-        found = rules.suffix.search(rest, max(0, min(len(rest) - _LONGEST_SUFFIX, stops)))
-        end = len(chunk) - (found.end() - found.start()) if found else len(chunk)
+        match = rules.suffix.search(rest, max(0, min(len(rest) - _LONGEST_SUFFIX, stops)))
+        end = len(chunk) - (match.end() - match.start()) if match else len(chunk)
         if chunk[:end] in special:
             after.append(chunk[end:])
             chunk = chunk[:end]
@@ -91,47 +91,47 @@ def _cut(chunk: str, by_table: bool) -> tuple[str, ...]:
 
 
 def _middle(chunk: str, special: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The tokens of the rest of a chunk: one if it is in the table, or an address; else it is cut at its infixes."""
+    """Yield the tokens of the rest of a chunk: those of the table, one for a URL, else split at infixes."""
     rules = _rules()
     if chunk in special:
         yield from special[chunk]
         return
     start = 0
-    for found in () if rules.url.match(chunk) else rules.infix.finditer(chunk):
-        if found.start() == 0:
+    for match in () if rules.url.match(chunk) else rules.infix.finditer(chunk):
+        if match.start() == 0:
             continue
-        if found.start() > start:
-            yield chunk[start : found.start()]
-        yield found[0]
-        start = found.end()
+        if match.start() > start:
+            yield chunk[start : match.start()]
+        yield match[0]
+        start = match.end()
     if chunk[start:]:
         yield chunk[start:]
 
 
-def _mended(pieces: Sequence[_Piece]) -> Iterator[str]:
-    """The tokens, with those that together are a string of the table cut as it says; longer strings first."""
-    found = _specials_in(pieces)
-    place = 0
-    while place < len(pieces):
-        end = found.get(place, place)
-        text = _text(pieces[place:end])
+def _rejoined(pieces: Sequence[_Piece]) -> Iterator[str]:
+    """Yield the tokens. Runs of tokens that form a string of the table are split by the table, longer ones first."""
+    ends = _special_runs(pieces)
+    start = 0
+    while start < len(pieces):
+        end = ends.get(start, start)
+        text = _text(pieces[start:end])
         if text in _rules().special:
             yield from _rules().special[text]
         else:
-            yield from (piece.text for piece in pieces[place : max(end, place + 1)])
-        place = max(end, place + 1)
+            yield from (piece.text for piece in pieces[start : max(end, start + 1)])
+        start = max(end, start + 1)
 
 
-def _specials_in(pieces: Sequence[_Piece]) -> dict[int, int]:
-    """Start -> end of the runs of tokens that strings of the table are cut into."""
-    wanted = _cut_specials()
-    longest = max(map(len, wanted))
+def _special_runs(pieces: Sequence[_Piece]) -> dict[int, int]:
+    """Return start -> end of the runs of tokens into which strings of the table are split."""
+    specials = _cut_specials()
+    longest = max(map(len, specials))
     texts = tuple(piece.text for piece in pieces)
     runs = [
         (start, end)
         for start in range(len(texts))
         for end in range(start + 1, min(start + longest, len(texts)) + 1)
-        if texts[start:end] in wanted
+        if texts[start:end] in specials
     ]
     taken: set[int] = set()
     kept = {}
@@ -143,7 +143,7 @@ def _specials_in(pieces: Sequence[_Piece]) -> dict[int, int]:
 
 
 def _text(pieces: Sequence[_Piece]) -> str:
-    """The tokens with the blanks between them; the one behind the last token is left out."""
+    """Return the tokens with the blanks between them."""
     return "".join(piece.text + " " * piece.blank for piece in pieces[:-1]) + "".join(
         piece.text for piece in pieces[-1:]
     )
@@ -151,14 +151,14 @@ def _text(pieces: Sequence[_Piece]) -> str:
 
 @cache
 def _cut_specials() -> frozenset[tuple[str, ...]]:
-    """The tokens of the table's strings by the other rules alone, for those that these rules touch."""
+    """Return the tokens of the table's strings by the other rules, for strings that these rules split."""
     rules = _rules()
-    touched = (
+    split = (
         text
         for text in rules.special
         if " " in text or rules.prefix.match(text) or rules.suffix.search(text) or rules.infix.search(text)
     )
-    return frozenset(_cut(text, False) for text in touched)
+    return frozenset(_cut(text, False) for text in split)
 
 
 @cache
@@ -182,22 +182,22 @@ def _rules() -> _Rules:
     return _Rules(
         data["special"],
         re.compile("|".join(prefix)),
-        re.compile("|".join(f"(?:{one})$" for one in suffix)),
+        re.compile("|".join(f"(?:{pattern})$" for pattern in suffix)),
         re.compile("|".join(infix)),
         re.compile(_url(lower)),
     )
 
 
 def _class(ranges: str) -> str:
-    """The inside of a regular expression's brackets for code points such as ``61-7a 101``."""
+    """Convert code points such as ``61-7a 101`` to the inside of a character class."""
     ends = (points.partition("-")[::2] for points in ranges.split())
     return "".join(rf"\U{int(first, 16):08x}" + (rf"-\U{int(last, 16):08x}" if last else "") for first, last in ends)
 
 
 def _url(lower: str) -> str:
-    """Addresses of the web and of mail: [scheme://] [user[:password]@] host [:port] [path].
+    """Return a pattern of URLs and mail addresses: [scheme://] [user[:password]@] host [:port] [path].
 
-    The host is a public IPv4 address, or a name whose last part is of lower-case letters.
+    The host is a public IPv4 address, or a name whose last part consists of lower-case letters.
     """
     letter = r"A-Za-z0-9\u00a1-\uffff"
     private = r"(?!(?:10|127)(?:\.\d{1,3}){3}|(?:169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2})"

@@ -11,7 +11,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalise(text: str) -> str:
-    """Lower case, without the 32 ASCII punctuation characters (deleted: they join words), articles and extra blanks.
+    """Lower-case a text and remove ASCII punctuation (which joins words), articles and extra blanks.
 
     >>> normalise("The U.S. has vitamin-A")
     'us has vitamina'
@@ -20,7 +20,7 @@ def normalise(text: str) -> str:
 
 
 def exact_match(truth: str, model: str) -> float:
-    """1 if both are the same after normalisation, else 0.
+    """1 if both texts are equal after normalisation, else 0.
 
     >>> exact_match("The Eiffel Tower, Paris.", "eiffel tower paris")
     1.0
@@ -29,7 +29,7 @@ def exact_match(truth: str, model: str) -> float:
 
 
 def f1(truth: str, model: str) -> float:
-    """Harmonic mean of token precision and recall, counted with repeats; without tokens on a side, whether both lack.
+    """Harmonic mean of token precision and recall, as multisets. If a text is empty, 1 if both are, else 0.
 
     >>> f1("the cat sat on the mat", "a cat on a mat today")
     0.75

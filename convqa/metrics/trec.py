@@ -11,14 +11,14 @@ import numpy
 from convqa.metrics.ranked import ranked
 
 NOTHING = "(nothing)"
-"""The passage id of a turn that ranks nothing."""
+"""The passage id of an empty ranking."""
 _BLANK = re.compile(r"\s")
 _LARGEST = float(numpy.finfo(numpy.float32).max)
 
 
 def run_lines(turn: str, scores: Mapping[str, float], tag: str) -> Iterator[str]:
-    """The lines of one turn's ranking. Of passages that tie the later gets the next lower 32-bit score, so that every
-    tool sees the same order; blanks in ids are percent-encoded.
+    """Yield the lines of a turn's ranking. A tie is broken by the next lower 32-bit score, so that all tools see the
+    same order, and blanks in ids are percent-encoded.
 
     >>> list(run_lines("1_2", {"b c": 2.0, "a": 2.0}, "mine"))
     ['1_2 Q0 b%20c 1 2.0 mine\\n', '1_2 Q0 a 2 1.9999999 mine\\n']
@@ -31,19 +31,19 @@ def run_lines(turn: str, scores: Mapping[str, float], tag: str) -> Iterator[str]
 
 
 def parsed_line(line: str) -> tuple[str, str, float]:
-    """Turn, passage and score of a line, as they are written.
+    """Parse a line into turn, passage and score, without decoding.
 
     >>> parsed_line("1_2 Q0 b%20c 1 2.0 mine")
     ('1_2', 'b%20c', 2.0)
 
-    :raises ValueError: for what is no such line.
+    :raises ValueError: if the line is malformed.
     """
     turn, _, id, _, score, _ = line.split()
     return turn, id, float(score)
 
 
 def encoded(id: str) -> str:
-    """Blanks of every kind, percent-encoded.
+    """Percent-encode blanks of every kind.
 
     >>> encoded("Types of cheese:19")
     'Types%20of%20cheese:19'

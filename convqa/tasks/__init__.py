@@ -1,4 +1,4 @@
-"""The benchmarks, one home each: a folder here with a subclass of ``Task``, or an entry point of another package."""
+"""Benchmarks: each is a folder here with a subclass of ``Task``, or an entry point of another package."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from convqa.errors import InputError, nearest
 from convqa.files import log
 from convqa.plugins import load, plugins
 from convqa.tasks.base import Task
-from convqa.tasks.scores import Measure, Options, Scores, option
+from convqa.tasks.scores import Measure, ScoreOptions, Scores, option
 
-__all__ = ["Measure", "Options", "Scores", "Task", "find_scored_task", "find_task", "option", "tasks"]
+__all__ = ["Measure", "ScoreOptions", "Scores", "Task", "find_scored_task", "find_task", "option", "tasks"]
 
 GROUP = "convqa.tasks"
-"""The entry points of other packages' tasks: name = module:class."""
+"""The entry point group of other packages' tasks: name = module:class."""
 
 
 def tasks() -> dict[str, Task]:
-    """All tasks by name, those of other packages too; one of these that cannot be loaded is left out."""
-    found = dict(_own())
+    """Return all tasks by name. A task of another package that cannot be loaded is left out with a warning."""
+    all_tasks = dict(_own())
     for name in plugins(GROUP):
         try:
-            found.setdefault(name, _outside(name))
+            all_tasks.setdefault(name, _outside(name))
         except InputError as error:
             log.warning("left out: %s", error)
-    return dict(sorted(found.items()))
+    return dict(sorted(all_tasks.items()))
 
 
 def find_task(name: str, path: Path) -> Task:
-    """The task of that name, or the one whose input ``path`` looks like if the name is ``auto``.
+    """Return the task of that name or, for ``auto``, the task whose input ``path`` looks like.
 
     :raises InputError: if the path is missing, the name unknown, or not exactly one task matches.
     """
     if name != "auto":
         return _named(name)
     if not path.exists():
-        raise InputError(f"{path}: no such file or directory; wanted the input of a task, such as questions.json.")
+        raise InputError(f"{path}: no such file or directory; expected the input of a task, such as questions.json.")
     if not os.access(path, os.R_OK):
-        raise InputError(f"{path}: cannot be read (permission denied); wanted the input of a task.")
+        raise InputError(f"{path}: cannot be read (permission denied); expected the input of a task.")
     known = tasks().values()
-    if found := [task for task in known if task.has_input(path)]:
-        return _only(found, f"{path}: looks like the input of")
-    wanted = "; ".join(f"{task.input_file} ({task.name})" for task in known)
+    if matches := [task for task in known if task.has_input(path)]:
+        return _only(matches, f"{path}: looks like the input of")
+    expected = "; ".join(f"{task.input_file} ({task.name})" for task in known)
     raise InputError(
-        f"{path}: this does not look like the input of any task; wanted a file, or a directory that holds it: "
-        f"{wanted}. If it is right all the same, name its task with --task."
+        f"{path}: this does not look like the input of any task; expected a file, or a directory that holds it: "
+        f"{expected}. If the path is correct, name the task with --task."
     )
 
 
 def find_scored_task(name: str, truth: Path, run: Path) -> Task:
-    """The task of that name, or, if it is ``auto``, the one whose truth and run these look like.
+    """Return the task of that name or, for ``auto``, the task whose truth and run these look like.
 
     :raises InputError: if the name is unknown, or not exactly one task matches.
     """
@@ -63,18 +63,18 @@ def find_scored_task(name: str, truth: Path, run: Path) -> Task:
     known = tasks().values()
     by_truth = [task for task in known if task.has_truth(truth)]
     by_run = [task for task in known if task.has_run(run)]
-    if found := [task for task in by_truth if task in by_run] or by_truth or by_run:
-        return _only(found, f"{truth} and {run}: look like the truth and a run of")
-    wanted = ", ".join(f"{task.truth_file} and {task.run_file} ({task.name})" for task in known)
+    if matches := [task for task in by_truth if task in by_run] or by_truth or by_run:
+        return _only(matches, f"{truth} and {run}: look like the truth and a run of")
+    expected = ", ".join(f"{task.truth_file} and {task.run_file} ({task.name})" for task in known)
     raise InputError(
-        f"{truth} and {run}: these do not look like the truth and a run of any task; wanted {wanted}. "
-        f"If they are right all the same, name their task with --task."
+        f"{truth} and {run}: these do not look like the truth and a run of any task; expected {expected}. "
+        f"If the paths are correct, name the task with --task."
     )
 
 
 @cache
 def _own() -> dict[str, Task]:
-    """Convqa's own: a folder each, with the class in its module ``task``."""
+    """Return convqa's own tasks: the class in the module ``task`` of each folder."""
     folders = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg]
     modules = [importlib.import_module(f"{__name__}.{folder}.task") for folder in folders]
     members = (member for module in modules for member in vars(module).values() if isinstance(member, type))
@@ -82,24 +82,21 @@ def _own() -> dict[str, Task]:
 
 
 def _outside(name: str) -> Task:
-    """A task of another package.
-
-    :raises InputError: naming what keeps its class from being a task of this name.
-    """
+    """Load a task of another package, or explain what is wrong with its class."""
     point = plugins(GROUP)[name]
     cls = load(point)
     texts = ("name", "input_file", "truth_file", "run_file", "default_pipeline")
     if not (isinstance(cls, type) and issubclass(cls, Task)):
-        problem = "is no class derived from convqa.tasks.Task"
-    elif lacking := [text for text in texts if not isinstance(getattr(cls, text, None), str)]:
-        problem = f"lacks {', '.join(lacking)}"
+        problem = "is not a class derived from convqa.tasks.Task"
+    elif missing := [text for text in texts if not isinstance(getattr(cls, text, None), str)]:
+        problem = f"lacks {', '.join(missing)}"
     elif cls.name != name:
         problem = f"is called {cls.name!r}"
     else:
         try:
             return cls()
         except Exception as error:
-            problem = f"cannot be made ({type(error).__name__}: {error})"
+            problem = f"cannot be created ({type(error).__name__}: {error})"
     raise InputError(f"task {name}: {point.value} (an entry point of {GROUP}) {problem}. Fix its package.")
 
 
@@ -109,11 +106,11 @@ def _named(name: str) -> Task:
     if name in plugins(GROUP):
         return _outside(name)
     known = [*_own(), *plugins(GROUP)]
-    raise InputError(f"--task {name}: not known.{nearest(name, known)} Tasks: auto, {', '.join(known)}.")
+    raise InputError(f"--task {name}: unknown task.{nearest(name, known)} Tasks: auto, {', '.join(known)}.")
 
 
-def _only(found: Sequence[Task], looks_like: str) -> Task:
-    if len(found) > 1:
-        names = " and ".join(task.name for task in found)
-        raise InputError(f"{looks_like} {names}: say which with --task {found[0].name}.")
-    return found[0]
+def _only(matches: Sequence[Task], looks_like: str) -> Task:
+    if len(matches) > 1:
+        names = " and ".join(task.name for task in matches)
+        raise InputError(f"{looks_like} {names}: choose one with --task {matches[0].name}.")
+    return matches[0]

@@ -1,4 +1,4 @@
-"""A task: a benchmark's files, measures and run format, in one home."""
+"""The base class of tasks: a benchmark's files, measures and run format."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from typing import Any, ClassVar
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Response, TurnId
 from convqa.errors import InputError
 from convqa.tasks.files import file_at
-from convqa.tasks.scores import Gold, GoldTurn, Judged, Options, Run, Scores
+from convqa.tasks.scores import Gold, GoldTurn, Judged, Run, ScoreOptions, Scores
 
 _SHOWN = 10
+
+Groups = Mapping[str, frozenset[TurnId]]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One format error: the file, the record in it (or ""), and what is wrong and wanted."""
+    """A format error: the file, the record in it ("" for the whole file) and the message."""
 
     file: str
     record: str
@@ -29,15 +31,12 @@ class Problem:
         return f"{self.file}: {self.record}: {self.message}" if self.record else f"{self.file}: {self.message}"
 
 
-Groups = Mapping[str, frozenset[TurnId]]
-
-
 class Task(ABC):
-    """Base of every task. ``path`` is an input directory, or a single input file where the task accepts one.
+    """Base class of tasks. ``path`` is an input directory, or an input file where the task accepts one.
 
-    ``input_file``, ``truth_file`` and ``run_file`` are names of files, by which the task of a path is recognised. Where
-    ``has_input`` and its like look at more than a name, the first two say in words what they look for; error messages
-    and the help of ``convqa evaluate`` quote them.
+    The task of a path is recognised by the file names ``input_file``, ``truth_file`` and ``run_file``. A task that
+    looks at more than the name (by overriding ``has_input``, ``has_truth`` or ``has_run``) describes the files there
+    instead; error messages and the help of ``convqa evaluate`` quote them.
     """
 
     name: ClassVar[str]
@@ -46,10 +45,10 @@ class Task(ABC):
     run_file: ClassVar[str]
     official_file: ClassVar[str] = "evaluation.json"
     default_pipeline: ClassVar[str]
-    language: ClassVar[str] = DEFAULT_LANGUAGE  # of the passages that come with its input
-    passages_file: ClassVar[str] = ""  # the task's own, in words for who looks for them; "" where there is none
-    id_field: ClassVar[str] = "id"  # what the task's files call the id of a conversation
-    options: ClassVar[type[Options]] = Options
+    language: ClassVar[str] = DEFAULT_LANGUAGE  # of the passages in the input
+    passages_file: ClassVar[str] = ""  # describes the task's own passages file for error messages; "" if it has none
+    id_field: ClassVar[str] = "id"  # the name of a conversation's id in the task's files
+    options: ClassVar[type[ScoreOptions]] = ScoreOptions
 
     def has_input(self, path: Path) -> bool:
         """Whether the directory or file looks like this task's input."""
@@ -65,26 +64,26 @@ class Task(ABC):
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[Conversation]:
-        """Conversations in input order; warns (logger ``convqa``) about what it repaired.
+        """Yield conversations in input order, with a warning (logger ``convqa``) for every repair.
 
-        The driver reads to the end before it answers anything, so an error may come at its place in the file.
+        The driver reads all of them before it answers any, so errors may be raised lazily.
 
-        :raises InputError: naming file, record, field, what was found and what is wanted.
+        :raises InputError: naming the file, record and field, the value and what was expected.
         """
 
     def passages(self, path: Path) -> Iterable[Passage] | None:  # noqa: ARG002
-        """The task's own passages where it brings them, else None."""
+        """Return the passages that come with the input, or None."""
         return None
 
     def pipeline_for(self, path: Path) -> str:  # noqa: ARG002
-        """The pipeline that answers this input where none is asked for."""
+        """Return the default pipeline for this input."""
         return self.default_pipeline
 
     @abstractmethod
     def gold(self, path: Path) -> Gold[GoldTurn]:
-        """The truth: a type of the task's own, so that no component can receive it.
+        """Read the truth. Its type is the task's own, so that no component can receive it.
 
-        :raises InputError: naming file, record and field.
+        :raises InputError: naming the file, record and field.
         """
 
     @abstractmethod
@@ -96,32 +95,32 @@ class Task(ABC):
         questions: Iterable[str] | None = None,
         /,
     ) -> Path:
-        """Write the run file whole or not at all; returns its path.
+        """Write the run file atomically and return its path.
 
-        :param stages: what the pipeline makes, named as its ``outputs``: rewrites, rankings, readings, answers. A
-            stage that is not there omits its fields for all turns alike.
-        :param questions: what the user asked, response by response, for a run file that repeats it.
+        :param stages: the pipeline's ``outputs``: rewrites, rankings, readings, answers. The fields of a missing stage
+            are omitted for all turns.
+        :param questions: the user's question for each response, for run files that repeat it.
         :raises StorageFull: if the file cannot be written.
         """
 
     @abstractmethod
     def read_run(self, path: Path) -> Run:
-        """A run file, or the one in a run directory, checked.
+        """Read and check a run file, or the one in a run directory.
 
-        :raises InputError: at the first format error that keeps it from being scored.
+        :raises InputError: at the first format error that prevents scoring.
         """
 
     def problems(self, input_path: Path, file: Path) -> Iterable[tuple[str, str]]:  # noqa: ARG002
-        """(record, or "" for the file; what is wrong and wanted) for every format error of a run file.
+        """Yield (record or "" for the file, message) for every format error of a run file.
 
         :raises InputError: if the run or the input cannot be read.
         """
         return ()
 
     def check(self, input_path: Path, run_path: Path) -> list[Problem]:
-        """All format errors of a run (a directory or the file) that answers the input.
+        """List all format errors of a run (directory or file) over this input.
 
-        :raises InputError: if the input cannot be read; a run that cannot is a problem.
+        :raises InputError: if the input cannot be read. An unreadable run is a problem.
         """
         file = file_at(run_path, self.run_file)
         try:
@@ -132,32 +131,32 @@ class Task(ABC):
             return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
 
     def part(self, gold: Any, run: Any) -> Any:
-        """The truth of only the turns that the run has: here those whose conversations are in its ``answers``."""
+        """Restrict the truth to the turns of the run, by default to the conversations in its ``answers``."""
         answers = run.answers
         return replace(gold, turns=tuple(turn for turn in gold.turns if turn.id.conversation in answers))
 
     @abstractmethod
     def score(self, gold: Any, run: Any, options: Any, /) -> list[Scores]:
-        """The measures of a run, in the order of the official file and the table.
+        """Score a run; the measures are in the order of the official file and the table.
 
-        :param gold: what ``gold`` gave, and ``run`` what ``read_run`` gave.
+        :param gold: the result of ``gold``, and ``run`` that of ``read_run``.
         :param options: an instance of the class ``options``.
         """
 
     def official_text(self, means: Mapping[str, float]) -> str:
-        """The content of the official file, from the means of the official measures that could be computed."""
+        """Format the official file from the means of the official measures that have a value."""
         return json.dumps(dict(means)) + "\n"
 
     def key(self, id: TurnId) -> dict[str, Any]:
-        """A turn's name, as the task's files write it."""
+        """Return the fields that identify a turn in the task's files."""
         return {self.id_field: id.conversation}
 
     def judged(self, gold: Any, run: Any) -> Judged | None:  # noqa: ARG002
-        """The rankings of a run with their truth, if the task has any."""
+        """Return the run's rankings with their relevant passages, or None if the task has no rankings."""
         return None
 
     def breakdowns(self, gold: Any, path: Path) -> Mapping[str, Callable[[], Groups]]:  # noqa: ARG002
-        """Groups of turns beyond those by a field of the truth: name -> how they are found.
+        """Return functions that compute groups of turns, for breakdowns that are not a field of the truth.
 
         :param path: where the truth was read from.
         """
@@ -165,22 +164,22 @@ class Task(ABC):
 
 
 def is_or_holds(path: Path, name: str) -> bool:
-    """Whether a directory holds a file of that name, or a file's name ends so."""
+    """Whether a directory holds a file of that name, or a file's name ends in it."""
     return (path / name).is_file() or (path.is_file() and path.name.endswith(name))
 
 
-def id_problems(noun: str, asked: Collection[object], found: Collection[object]) -> Iterator[tuple[str, str]]:
-    """Missing and foreign turns, as problems of the whole file."""
-    yield from some_ids(f"{noun} of the input are missing", [id for id in asked if id not in found], len(asked))
-    yield from some_ids(f"{noun} are not in the input", [id for id in found if id not in asked], len(found))
+def id_problems(noun: str, expected: Collection[object], actual: Collection[object]) -> Iterator[tuple[str, str]]:
+    """Report missing and unexpected turns as problems of the whole file."""
+    yield from some_ids(f"{noun} of the input are missing", [id for id in expected if id not in actual], len(expected))
+    yield from some_ids(f"{noun} are not in the input", [id for id in actual if id not in expected], len(actual))
 
 
-def some_ids(what: str, ids: Sequence[object], total: int) -> Iterator[tuple[str, str]]:
-    """One problem of the whole file that names the first of some ids; none where there are no ids.
+def some_ids(problem: str, ids: Sequence[object], total: int) -> Iterator[tuple[str, str]]:
+    """Report a problem of the whole file that names the first of some ids, if there are any.
 
     >>> list(some_ids("turns are missing", [3, 7], 9)), list(some_ids("turns are missing", [], 9))
     ([('', '2 of 9 turns are missing: 3, 7')], [])
     """
     if ids:
         more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-        yield "", f"{len(ids)} of {total} {what}: {', '.join(map(str, ids[:_SHOWN]))}{more}"
+        yield "", f"{len(ids)} of {total} {problem}: {', '.join(map(str, ids[:_SHOWN]))}{more}"

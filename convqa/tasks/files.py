@@ -1,4 +1,4 @@
-"""Files of a task: which of a folder they are, their lines and JSON values, plain or gzip, and JSON written to one."""
+"""Task files: finding them in a folder, reading lines and JSON values (plain or gzip), and writing JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
+
+from pydantic import AfterValidator, Strict
+from pydantic_core import PydanticCustomError
 
 from convqa.errors import InputError
 from convqa.files import MENDED, log, parse_json, parse_line, whole_file
@@ -18,19 +21,30 @@ _GZIP = b"\x1f\x8b"
 _DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError)
 
 _LONGEST_LINE = 2**24
-"""Bytes. Some kB of gzip can be hundreds of MB of one line, which no record is."""
-
+"""Maximum bytes per line: a few kB of gzip can expand to one line of hundreds of MB."""
 _MOST_BLANK = 1_000_000
-"""Blank lines in a row: some kB of gzip can be hundreds of millions."""
+"""Maximum blank lines in a row: a few kB of gzip can expand to hundreds of millions."""
+
+
+def refuse_surrogates(text: str) -> str:
+    """Refuse lone surrogates, at which official scripts stop, as a pydantic validator."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise PydanticCustomError("surrogate", "expected text without lone surrogates") from None
+    return text
+
+
+UnicodeText = Annotated[str, Strict(), AfterValidator(refuse_surrogates)]
 
 
 def file_at(path: Path, name: str) -> Path:
-    """The file itself, or the one of that name in a directory."""
+    """Return the file itself, or the file of that name in a directory."""
     return path / name if path.is_dir() else path
 
 
 def files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:
-    """The files of a folder that end so, by name, but for hidden ones."""
+    """Return the files of a folder with one of these endings, by name, without hidden ones."""
     try:
         return sorted(
             path
@@ -38,19 +52,33 @@ def files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:
             if path.name.endswith(endings) and not path.name.startswith(".") and path.is_file()
         )
     except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror}); wanted a folder that can.") from None
+        raise InputError(f"{folder}: cannot be read ({error.strerror}); expected a readable folder.") from None
 
 
-def any_file(path: Path, endings: tuple[str, ...], wanted: Callable[[Path], bool]) -> bool:
-    """Whether a file, or one of a folder with such an ending, is as wanted; what cannot be read is not."""
+def any_file(path: Path, endings: tuple[str, ...], matches: Callable[[Path], bool]) -> bool:
+    """Whether a file matches, or a file of a folder with one of these endings; an unreadable file does not."""
     try:
-        return any(wanted(file) for file in (files_in(path, endings) if path.is_dir() else [path]))
+        return any(matches(file) for file in (files_in(path, endings) if path.is_dir() else [path]))
     except InputError:
         return False
 
 
+def only_file(path: Path, endings: tuple[str, ...], matches: Callable[[Path], bool], expected: str) -> Path:
+    """Return the path itself, or the only matching file of a folder.
+
+    :raises InputError: if no file of the folder matches, or several do.
+    """
+    if not path.is_dir():
+        return path
+    files = [file for file in files_in(path, endings) if matches(file)]
+    if len(files) != 1:
+        names = ", ".join(file.name for file in files) or "none"
+        raise InputError(f"{path}: expected one file with {expected}, got {names}. Give the path of a file.")
+    return files[0]
+
+
 def first_object(start: str) -> dict[str, Any]:
-    """The JSON object that a text begins with, or that an array in it begins with; empty where there is none.
+    """Return the JSON object at the start of a text or of an array in it; empty if there is none.
 
     >>> first_object('[{"id": 1}, {"id'), first_object("[1]"), first_object('{"id')
     ({'id': 1}, {}, {})
@@ -62,67 +90,67 @@ def first_object(start: str) -> dict[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-def read_lines(path: Path, wanted: str, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
-    """(number from 1, line with its end). The first bytes tell whether a file is gzip, not its name.
+def read_lines(path: Path, expected: str, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+    """Yield (number from 1, line with its line end). Gzip is recognised by content, not by name.
 
-    :param longest: bytes of a line; -1: whatever there is.
-    :raises InputError: if it cannot be read, a line is longer, too many in a row are blank, or its gzip is damaged,
-        naming the line.
+    :param longest: maximum bytes per line; -1: no limit.
+    :raises InputError: if the file is unreadable, a line is too long, too many blank lines follow each other or the
+        gzip is damaged, naming the line.
     """
     number = blank = 0
-    with _opened(path, wanted) as (raw, packed):
-        # No BufferedReader around it: that takes a signal while it looks whether the file is closed for "it is".
+    with _opened(path, expected) as (raw, packed):
+        # Not wrapped in a BufferedReader: a signal during its check for a closed file makes it report one.
         stream = gzip.GzipFile(fileobj=raw) if packed else raw
         try:
             while line := stream.readline(longest):
                 number += 1
                 if len(line) == longest and not line.endswith(b"\n"):
-                    raise InputError(f"{path}: line {number}: is longer than {longest:,} bytes; wanted {wanted}.")
+                    raise InputError(f"{path}: line {number}: is longer than {longest:,} bytes; expected {expected}.")
                 blank = blank + 1 if line.isspace() else 0
                 if blank > _MOST_BLANK:
-                    raise InputError(f"{path}: line {number}: {blank:,} blank lines in a row; wanted {wanted}.")
+                    raise InputError(f"{path}: line {number}: {blank:,} blank lines in a row; expected {expected}.")
                 yield number, line
         except _DAMAGED as error:
             raise InputError(
-                f"{path}: behind line {number}: the gzip is damaged ({error}). Copy the file again."
+                f"{path}: after line {number}: the gzip is damaged ({error}). Copy the file again."
             ) from None
 
 
-def read_values(path: Path, wanted: str, advice: str, array: bool) -> Iterator[tuple[str, Any]]:
-    """The values of a JSON array, or of JSON lines, each with its place (``record 2``, from 0 on, or ``line 3``).
+def read_values(path: Path, expected: str, advice: str, array: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a JSON array or of JSON lines, each with its position (``record 2`` from 0, or ``line 3``).
 
-    Of JSON lines blank ones are skipped and half surrogates replaced, with a warning.
+    In JSON lines, blank lines are skipped and lone surrogates replaced with a warning.
 
-    :raises InputError: naming line and column of what is no JSON; also for what is no array, and a damaged gzip.
+    :raises InputError: for malformed JSON, naming line and column, for anything but an array, and for damaged gzip.
     """
     if array:
-        data = b"".join(line for _, line in read_lines(path, wanted, -1))
+        data = b"".join(line for _, line in read_lines(path, expected, -1))
         if not data.strip():
-            raise InputError(f"{path}: the file is empty; wanted {wanted}.")
-        records = parse_json(path, data, wanted)
+            raise InputError(f"{path}: the file is empty; expected {expected}.")
+        records = parse_json(path, data, expected)
         if not isinstance(records, list):
-            raise InputError(f"{path}: found {shorten(records)}; wanted {wanted}.")
+            raise InputError(f"{path}: expected {expected}, got {shorten(records)}.")
         yield from ((f"record {index}", record) for index, record in enumerate(records))
         return
-    for number, line in read_lines(path, wanted):
+    for number, line in read_lines(path, expected):
         if line.strip():
             where = f"{path}: line {number}"
-            value, mended = parse_line(line, where, advice, number == 1)
-            if mended:
-                log.warning(MENDED, where, mended)
+            value, replaced = parse_line(line, where, advice, number == 1)
+            if replaced:
+                log.warning(MENDED, where, replaced)
             yield f"line {number}", value
 
 
-def read_start(path: Path, wanted: str, size: int) -> tuple[bytes, bool]:
-    """The first ``size`` bytes of what a file holds, and whether it is gzip.
+def read_start(path: Path, expected: str, size: int) -> tuple[bytes, bool]:
+    """Return the first ``size`` bytes of a file, unpacked, and whether it is gzip.
 
-    Of gzip that is damaged further on, what comes before that: whoever reads all of it says where.
+    Of damaged gzip, returns the bytes before the damage; whoever reads the whole file reports it.
 
-    :raises InputError: as ``read_lines`` does; also for what is no file but a pipe, which can be read only once.
+    :raises InputError: as ``read_lines`` does, and for a pipe, which can be read only once.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise InputError(f"{path}: is no file that can be read twice (a pipe?); save it, and give the file's path.")
-    with _opened(path, wanted) as (raw, packed):
+        raise InputError(f"{path}: cannot be read twice (is it a pipe?); save it to a file and give the file's path.")
+    with _opened(path, expected) as (raw, packed):
         if not packed:
             return raw.read(size), False
         stream, data = gzip.GzipFile(fileobj=raw), bytearray()
@@ -135,20 +163,25 @@ def read_start(path: Path, wanted: str, size: int) -> tuple[bytes, bool]:
         return bytes(data), True
 
 
+def start_text(path: Path, expected: str) -> str:
+    """Return the start of a file as text, without a byte order mark and leading blanks, to recognise its format."""
+    return read_start(path, expected, 2**20)[0].decode("utf-8-sig", "replace").lstrip()
+
+
 @contextmanager
-def _opened(path: Path, wanted: str) -> Iterator[tuple[IO[bytes], bool]]:
-    """A file, and whether it is gzip."""
+def _opened(path: Path, expected: str) -> Iterator[tuple[IO[bytes], bool]]:
+    """Open a file, and tell whether it is gzip."""
     try:
         with path.open("rb") as raw:
             yield raw, raw.peek(2)[:2] == _GZIP
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; wanted {wanted}.") from None
+        raise InputError(f"{path}: no such file; expected {expected}.") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); wanted {wanted}.") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror}); expected {expected}.") from None
 
 
 def write_members(path: Path, members: Iterable[bytes], brackets: bytes) -> Path:
-    """Write the members of a JSON array or object (``b"[]"``, ``b"{}"``), one a line, whole or not at all."""
+    """Write the members of a JSON array or object (``b"[]"``, ``b"{}"``), one per line, atomically."""
     with whole_file(path) as stream:
         before = brackets[:1] + b"\n"
         for member in members:

@@ -1,4 +1,4 @@
-"""The results of scoring: measures, and for each its values by turn. The same for all tasks."""
+"""The results of scoring, the same for all tasks: measures with their values by turn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from convqa.text.support import SUPPORTED
 
 @dataclass(frozen=True, slots=True)
 class GoldTurn:
-    """A turn's truth, in every task: ``fields`` is its record in the file, for breakdowns."""
+    """The truth of one turn. ``fields`` is its record in the file, for breakdowns."""
 
     id: TurnId
     fields: Mapping[str, Any] = field(repr=False)
@@ -27,39 +27,40 @@ T = TypeVar("T", bound=GoldTurn, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Gold(Generic[T]):
-    """The truth in file order; the rest of it is the task's own. No component can receive it."""
+    """The truth in file order; tasks derive from it. No component can receive it."""
 
     path: Path
     turns: tuple[T, ...]
 
 
 class Run(Protocol):
-    """A run as read back, in every task."""
+    """A run that was read back."""
 
     @property
     def path(self) -> Path: ...
 
 
 def option(default: Any, help: str, metavar: str | None = None) -> Any:
-    """A field of ``Options`` that ``convqa evaluate`` has as an option of the same name."""
+    """Define a field of ``ScoreOptions`` that is also a command line option of ``convqa evaluate``."""
     return field(default=default, metadata={"help": help, "metavar": metavar})
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How runs of a task are scored. A task that leaves a choice derives its own, each field with a default."""
+class ScoreOptions:
+    """How runs are scored. A task with choices derives its own class, whose fields all have defaults."""
 
     def to_json(self) -> dict[str, Any]:
-        """The choices that change what a number means."""
+        """Return the options that change the meaning of a score."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A named number, and its place: the official file, a line of the table, or beside another measure's line.
+    """A named number and where it is shown: in the official file, and on its own line of the table or another's.
 
-    ``beside`` names the measure whose line it shares, with ``label`` as its words there; ``counts``: it is a number of
-    things (words), not a share. ``scale``: what the mean of the turns' scores is multiplied by (100 for percent).
+    :param beside: the measure whose line it shares, and ``label`` its name there.
+    :param counts: the values are counts (of words), not shares.
+    :param scale: factor of the mean (100 for percent).
     """
 
     name: str
@@ -75,10 +76,10 @@ Statistic = Callable[[Mapping[str, Sequence[float]]], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A measure over a run: a score for each turn that it rests on, or the reason why there is none.
+    """A measure over a run: a value per scored turn, or the reason why it was skipped.
 
-    ``groups``: the group of each turn, where the number is a macro average: the mean of the groups' means.
-    ``statistic``: what the number is of the groups' values, where it is no mean at all; None where they have none.
+    :param groups: the group of each turn, if the result is a macro average (the mean of the groups' means).
+    :param statistic: computes the result from the values of each group, if it is no mean; None if undefined.
     """
 
     measure: Measure
@@ -89,44 +90,44 @@ class Scores:
     statistic: Statistic | None = None
 
     def by_group(self, column: Sequence[Any] | None = None) -> dict[str, list[Any]]:
-        """The values of each group, groups in order of appearance; without groups all values are one.
+        """Return the values of each group, in order of appearance; without groups, all values under "".
 
-        :param column: another value for each turn, to be split likewise.
+        :param column: other values, one per turn, to group instead.
         """
-        found: dict[str, list[Any]] = {}
+        values_by_group: dict[str, list[Any]] = {}
         for group, value in zip(self.groups or [""] * len(self.values), column or self.values, strict=True):
-            found.setdefault(group, []).append(value)
-        return found
+            values_by_group.setdefault(group, []).append(value)
+        return values_by_group
 
     def split(self, groups: Mapping[TurnId, Sequence[str]]) -> dict[str, Scores]:
-        """The same by group; a turn may be in several, or in none."""
-        places: dict[str, list[int]] = {}
-        for place, id in enumerate(self.ids):
+        """Return the scores of each group of turns; a turn may be in several groups or in none."""
+        indexes: dict[str, list[int]] = {}
+        for index, id in enumerate(self.ids):
             for group in groups.get(id, ()):
-                places.setdefault(group, []).append(place)
-        return {group: self.at(found) for group, found in places.items()}
+                indexes.setdefault(group, []).append(index)
+        return {group: self.at(members) for group, members in indexes.items()}
 
-    def at(self, places: Sequence[int]) -> Scores:
-        """Only the turns at these places."""
+    def at(self, indexes: Sequence[int]) -> Scores:
+        """Return the scores of the turns at these indexes."""
         return replace(
             self,
-            ids=tuple(self.ids[place] for place in places),
-            values=tuple(self.values[place] for place in places),
-            groups=tuple(self.groups[place] for place in places) if self.groups else (),
+            ids=tuple(self.ids[index] for index in indexes),
+            values=tuple(self.values[index] for index in indexes),
+            groups=tuple(self.groups[index] for index in indexes) if self.groups else (),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerScorer:
-    """A further measure of answers, such as SAS: ``score`` takes (truth, model answer) pairs."""
+    """An additional measure of answers, such as SAS: ``score`` takes (truth, model answer) pairs."""
 
     name: str
     score: Callable[[Sequence[tuple[str, str]]], Sequence[float]]
     official: bool = False
 
 
-class Supports(Protocol):
-    """Says how likely evidence supports a sentence, 0 to 1: one score for each (evidence, sentence), in order."""
+class SupportScorer(Protocol):
+    """Scores from 0 to 1 how likely evidence supports a sentence, for each (evidence, sentence) pair."""
 
     @property
     def name(self) -> str: ...
@@ -137,54 +138,55 @@ class Supports(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Rankings as {id: score} and their relevant ids, by turn as text: what TREC files hold."""
+    """Rankings ({id: score}) and relevant ids, both by turn as text, as in TREC files."""
 
     rankings: Mapping[str, Mapping[str, float]]
     relevant: Mapping[str, Sequence[str]]
 
 
 Rows = Sequence[tuple[TurnId, Mapping[str, float]]]
-"""Turns with their scores by measure, of the measures that a turn counts for."""
+"""Turns with their scores by measure; a turn lacks the measures that it does not count for."""
 
 
 def columns(measures: Sequence[Measure], rows: Rows | str, reasons: Mapping[str, str] | None = None) -> list[Scores]:
-    """The scores by measure. One that no turn has gets its reason, or is left out where it stands beside another.
+    """Return the scores of each measure. A measure without values is skipped with its reason, or left out if it has
+    no line of its own.
 
-    :param rows: or the reason of all measures.
+    :param rows: the scores, or the reason why all measures are skipped.
     """
     reason, rows = (rows, ()) if isinstance(rows, str) else ("", rows)
-    found = []
+    scores = []
     for measure in measures:
         column = [(id, row[measure.name]) for id, row in rows if measure.name in row]
         if column:
-            found.append(Scores(measure, tuple(id for id, _ in column), tuple(value for _, value in column)))
+            scores.append(Scores(measure, tuple(id for id, _ in column), tuple(value for _, value in column)))
         elif not measure.beside:
-            found.append(Scores(measure, skipped=(reasons or {}).get(measure.name, reason)))
-    return found
+            scores.append(Scores(measure, skipped=(reasons or {}).get(measure.name, reason)))
+    return scores
 
 
-def warn_of_unmatched(path: Path, asked: Set[Any], answered: Set[Any], lacking: str, foreign: str) -> None:
-    """Partial runs are punished and what nobody asked is ignored: say so, since it is mostly a mistake."""
-    if missing := len(asked - answered):
-        log.warning("%s: lacks %d of the %d %s; --partial leaves them out", path, missing, len(asked), lacking)
-    if others := len(answered - asked):
-        log.warning("%s: ignored %d %s", path, others, foreign)
+def warn_of_unmatched(path: Path, asked: Set[Any], answered: Set[Any], missing: str, unknown: str) -> None:
+    """Warn that missing turns score 0 and unknown ones are ignored, since both are usually mistakes."""
+    if count := len(asked - answered):
+        log.warning("%s: lacks %d of the %d %s; --partial leaves them out", path, count, len(asked), missing)
+    if count := len(answered - asked):
+        log.warning("%s: ignored %d %s", path, count, unknown)
 
 
-def alce_measures(support: Supports) -> tuple[Measure, Measure]:
-    """Citation recall, and precision beside it."""
+def alce_measures(support: SupportScorer) -> tuple[Measure, Measure]:
+    """Return the measures of citation recall and, on the same line, precision."""
     recall = f"ALCE-R({support.name})"
     return Measure(recall), Measure(f"ALCE-P({support.name})", beside=recall, label="precision")
 
 
 def supported(
-    sentences: Sequence[CitedSentence], support: Supports, language: str = DEFAULT_LANGUAGE
+    sentences: Sequence[CitedSentence], support: SupportScorer, language: str = DEFAULT_LANGUAGE
 ) -> dict[str, float]:
-    """The scores of an answer's sentences by measure; none without a sentence."""
+    """Return ALCE's scores of an answer by measure; empty for an answer without sentences."""
 
     def entails(premise: str, claim: str) -> bool:
         return support.score([(premise, claim)], language)[0] >= SUPPORTED
 
-    scores = alce.of_sentences(sentences, entails)
+    scores = alce.citation_scores(sentences, entails)
     names = (measure.name for measure in alce_measures(support))
     return {} if scores is None else dict(zip(names, scores, strict=True))

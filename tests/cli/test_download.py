@@ -31,11 +31,11 @@ def test_files_come_and_are_kept(call, mirror, tmp_path, file_server):
     code, out, err = call("download", mirror, "train", target)
     assert (code, err) == (0, "")
     assert out == (
-        f"{target}/One.gz: 0.3 MB, 5 questions; MD5 as wanted\n{target}/Two.gz: 0.3 MB, 5 questions; MD5 as wanted\n"
+        f"{target}/One.gz: 0.3 MB, 5 questions; MD5 matches\n{target}/Two.gz: 0.3 MB, 5 questions; MD5 matches\n"
     )
     assert sorted(os.listdir(target)) == ["One.gz", "Two.gz"]
     code, out, _ = call("download", mirror, "train", target)
-    assert code == 0 and out.count("was there, MD5 as wanted") == 2 and len(file_server.asked) == 2
+    assert code == 0 and out.count("already there, MD5 matches") == 2 and len(file_server.asked) == 2
     assert call("download", mirror, "train", target, "--quiet")[:2] == (0, "")
 
 
@@ -60,7 +60,7 @@ def test_only_one(call, mirror, tmp_path):
     assert call("download", mirror, "train", tmp_path / "new", "--only", "Two")[0] == 0
     assert os.listdir(tmp_path / "new") == ["Two.gz"]
     code, _, err = call("download", mirror, "train", tmp_path / "new", "--only", "Tow")
-    assert code == 2 and "--only Tow: train has no such set; wanted: One, Two. Did you mean 'Two'?" in err
+    assert code == 2 and "--only Tow: unknown set of train; expected One, Two. Did you mean 'Two'?" in err
 
 
 def test_one_that_fails_does_not_stop_the_others(call, mirror, tmp_path, file_server):
@@ -75,14 +75,14 @@ def test_another_sum(call, mirror, tmp_path, file_server):
     file_server.files["/One"] = b"changed"
     code, _, err = call("download", mirror, "train", tmp_path / "new")
     assert code == 1 and os.listdir(tmp_path / "new") == ["Two.gz"]
-    assert f"MD5 {hashlib.md5(b'changed').hexdigest()}, wanted MD5 {hashlib.md5(b'One' * 100_000).hexdigest()}" in err
+    assert f"expected MD5 {hashlib.md5(b'One' * 100_000).hexdigest()}, got {hashlib.md5(b'changed').hexdigest()}" in err
 
 
 def test_mistakes(call, mirror, tmp_path):
     code, _, err = call("download", mirror, "train", mirror)
     assert code == 2 and "cannot be written" in err
     code, _, err = call("download", "mrqa", "dev", tmp_path)
-    assert code == 2 and "wanted: train, in-domain, out-of-domain" in err
+    assert code == 2 and "expected train, in-domain, out-of-domain" in err
 
 
 @pytest.fixture
@@ -112,18 +112,18 @@ def test_sets_are_converted_and_their_licences_told(call, sets, tmp_path):
     assert code == 0, err
     assert out.splitlines() == [
         "dialogues: licence: none stated",
-        f"{target}/published/dev.json: 0.0 MB; SHA-256 as wanted",
+        f"{target}/published/dev.json: 0.0 MB; SHA-256 matches",
         f"{target}/dialogues: questions.json (1 records), questions-rewritten.json (1 records), "
         "ground-truth.json (1 records), passages.jsonl (1 records)",
         "secret: licence: for research only",
         "plain: licence: MIT",
-        f"{target}/published/plain.txt: 0.0 MB; not pinned: no sum of it is known",
+        f"{target}/published/plain.txt: 0.0 MB; not pinned: its checksum is unknown",
     ]
     assert err == "convqa: secret: not all of it can be downloaded: its passages may not be passed on.\n"
     assert json.loads((target / "dialogues" / "questions.json").read_bytes())[0]["Question"] == "Who wrote Faust?"
     assert call("run", target / "dialogues", tmp_path / "run", "--pipeline", "copy-bm25")[0] == 0
     code, out, _ = call("download", sets, "all", target, "--only", "dialogues")
-    assert code == 0 and "was there, SHA-256 as wanted" in out
+    assert code == 0 and "already there, SHA-256 matches" in out
     assert call("download", sets, target, "--quiet")[:2] == (0, "")
 
 
@@ -135,9 +135,7 @@ def test_a_set_that_was_published_otherwise_does_not_stop_the_others(call, sets,
     file_server.files["/dev.json"] = data
     code, out, err = call("download", sets, tmp_path / "new")
     assert code == 1 and "plain.txt" in out
-    assert (
-        "convqa: dialogues: " in err and "dev.json: record d1: " in err and "Wanted the file as it was published" in err
-    )
+    assert "convqa: dialogues: " in err and "dev.json: record d1: " in err and "Expected the file as published" in err
     assert err.endswith("1 of 3 sets could not be had. The same command fetches what is missing.\n")
     assert not (tmp_path / "new" / "dialogues").exists()
 
@@ -153,7 +151,7 @@ def test_a_set_that_breaks_off_is_not_converted(call, sets, tmp_path, file_serve
 
 def test_the_arguments(call, sets, mirror, tmp_path):
     code, _, err = call("download", "mrqa", tmp_path)
-    assert code == 2 and "mrqa: there is no part 'all'; wanted: train, in-domain, out-of-domain" in err
+    assert code == 2 and "mrqa: unknown part 'all'; expected train, in-domain, out-of-domain" in err
     code, _, err = call("download", mirror, "train", "to", "much")
     assert code == 2 and "wanted [PART] DIR" in err
     assert call("download", "mrqa")[0] == 2

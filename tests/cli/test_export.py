@@ -96,7 +96,7 @@ def test_mistakes(call, run_folder, tmp_path):
         ((tmp_path / "none", "--as", "ikat"), "there is no such folder"),
         (
             (run_folder, "--as", "icat"),
-            "format 'icat' is not known; there are trec-rag, trec-rag-2025, ikat, jwhr, ",
+            "unknown format 'icat'; expected trec-rag, trec-rag-2025, ikat, jwhr, ",
         ),
         ((run_folder, "--as", "ikat", "--output", file), f"--output {file}: exists already"),
         ((run_folder, "--as", "ikat", "--output", file / "under"), "cannot be written"),

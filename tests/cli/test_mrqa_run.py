@@ -57,7 +57,7 @@ def test_from_file_to_score(call, input, tmp_path):
 def test_a_folder_of_sets(call, input, tmp_path):
     write(input.parent / "copy.jsonl", LINES[1:])
     code, _, err = call("run", input.parent, tmp_path / "run", "--quiet")
-    assert code == 2 and "question 'a' is in copy.jsonl too" in err
+    assert code == 2 and "question 'a' is also in copy.jsonl" in err
     (input.parent / "copy.jsonl").unlink()
     other = {"context": "Bach was born in Eisenach.", "qas": [{"qid": "d", "question": "Where?", "answers": ["x"]}]}
     write(input.parent / "DROP.jsonl", [other])
@@ -114,15 +114,15 @@ def test_a_run_that_was_killed_goes_on_to_the_same_file(call, process, tmp_path)
 
 BAD = [
     (["{"], "line 1, column 2: this is no JSON"),
-    ([LINES[1], LINES[1]], "line 2: qas[0]: qid: 'a' names an earlier question too"),
+    ([LINES[1], LINES[1]], "line 2: qas[0]: qid: 'a' is also the qid of an earlier"),
     ([LINES[1], ""], "line 2: is blank"),
-    ([LINES[1], LINES[0]], "line 2: a header stands on the first line only"),
+    ([LINES[1], LINES[0]], "line 2: a header may only be on the first line"),
     ([LINES[0], {"context": 3, "qas": []}], "line 2: context: found 3"),
     ([{"context": "c", "qas": [{"qid": "q", "question": None}]}], "line 1: qas[0]: question: found None"),
-    ([{"context": '"\\ud800"', "qas": []}, '{"context": "\\ud800", "qas": []}'], "line 2: has 1 half surrogates"),
+    ([{"context": '"\\ud800"', "qas": []}, '{"context": "\\ud800", "qas": []}'], "line 2: has 1 lone surrogates"),
     ([{"context": "c", "qas": [{"qid": "q", "question": "?", "answers": ["c"], "detected_answers": [
-        {"text": "c", "char_spans": [[0, 1]]}]}]}], "found [0, 1]; wanted first and last character"),
-    ([LINES[0]], "there is no context in it"),
+        {"text": "c", "char_spans": [[0, 1]]}]}]}], "expected first and last character"),
+    ([LINES[0]], "has no contexts"),
 ]  # fmt: skip
 
 
@@ -143,9 +143,9 @@ def test_a_malformed_file_is_refused_with_line_and_reason(call, tmp_path, lines,
 @pytest.mark.parametrize(
     ("predictions", "message"),
     [
-        ('{"a": null}', "question 'a': found None; wanted a string"),
-        ('{"a": ["x"]}', "question 'a': found ['x']; wanted a string"),
-        ("[]", "found []; wanted a JSON object {qid: answer}"),
+        ('{"a": null}', "question 'a': expected a string, got None"),
+        ('{"a": ["x"]}', "question 'a': expected a string, got ['x']"),
+        ("[]", "expected a JSON object {qid: answer}, got []"),
         ("{", "this is no JSON"),
         ("", "the file is empty"),
     ],
@@ -165,7 +165,7 @@ def test_nothing_left_to_score(call, input, tmp_path):
 def test_tasks_are_told_apart_and_two_matches_want_a_name(call, small, input, tmp_path):
     shutil.copy(input, small / "dev.jsonl.gz")
     code, _, err = call("run", small, tmp_path / "run")
-    assert code == 2 and "looks like the input of mrqa and qrecc: say which with --task mrqa" in err
+    assert code == 2 and "looks like the input of mrqa and qrecc: choose one with --task mrqa" in err
     assert call("run", small, tmp_path / "run", "--task", "mrqa", "--quiet")[0] == 2  # questions.json is no data set
     code, _, err = call("run", tmp_path / "in" / "absent", tmp_path / "run")
     assert code == 2 and "no such file or directory" in err

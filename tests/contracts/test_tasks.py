@@ -11,7 +11,7 @@ from convqa.cli import application
 from convqa.domain import Answer, Failure, Hit, Ranking, Response, Rewrite, TurnId
 from convqa.errors import InputError
 from convqa.pipeline.load import load
-from convqa.tasks import Measure, Options, Scores, Task, tasks
+from convqa.tasks import Measure, ScoreOptions, Scores, Task, tasks
 
 STAGES = frozenset({"rewrites", "rankings", "readings", "answers"})
 
@@ -41,7 +41,7 @@ def test_it_says_what_it_is_and_its_pipeline_loads(task):
 
 
 def test_its_options_have_defaults_and_are_on_the_command_line(task):
-    assert issubclass(task.options, Options)
+    assert issubclass(task.options, ScoreOptions)
     task.options()
     assert task.name in tasks(), "an entry point of the group convqa.tasks is missing"
     evaluate = typer.main.get_command(application()).commands["evaluate"]

@@ -13,7 +13,7 @@ import pytest
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, render, write_official, write_trec, write_turns
-from convqa.tasks import Measure, Options, Scores, Task
+from convqa.tasks import Measure, ScoreOptions, Scores, Task
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Lenient(Options):
+class Lenient(ScoreOptions):
     lenient: bool = False
 
     def to_json(self):
@@ -129,7 +129,7 @@ def test_files_and_table_are_the_tasks(folder):
     assert rows[2] == {"word": "ce", "right": 0, "letters": 2}
     table = text_of(evaluation)
     assert "2.3 letters" in table and "nobody can tell" in table and "extra" in table
-    with pytest.raises(InputError, match="--trec: a run of the task spelling ranks no passages"):
+    with pytest.raises(InputError, match="--trec: a run of the task spelling has no rankings"):
         write_trec(evaluation, folder)
 
 
@@ -141,12 +141,12 @@ def test_an_option_of_another_task_is_named(folder):
 
 
 def test_a_seed_below_zero_is_refused_by_name(folder):
-    with pytest.raises(InputError, match="seed: found -1; wanted a whole number, 0 or more"):
+    with pytest.raises(InputError, match="seed: expected a whole number, 0 or more, got -1"):
         evaluate(str(folder), str(folder), seed=-1)
 
 
 def test_a_task_by_name_and_by_its_files(folder):
-    with pytest.raises(InputError, match=r"--task spel: not known"):
+    with pytest.raises(InputError, match=r"--task spel: unknown task"):
         evaluate(folder, folder, task="spel")
     with pytest.raises(InputError, match="do not look like the truth and a run of any task"):
         evaluate(folder, folder)

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from convqa.errors import InputError
-from convqa.evaluation.support import measuring
+from convqa.evaluation.support import independent_scorer
 from convqa.models import load_support
 
 
@@ -25,21 +25,21 @@ LEXICAL = load_support("lexical").identity
 def test_the_builders_own_scorer_is_refused(tmp_path, identity, place):
     path = meta(tmp_path, {"retriever": {"encoder": "x"}, "builder": {"support": identity}}) / place
     with pytest.raises(
-        InputError, match=r"--support lexical: .*\(builder: support, says .*run.meta.json\).*--allow-same"
+        InputError, match=r"--support lexical: .*\(builder: support, in .*run.meta.json\).*--allow-same"
     ):
-        measuring("lexical", path)
-    assert measuring("lexical", path, allow_same=True).name == "lexical"
+        independent_scorer("lexical", path)
+    assert independent_scorer("lexical", path, allow_same=True).name == "lexical"
 
 
 def test_another_scorer_is_taken(tmp_path):
-    assert measuring("lexical", meta(tmp_path, {"builder": {"support": "sha256:0"}})).name == "lexical"
-    assert measuring("lexical", meta(tmp_path, {})).name == "lexical"
+    assert independent_scorer("lexical", meta(tmp_path, {"builder": {"support": "sha256:0"}})).name == "lexical"
+    assert independent_scorer("lexical", meta(tmp_path, {})).name == "lexical"
 
 
 @pytest.mark.parametrize("models", [[], {"builder": "x"}])
 def test_a_broken_meta_file_is_a_mistake(tmp_path, models):
-    with pytest.raises(InputError, match=r"fingerprint\.models: wanted"):
-        measuring("lexical", meta(tmp_path, models))
+    with pytest.raises(InputError, match=r"fingerprint\.models: expected"):
+        independent_scorer("lexical", meta(tmp_path, models))
 
 
 @pytest.mark.parametrize("written", [None, "null", "[]", '{"status": "done"}'])
@@ -47,5 +47,5 @@ def test_a_run_of_unknown_origin_is_measured_with_a_warning(tmp_path, caplog, wr
     if written is not None:
         (tmp_path / "run.meta.json").write_text(written)
     with caplog.at_level(logging.WARNING, "convqa"):
-        assert measuring("lexical", tmp_path).name == "lexical"
-    assert "nobody knows whether lexical built this run too" in caplog.text
+        assert independent_scorer("lexical", tmp_path).name == "lexical"
+    assert "names no models, so lexical may have built this run too" in caplog.text

@@ -12,8 +12,8 @@ from convqa.domain import Answer, Citation, Failure, Hit, Passage, Ranking, Resp
 from convqa.errors import InputError
 from convqa.exports import FORMATS, OF_ANSWERS, CitedAnswer, Submission, export, find_format
 from convqa.exports.trec_rag import words
-from convqa.tasks.jwhr import JWHR
-from convqa.tasks.jwhr.rules import wrong_in_run
+from convqa.tasks.jwhr.rules import run_faults
+from convqa.tasks.jwhr.task import JWHR
 
 GOLDEN = Path(__file__).with_name("golden")
 FAILED = Failure("reader", "ValueError", "no")
@@ -133,8 +133,8 @@ def test_why_trec_rag_may_refuse_a_run_is_said_once(golden, caplog, format):
     written(format, [*golden, answer_to("b", words=150)])
     assert caplog.messages == [
         "TREC RAG has no conversations: topics of several turns, such as 1_1, are not in the track (turns: 5)",
-        "TREC RAG only takes runs over MS MARCO v2.1: some cited passages are not segments of it (turns: 2)",
-        "TREC RAG takes answers of 400 words, and cuts sentences off the end of a longer one (turns: 1)",
+        "TREC RAG only accepts runs over MS MARCO v2.1: some cited passages are not segments of it (turns: 2)",
+        "TREC RAG accepts answers of 400 words, and cuts the last sentences of a longer one (turns: 1)",
     ]
 
 
@@ -147,7 +147,7 @@ def test_jwhr_keeps_the_rules_of_the_data_set(golden, tmp_path):
     assert [entry.turn for entry in entries] == ["12_1", "12_2", "a_b_1", "a_b_2", "a_b_3", None, f"{2**70}_3"]
     assert entries[5].id == 7
     assert [bool(entry.answer) for entry in entries] == [True, True, False, False, False, True, False]
-    assert [fault for entry in entries for fault in wrong_in_run(entry)] == []
+    assert [fault for entry in entries for fault in run_faults(entry)] == []
     assert [reference.page.title for reference in entries[2].references] == ["Faust\nA play", "שלום", "p"]
     nothing = Response(TurnId("x", 1), Rewrite.unchanged("why"), Ranking(), answer=Answer("none", "", reason="no"))
     (searched,) = json.loads(written("jwhr", [nothing]))["references"]
@@ -193,9 +193,7 @@ def test_words_are_counted_as_the_track_does():
 
 def test_formats_are_found_by_name():
     assert find_format("ikat") is FORMATS["ikat"]
-    with pytest.raises(
-        InputError, match=r"format 'trecrag' is not known; there are trec-rag, .* Did you mean 'trec-rag'"
-    ):
+    with pytest.raises(InputError, match=r"unknown format 'trecrag'; expected trec-rag, .* Did you mean 'trec-rag'"):
         find_format("trecrag")
 
 
@@ -203,7 +201,7 @@ def test_what_cannot_be_opened_is_not_exported():
     answer = Answer.of([Sentence("A.", (Citation("a", 0, 5),))], "en")
     for hits, problem in [
         ((), "cites 'a', which is not in its ranking"),
-        ((Hit("a", 1.0),), r"quotes \[0, 5\) of 'a', which has no text here"),
+        ((Hit("a", 1.0),), r"quotes \[0, 5\) of 'a', which has no text"),
         ((Hit("a", 1.0, Passage("a", "four")),), r"quotes \[0, 5\) of 'a', which has 4 characters"),
     ]:
         with pytest.raises(InputError, match=f"turn 1_1 {problem}"):

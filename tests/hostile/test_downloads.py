@@ -49,7 +49,7 @@ CASES = [
         case(
             f"{converter}: {form}", "download mine.yaml .",
             {"mine.yaml": sets(converter, count), **raw(*[content] * count)},
-            exits=1, says=("convqa: mine: ", "raw", "Wanted the file as it was published"),
+            exits=1, says=("convqa: mine: ", "raw", "Expected the file as published"),
         )
         for converter, count in COUNTS.items() for form, content in FORMS.items()
     ),
@@ -85,7 +85,7 @@ CASES = [
     case("a converter of none", "download mine.yaml .", {"mine.yaml": sets("os.system", 1)}, says="'os.system'"),
     case("a folder that is a file", "download mine.yaml .", {"mine.yaml": sets("qrecc_dev", 1, "mine.yaml"),
          **raw('[{"Conversation_no": 1}]')}, says="cannot be written"),
-    case("no folder", "download mrqa train", says="mrqa: there is no part 'all'"),
+    case("no folder", "download mrqa train", says="mrqa: unknown part 'all'"),
     case("three folders", "download conversations all made out", says="[PART] DIR"),
     case("conversations: no such set", "download conversations out --only nosuch", says="--only nosuch"),
 ]  # fmt: skip

@@ -218,7 +218,7 @@ CASES = [
                 MRQA[0], json.loads(changed(MRQA, (1, "qas", 0, "detected_answers", 0, "char_spans"), [[5, 999]]))[1]
             ),
         },
-        says="detected_answers[0].char_spans[0]: found [5, 999]",
+        says="detected_answers[0].char_spans[0]: expected first and last character",
     ),
     case(
         "poleval: more lines than questions",

@@ -47,7 +47,7 @@ CASES = [
         "validate: half a character in ShARC's answer",
         "validate sharc sharc-run",
         {"sharc-run/predictions.json": r'[{"utterance_id": "u1", "answer": "\ud800"}]'},
-        says=("answer", "half a character"),
+        says=("answer", "lone surrogates"),
     ),
     case("evaluate: NaN as a score", EVALUATE, _turn(Model_passages={"goethe": float("nan")}), says="NaN"),
     case("evaluate: 1e39 as a score", EVALUATE, _turn(Model_passages={"goethe": 1e39, "b": 1}), exits=0),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.metrics.alce import CitationScores, CitedSentence, document, of_sentences
+from convqa.metrics.alce import CitationScores, CitedSentence, citation_scores, document
 from convqa.text.sentences import sentences as boundaries
 
 DOCUMENTS = [
@@ -39,7 +39,7 @@ def of_text(output, documents):
         known = not numbers or (bool(documents) and max(numbers) < len(documents))
         claim = re.sub(r" ?\[\d+", "", line[start:end]).replace(" |", "").replace("]", "").strip()
         sentences.append(CitedSentence(claim, [documents[number] for number in numbers] if known else None))
-    return of_sentences(sentences, entails)
+    return citation_scores(sentences, entails)
 
 
 def hundredths(*outputs):
@@ -75,7 +75,7 @@ def test_worked_cases(outputs, expected):
 
 def test_a_text_without_sentences_has_no_scores():
     assert of_text(" \n", DOCUMENTS) is None
-    assert of_sentences([], entails) is None
+    assert citation_scores([], entails) is None
 
 
 def test_marks_without_documents_name_nothing():
@@ -89,7 +89,7 @@ def test_joint_evidence_is_asked_first_then_each_citation():
         asked.append(premise)
         return premise == "x\ny"
 
-    assert of_sentences([CitedSentence("claim", ["x", "y"])], all_needed) == (1, 1)
+    assert citation_scores([CitedSentence("claim", ["x", "y"])], all_needed) == (1, 1)
     assert asked == ["x\ny", "x", "y", "y", "x"]
 
 
@@ -98,7 +98,9 @@ def test_joint_evidence_is_asked_first_then_each_citation():
 def test_scores_are_shares(cited, supporting):
     """Whatever entails, both are from 0 to 1, and without recall there is no precision."""
     sentences = [CitedSentence(str(number), [str(one) for one in ones]) for number, ones in enumerate(cited)]
-    scores = of_sentences(sentences, lambda premise, _: any(supporting >> int(one) & 1 for one in premise.split("\n")))
+    scores = citation_scores(
+        sentences, lambda premise, _: any(supporting >> int(one) & 1 for one in premise.split("\n"))
+    )
     if scores is not None:
         assert 0 <= scores.recall <= 1
         assert 0 <= scores.precision <= 1
@@ -106,4 +108,4 @@ def test_scores_are_shares(cited, supporting):
 
 
 def test_one_sentence_is_exact():
-    assert of_sentences([CitedSentence("a", ["a", "b"])], entails) == CitationScores(1, 0.5)
+    assert citation_scores([CitedSentence("a", ["a", "b"])], entails) == CitationScores(1, 0.5)

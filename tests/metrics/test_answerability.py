@@ -40,7 +40,7 @@ def test_auc_counts_pairs(found):
 
 @pytest.mark.parametrize("answerable", [[True, True], [False, False]])
 def test_an_auc_needs_both_kinds(answerable):
-    with pytest.raises(ValueError, match="turns that are not"):
+    with pytest.raises(ValueError, match="answerable and unanswerable"):
         auc([0.1, 0.2], answerable)
 
 

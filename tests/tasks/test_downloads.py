@@ -46,7 +46,7 @@ def test_what_is_shipped_is_pinned_and_has_a_licence(what):
         assert one.files or one.missing, name
         for file in one.files:
             commit = re.match(r"https://raw\.githubusercontent\.com/[\w-]+/[\w.-]+/[0-9a-f]{40}/", file.url)
-            assert commit or file.sum, file.url
+            assert commit or file.checksum, file.url
 
 
 def test_the_sets_are_those_of_the_experiments():
@@ -87,11 +87,11 @@ def test_only_some():
     [
         (
             ("mrka", "train"),
-            "mrka: there is nothing of this name; wanted: conversations, mrqa, training. Did you mean 'mrqa'",
+            "mrka: unknown download; expected conversations, mrqa, training. Did you mean 'mrqa'",
         ),
-        (("../mrqa", "train"), "there is nothing of this name"),
-        (("mrqa", "dev"), "no part 'dev'; wanted: train, in-domain, out-of-domain"),
-        (("mrqa", "train", ["DROP"]), "--only DROP: train has no such set; wanted: SQuAD, "),
+        (("../mrqa", "train"), "unknown download"),
+        (("mrqa", "dev"), "unknown part 'dev'; expected train, in-domain, out-of-domain"),
+        (("mrqa", "train", ["DROP"]), "--only DROP: unknown set of train; expected SQuAD, "),
         (("none.yaml", "train"), "list of downloads none.yaml cannot be read"),
     ],
 )

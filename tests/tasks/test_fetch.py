@@ -44,7 +44,7 @@ def test_a_file_comes_whole_and_is_kept(fetch, wanted, tmp_path, file_server):
 
 def test_a_transfer_that_broke_off_goes_on_with_the_next_call(fetch, wanted, tmp_path, file_server):
     file_server.faults = [("cut", 300_000), 503]
-    with pytest.raises(WorkError, match=r"/a: cannot be fetched .*The same command goes on from here"):
+    with pytest.raises(WorkError, match=r"/a: cannot be fetched .*The same command resumes the download"):
         fetch(wanted, tmp_path)
     assert (tmp_path / "A.gz.part").read_bytes() == DATA[:300_000]
     with pytest.raises(WorkError, match="/a: the server answers 503"):
@@ -72,7 +72,7 @@ def test_a_part_that_is_whole_is_put_in_place(fetch, wanted, tmp_path):
 @pytest.mark.parametrize("left", [DATA + b"more", b"x" * 1000])
 def test_a_part_that_does_not_fit_is_dropped(fetch, wanted, tmp_path, left):
     (tmp_path / "A.gz.part").write_bytes(left)
-    with pytest.raises(WorkError, match=r"Nothing of it is kept\. Give the command again"):
+    with pytest.raises(WorkError, match=r"They are removed\. Give the command again"):
         fetch(wanted, tmp_path)
     assert os.listdir(tmp_path) == []
     assert fetch(wanted, tmp_path) == "fetched"
@@ -81,21 +81,21 @@ def test_a_part_that_does_not_fit_is_dropped(fetch, wanted, tmp_path, left):
 def test_another_file_is_never_put_in_place(fetch, wanted, tmp_path, file_server):
     file_server.files["/a"] = b"<html>log in</html>"
     found = hashlib.md5(b"<html>log in</html>").hexdigest()
-    with pytest.raises(WorkError, match=f"found 19 bytes with MD5 {found}, wanted MD5 {MD5}"):
+    with pytest.raises(WorkError, match=f"the 19 bytes received .*: expected MD5 {MD5}, got {found}"):
         fetch(wanted, tmp_path)
     assert os.listdir(tmp_path) == []
 
 
 def test_another_file_that_is_there_is_left_alone(fetch, wanted, tmp_path, file_server):
     (tmp_path / "A.gz").write_bytes(b"mine")
-    with pytest.raises(WorkError, match=f"another file.*found MD5 .*, wanted MD5 {MD5}"):
+    with pytest.raises(WorkError, match=f"this is not the file .*: expected MD5 {MD5}, got "):
         fetch(wanted, tmp_path)
     assert (tmp_path / "A.gz").read_bytes() == b"mine" and file_server.asked == []
 
 
 def test_a_folder_of_its_name_is_left_alone(fetch, wanted, tmp_path, file_server):
     (tmp_path / "A.gz").mkdir()
-    with pytest.raises(WorkError, match=r"A\.gz: is a folder; wanted the file http"):
+    with pytest.raises(WorkError, match=r"A\.gz: this is not the file http.*: it is a folder"):
         fetch(wanted, tmp_path)
     assert file_server.asked == []
 
@@ -105,7 +105,7 @@ def test_sha256(fetch, wanted, tmp_path, file_server):
     assert fetch(wanted.model_copy(update=sums), tmp_path) == "fetched"
     file_server.files["/a"] = b"changed"
     other = wanted.model_copy(update={**sums, "file": "B.gz"})
-    with pytest.raises(WorkError, match=f"found 7 bytes with SHA-256 .*, wanted SHA-256 {sums['sha256']}"):
+    with pytest.raises(WorkError, match=f"the 7 bytes received .*: expected SHA-256 {sums['sha256']}, got "):
         fetch(other, tmp_path)
     assert os.listdir(tmp_path) == ["A.gz"]
 

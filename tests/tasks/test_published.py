@@ -219,8 +219,8 @@ def test_qrecc_dev_and_archives(converted, tmp_path):
 @pytest.mark.parametrize(
     ("name", "contents", "said"),
     [
-        ("inscit", ["[]"], "raw0: ValueError: found no record"),
-        ("qrecc_dev", ['[{"Conversation_no": 2}]'], "raw0: record 0: ValueError: found no record"),
+        ("inscit", ["[]"], "raw0: ValueError: no records"),
+        ("qrecc_dev", ['[{"Conversation_no": 2}]'], "raw0: record 0: ValueError: no records"),
         ("inscit", ["{"], r"raw0: line 1, column 2: this is no JSON"),
         ("inscit", [""], "raw0: the file is empty"),
         ("inscit", ["7"], "raw0: TypeError"),
@@ -242,7 +242,7 @@ def test_qrecc_dev_and_archives(converted, tmp_path):
     ],
 )  # fmt: skip
 def test_files_that_are_not_as_they_were_published(converted, name, contents, said):
-    with pytest.raises(WorkError, match=f"{said}.*Wanted the file as it was published: remove it"):
+    with pytest.raises(WorkError, match=f"{said}.*Expected the file as published: remove it"):
         converted(name, *contents)
 
 

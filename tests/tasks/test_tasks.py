@@ -8,7 +8,7 @@ from convqa import tasks
 from convqa.errors import InputError
 from convqa.tasks import find_scored_task, find_task
 from convqa.tasks.base import Problem
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.qrecc.task import QReCC
 
 
 class Other(QReCC):
@@ -40,24 +40,24 @@ def test_a_named_task_needs_no_match(tmp_path):
 
 
 def test_unknown_name():
-    with pytest.raises(InputError, match=r"--task qrec: not known\. Did you mean 'qrecc'\? Tasks: auto, .*qrecc"):
+    with pytest.raises(InputError, match=r"--task qrec: unknown task\. Did you mean 'qrecc'\? Tasks: auto, .*qrecc"):
         find_task("qrec", None)
 
 
 def test_missing_path(tmp_path):
-    with pytest.raises(InputError, match=r"absent: no such file or directory; wanted the input of a task"):
+    with pytest.raises(InputError, match=r"absent: no such file or directory; expected the input of a task"):
         find_task("auto", tmp_path / "absent")
 
 
 def test_no_match(tmp_path):
-    with pytest.raises(InputError, match=r"does not look like the input of any task; .*name its task with --task"):
+    with pytest.raises(InputError, match=r"does not look like the input of any task; .*name the task with --task"):
         find_task("auto", tmp_path)
 
 
 def test_two_matches(tmp_path, monkeypatch):
     (tmp_path / "questions.json").write_text("[]")
     monkeypatch.setattr(tasks, "_own", lambda: {"other": Other(), "qrecc": QReCC()})
-    with pytest.raises(InputError, match=r"looks like the input of other and qrecc: say which with --task other"):
+    with pytest.raises(InputError, match=r"looks like the input of other and qrecc: choose one with --task other"):
         find_task("auto", tmp_path)
 
 
@@ -94,11 +94,11 @@ def test_a_truth_and_its_run_tell_their_task(tmp_path):
 @pytest.mark.usefixtures("three_tasks")
 def test_files_of_two_tasks_of_none_and_of_an_unknown_one(tmp_path):
     run, nothing = touched(tmp_path / "r", "run.json"), tmp_path / "absent"
-    with pytest.raises(InputError, match=r"look like the truth and a run of apart and qrecc: say which with --task"):
+    with pytest.raises(InputError, match=r"look like the truth and a run of apart and qrecc: choose one with --task"):
         find_scored_task("auto", nothing, run)
     with pytest.raises(InputError, match=r"truth\.tsv and run\.json \(apart\), ground-truth\.json and run\.json"):
         find_scored_task("auto", nothing, nothing)
-    with pytest.raises(InputError, match=r"--task aprt: not known\. Did you mean 'apart'"):
+    with pytest.raises(InputError, match=r"--task aprt: unknown task\. Did you mean 'apart'"):
         find_scored_task("aprt", nothing, run)
 
 
@@ -112,12 +112,12 @@ def test_problem_reads_as_a_line():
 
 
 OUTSIDE = """
-from convqa.tasks import Options, option
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks import ScoreOptions, option
+from convqa.tasks.qrecc.task import QReCC
 from dataclasses import dataclass
 
 @dataclass(frozen=True)
-class Halves(Options):
+class Halves(ScoreOptions):
     by_halves: bool = option(False, "Score halves, too.")
 
 class Half(QReCC):
@@ -156,7 +156,7 @@ def test_the_options_of_a_task_are_its_own(installed, root, tmp_path, call):
     [
         ("half = absent_module:Half", "", r"half: lost offers it .*No module named 'absent_module'"),
         ("half = ruined:Half", "1 / 0", r"half: ruined offers it in the group convqa\.tasks .*ZeroDivisionError"),
-        ("half = number:Half", "Half = 3", r"half: number:Half .* is no class derived from convqa\.tasks\.Task"),
+        ("half = number:Half", "Half = 3", r"half: number:Half .* is not a class derived from convqa\.tasks\.Task"),
         (
             "half = bare:Half",
             "from convqa.tasks import Task\nclass Half(Task): pass",

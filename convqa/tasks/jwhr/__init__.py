@@ -1,8 +1,4 @@
-"""JWHR, the Japanese Wikipedia Human Retrieval dataset: questions, and answers whose every sentence cites its sources.
+"""JWHR, the Japanese Wikipedia Human Retrieval dataset: questions, and answers with citations for every sentence.
 
 https://huggingface.co/datasets/baobab-trees/wikipedia-human-retrieval-ja (Yusuke Oda; Baobab, Inc.; Apache-2.0).
 """
-
-from convqa.tasks.jwhr.task import JWHR
-
-__all__ = ["JWHR"]

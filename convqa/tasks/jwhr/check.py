@@ -1,4 +1,4 @@
-"""Every format error of a run.jsonl at once."""
+"""Check a run.jsonl: report all format errors at once."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from pydantic import ValidationError
 
 from convqa.tasks.base import id_problems, some_ids
-from convqa.tasks.jwhr.input import named, read_entries, values
-from convqa.tasks.jwhr.rules import wrong_in_run
+from convqa.tasks.jwhr.input import entry_label, raw_entries, read_entries
+from convqa.tasks.jwhr.rules import run_faults
 from convqa.tasks.jwhr.schema import RunEntry
 from convqa.validation import explain, shorten
 
 
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
-    """(entry, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
+    """Yield (entry or "" for the file, message) for a run over the questions at ``input_path``."""
     asked = {entry.id: entry.question for _, entry in read_entries(input_path)}
-    found = list(values(file))
-    for place, value in found:
-        yield from ((named(place, value), message) for message in _entry_errors(value, asked))
-    ids = Counter(value["id"] for _, value in found if isinstance(value, dict) and type(value.get("id")) is int)
+    entries = list(raw_entries(file))
+    for position, value in entries:
+        yield from ((entry_label(position, value), message) for message in _entry_errors(value, asked))
+    ids = Counter(value["id"] for _, value in entries if isinstance(value, dict) and type(value.get("id")) is int)
     yield from id_problems("entries", asked, ids)
     yield from some_ids("ids occur more than once", [id for id, count in ids.items() if count > 1], len(ids))
 
@@ -33,7 +33,7 @@ def _entry_errors(value: Any, asked: Mapping[int, str]) -> Iterator[str]:
     except ValidationError as error:
         yield from (f"{field}: {message}" if field else message for field, message in explain(error))
         return
-    yield from wrong_in_run(entry)
-    wanted = asked.get(entry.id, entry.question)
-    if entry.question != wanted:
-        yield f"question: found {shorten(entry.question)}; wanted that of the input, {shorten(wanted)}"
+    yield from run_faults(entry)
+    question = asked.get(entry.id, entry.question)
+    if entry.question != question:
+        yield f"question: expected that of the input, {shorten(question)}, got {shorten(entry.question)}"

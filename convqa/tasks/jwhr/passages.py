@@ -1,4 +1,4 @@
-"""The collection that the data set brings: what its workers quoted from pages, and how they summed them up."""
+"""The passages of the data set: the quotes and summaries of pages by its workers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from convqa.tasks.jwhr.schema import Entry, Page
 
 
 def passages(path: Path) -> Iterator[Passage]:
-    """The passages of the entries of a file, or of all files of a folder."""
+    """Yield the passages of a file, or of all files of a folder."""
     return passages_of(entry for _, entry in read_entries(path))
 
 
 def passages_of(entries: Iterable[Entry]) -> Iterator[Passage]:
-    """A passage for each quote and each summary, in order; the same text of the same page is one.
+    """Yield a passage per distinct quote or summary of a page, in order.
 
-    Its id is ``PAGE#DIGEST``: the digest is of page and text, so that it stays whatever else is in the files. ``meta``
-    says whether it is a quote or a summary (its ``kind``, which searches can filter by).
+    The id is ``PAGE#DIGEST``, with a digest of page and text, so that it does not depend on the rest of the files. The
+    ``kind`` in ``meta`` is quote or summary; searches can filter by it.
     """
     seen: set[str] = set()
     for entry in entries:
@@ -46,11 +46,11 @@ def _of_page(page: Page) -> Iterator[Passage]:
 WIKIPEDIA = "ja.wikipedia.org/wiki/"
 
 _NOT_PLAIN = re.compile(r"[\s\x00-\x1f\x7f-\x9f#?%]")
-"""Characters that would be read as something else, or could stand in no id, if they were written plainly."""
+"""Characters that have another meaning in a URL or are invalid in an id, unless they are encoded."""
 
 
 def plain_url(url: str) -> str:
-    """The address as people read it: its path percent-decoded and in NFC. What would change it stays encoded.
+    """Return a readable URL: its path percent-decoded and in NFC, unless that changes its meaning.
 
     >>> plain_url("https://ja.wikipedia.org/wiki/%E7%B5%8C%E6%B8%88#%E6%AD%B4%E5%8F%B2")
     'https://ja.wikipedia.org/wiki/経済#%E6%AD%B4%E5%8F%B2'
@@ -65,12 +65,11 @@ def plain_url(url: str) -> str:
 
 
 def page_key(title: str, url: str) -> str:
-    """A page's name for comparisons: host and path, percent-decoded and in NFC, blanks as underscores.
+    """Return a page's key for comparisons: host and path, percent-decoded and in NFC, with underscores for blanks.
 
-    The scheme, the mobile host, the fragment (a place in the page) and the query (a version of it, a way to show it) do
-    not say which page it is, but for ``index.php?title=``, which is the page of that title, and queries of addresses
-    that name no page. Without an address it is the Japanese Wikipedia's page of that title. Upper and lower case count,
-    and a redirect is another page than the one that it leads to: nothing is looked up.
+    The scheme, the mobile host, the fragment and the query are ignored, except for ``index.php?title=``, which is the
+    page of that title, and queries of URLs outside ``/wiki/``. Without a URL, the key is that of the page in the
+    Japanese Wikipedia. Keys are case-sensitive, and redirects are not resolved.
 
     >>> page_key("", "http://ja.m.wikipedia.org/wiki/%E6%9D%B1%E4%BA%AC?oldid=1#x")
     'ja.wikipedia.org/wiki/東京'
@@ -94,7 +93,7 @@ def page_key(title: str, url: str) -> str:
 
 
 def page_name(key: str) -> str:
-    """The part of a page's key that people call it by.
+    """Return the readable part of a page's key.
 
     >>> page_name("ja.wikipedia.org/wiki/東京")
     '東京'
@@ -103,9 +102,9 @@ def page_name(key: str) -> str:
 
 
 def _plain(path: str) -> str:
-    """A percent-encoded path without its encoding, but where a character would be read as something else."""
+    """Decode a percent-encoded path, except for characters with another meaning."""
     try:
         decoded = unquote(path, errors="strict")
-    except UnicodeDecodeError:  # not UTF-8: nobody can say which characters are meant
+    except UnicodeDecodeError:  # not UTF-8
         return path
     return _NOT_PLAIN.sub(lambda sign: quote(sign[0]), unicodedata.normalize("NFC", decoded))

@@ -1,4 +1,4 @@
-"""What is wrong with an entry beyond its schema: what cannot be scored, and what a run should not have."""
+"""Checks of an entry beyond its schema."""
 
 from __future__ import annotations
 
@@ -8,45 +8,43 @@ from convqa.tasks.jwhr.schema import Entry, RunEntry
 from convqa.validation import shorten
 
 
-def faults(entry: Entry) -> Iterator[str]:
-    """Field, what was found and what is wanted, for sources or answers of which it is not clear what they are."""
+def entry_faults(entry: Entry) -> Iterator[str]:
+    """Yield a message for each ambiguous source or answer of an entry."""
     if entry.answer is not None:
         if not entry.answer.text.strip():
-            yield f"answer.text: found {shorten(entry.answer.text)}; wanted a text, or no answer at all"
-        for field, place in citations(entry):
-            if not 0 <= place < len(entry.references):
-                wanted = f"the place of one of the {len(entry.references)} references, from 0 on"
-                yield f"{field}: found {place}; wanted {wanted}"
+            yield f"answer.text: expected a text, or no answer at all, got {shorten(entry.answer.text)}"
+        for field, reference_no in citations(entry):
+            if not 0 <= reference_no < len(entry.references):
+                yield f"{field}: expected the index of one of {len(entry.references)} references, got {reference_no}"
     for index, reference in enumerate(entry.references):
         field, page = f"references[{index}]", reference.page
         if page and reference.not_found:
-            yield f"{field}: has both page and not_found; wanted one of them"
+            yield f"{field}: has both page and not_found; expected one of them"
         if page and not (page.title.strip() or page.url.strip()):
-            yield f"{field}.page: has neither title nor url; wanted a page that can be named"
+            yield f"{field}.page: has neither title nor url; expected one of them"
 
 
-def wrong_in_run(entry: RunEntry) -> Iterator[str]:
-    """All that is wrong with an entry of a run."""
-    yield from faults(entry)
+def run_faults(entry: RunEntry) -> Iterator[str]:
+    """Yield a message for each fault of an entry of a run."""
+    yield from entry_faults(entry)
     if entry.answer is not None:
         joined = "".join(sentence.text for sentence in entry.answer.sentences)
         if joined != entry.answer.text:
-            found = shorten(entry.answer.text)
-            yield f"answer.text: found {found}; wanted its sentences joined: {shorten(joined)}"
+            yield f"answer.text: expected its joined sentences {shorten(joined)}, got {shorten(entry.answer.text)}"
         if entry.failed:
-            yield "failed: found true beside an answer; wanted one of them"
+            yield "failed: is true, but there is an answer; expected one of them"
     for index, reference in enumerate(entry.references):
         field = f"references[{index}]"
         if bool(reference.search) == bool(reference.link):
-            yield f"{field}: wanted either search or link"
+            yield f"{field}: expected either search or link"
         if not (reference.page or reference.not_found):
-            yield f"{field}: wanted either page or not_found"
+            yield f"{field}: expected either page or not_found"
         if reference.link and not 0 <= reference.link.referrer < index:
-            yield f"{field}.link.referrer: found {reference.link.referrer}; wanted the place of an earlier reference"
+            yield f"{field}.link.referrer: expected the index of an earlier reference, got {reference.link.referrer}"
 
 
 def citations(entry: Entry) -> Iterator[tuple[str, int]]:
-    """Every citation of an answer: its field and what it says."""
+    """Yield (field, index of the reference) of each citation of an answer."""
     for index, sentence in enumerate(entry.answer.sentences if entry.answer else []):
-        for number, place in enumerate(sentence.citations):
-            yield f"answer.sentences[{index}].citations[{number}]", place
+        for number, reference_no in enumerate(sentence.citations):
+            yield f"answer.sentences[{index}].citations[{number}]", reference_no

@@ -1,4 +1,4 @@
-"""run.jsonl: entries in the data set's own form, written whole or not at all, and read back for scoring."""
+"""Write run.jsonl, entries in the data set's own format, and read it back for scoring."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from convqa.domain import Response, jwhr_entry
 from convqa.files import log, to_json_bytes, whole_file
 from convqa.tasks.files import file_at
-from convqa.tasks.jwhr.input import shaped
-from convqa.tasks.jwhr.rules import wrong_in_run
+from convqa.tasks.jwhr.input import parse_entries
+from convqa.tasks.jwhr.rules import run_faults
 from convqa.tasks.jwhr.schema import RunEntry
 
 FILE = "run.jsonl"
@@ -26,30 +26,27 @@ class Run:
 
     @property
     def answers(self) -> dict[int, str]:
-        """The text of the answer, "" where there is none."""
+        """The text of each answer, "" if unanswered."""
         return {id: entry.answer.text if entry.answer else "" for id, entry in self.entries.items()}
 
 
 def read(path: Path) -> Run:
-    """run.jsonl, or the one in a directory. What is wrong inside an entry is told, and counts as it scores.
-
-    :raises InputError: for what is no entry, and for an id that is there twice.
-    """
+    """Read run.jsonl, or the one in a directory. Faults inside an entry are a warning, and affect its scores."""
     file = file_at(path, FILE)
-    entries = shaped(file, RunEntry)
-    if wrong := [f"{place}: {fault}" for place, entry in entries for fault in wrong_in_run(entry)]:
-        log.warning("%s: %d faults, which count as they score. The first: %s", file, len(wrong), wrong[0])
+    entries = parse_entries(file, RunEntry)
+    if faults := [f"{position}: {fault}" for position, entry in entries for fault in run_faults(entry)]:
+        log.warning("%s: %d faults, which affect the scores. The first: %s", file, len(faults), faults[0])
     return Run(file, {entry.id: entry for _, entry in entries})
 
 
 def write(
     responses: Iterable[Response], directory: Path, stages: frozenset[str], questions: Iterable[str] | None = None
 ) -> Path:
-    """One entry a line. Without questions the rewrites take their place."""
+    """Write one entry per line, with the rewrites if ``questions`` is None."""
     asked = repeat(None) if questions is None else questions
     with whole_file(directory / FILE) as stream:
         for response, question in zip(responses, asked, strict=questions is not None):
             rewritten = response.rewrite.text if response.rewrite else ""
-            found = jwhr_entry(response, rewritten if question is None else question, "answers" in stages)
-            stream.write(to_json_bytes(found) + b"\n")
+            entry = jwhr_entry(response, rewritten if question is None else question, "answers" in stages)
+            stream.write(to_json_bytes(entry) + b"\n")
     return directory / FILE

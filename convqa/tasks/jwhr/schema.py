@@ -1,7 +1,7 @@
-"""An entry of the data set, as its card has it; a run is written in the same form.
+"""An entry of the data set, in the format of its card, which runs use too.
 
-The card: https://huggingface.co/datasets/baobab-trees/wikipedia-human-retrieval-ja. A field that is null counts as one
-that is not there: tables are often exported so.
+The card: https://huggingface.co/datasets/baobab-trees/wikipedia-human-retrieval-ja. A null field counts as missing,
+since tables are often exported like this.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from pydantic import Field
 from convqa.validation import Record
 
 LANGUAGE = "ja"
-"""Of questions, answers and pages."""
 
-WANTED = (
+EXPECTED = (
     "{id, question, answer: {text, sentences: [{text, citations}]}, references: [{search or link, page or not_found}]} "
     "as JSON lines or a JSON array"
 )
-ADVICE = f"Wanted: {WANTED}."
+ADVICE = f"Expected: {EXPECTED}."
 
 
 class Shape(Record, extra="allow"):
-    """Types are strict; fields that the card does not have are kept."""
+    """Types are strict; unknown fields are kept."""
 
 
 class Search(Shape):
@@ -49,9 +48,9 @@ class Page(Shape):
 
     @property
     def text(self) -> str:
-        """The part of the page that is the source: the quote, or the summary where there is none; "" without both."""
-        found = self.quote or self.summary
-        return found.text if found else ""
+        """The text of the source: the quote, else the summary, else ""."""
+        source = self.quote or self.summary
+        return source.text if source else ""
 
 
 class NotFound(Shape):
@@ -76,7 +75,7 @@ class Answer(Shape):
 
 
 class Entry(Shape):
-    """``citations`` and ``referrer`` are places in ``references``, counted from 0; no ``answer``: not answered."""
+    """A question with its answer, if any. ``citations`` and ``referrer`` are indexes of ``references``."""
 
     id: int = Field(ge=-(2**63), lt=2**63)
     question: str
@@ -85,8 +84,8 @@ class Entry(Shape):
 
 
 class RunEntry(Entry):
-    """An entry of a run. What is ours: ``failed`` (nothing was said because something broke, so it is no refusal), and
-    ``turn``, whose answer it is, where the id is not its conversation's.
+    """An entry of a run. Our own fields are ``failed`` (an error, so not a refusal) and ``turn`` (the turn, if the id
+    is not that of its conversation).
     """
 
     failed: bool | None = None

@@ -1,4 +1,4 @@
-"""The task JWHR: its files and what is done with them."""
+"""The task JWHR."""
 
 from convqa.tasks.base import Task
 from convqa.tasks.jwhr import check, input, passages, run, score, truth
@@ -6,7 +6,7 @@ from convqa.tasks.jwhr.schema import LANGUAGE
 
 
 class JWHR(Task):
-    """A file of entries, or a folder of such files, in; run.jsonl, of the same form, out; the same to score it."""
+    """Reads files of entries, with their answers as the truth, and writes run.jsonl in the same format."""
 
     name = "jwhr"
     input_file = "JWHR's entries, as JSON lines or an array"
@@ -14,7 +14,7 @@ class JWHR(Task):
     run_file = run.FILE
     default_pipeline = "jwhr"
     language = LANGUAGE
-    options = score.Options
+    options = score.JWHROptions
 
     has_input = staticmethod(input.recognise)
     has_truth = staticmethod(input.recognise)

@@ -1,4 +1,4 @@
-"""The workers' answers with their pages; and the questions that they could not answer."""
+"""Read the workers' answers with their pages, and the questions that they could not answer."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from convqa.tasks.jwhr.schema import Entry
 
 @dataclass(frozen=True, slots=True)
 class GoldTurn(scores.GoldTurn):
-    """``answer`` is None where the worker found none. ``fields``: chunk (answered, not_answered) and file."""
+    """``answer`` is None if the worker found none. ``fields``: chunk (answered, not_answered) and file."""
 
-    answer: CitedAnswer | None
+    answer: SourcedAnswer | None
 
 
 class Gold(scores.Gold[GoldTurn]):
@@ -26,21 +26,20 @@ class Gold(scores.Gold[GoldTurn]):
 
 
 def read(path: Path) -> Gold:
-    """The answers in a file, or in all files of a folder."""
+    """Read the answers in a file, or in all files of a folder."""
     turns = []
     for file, entry in read_entries(path):
-        answer = cited_answer(entry)
+        answer = sourced_answer(entry)
         fields = {"chunk": "not_answered" if answer is None else "answered", "file": file.name}
         turns.append(GoldTurn(TurnId(entry.id, 1), fields, answer))
     return Gold(path, tuple(turns))
 
 
 @dataclass(frozen=True, slots=True)
-class CitedAnswer:
-    """An answer's sentences with the pages that they cite, and the quotes that are cited; none of them twice.
+class SourcedAnswer:
+    """An answer's sentences with the pages that they cite, and the distinct quotes.
 
-    ``valid`` says of each citation, in order, whether it leads somewhere: to a reference with a page that has a name
-    and a quote or a summary.
+    ``valid``: for each citation, whether its reference has a page with a name and a quote or summary.
     """
 
     text: str
@@ -53,24 +52,24 @@ class CitedAnswer:
         return frozenset().union(*(sentence.sources for sentence in self.sentences))
 
 
-def cited_answer(entry: Entry) -> CitedAnswer | None:
-    """The answer of an entry; None where it has none, or one without a text."""
+def sourced_answer(entry: Entry) -> SourcedAnswer | None:
+    """Return the answer of an entry; None if it has no answer, or one without text."""
     if entry.answer is None or not entry.answer.text.strip():
         return None
     pages = {
-        place: reference.page
-        for place, reference in enumerate(entry.references)
+        index: reference.page
+        for index, reference in enumerate(entry.references)
         if reference.page and (reference.page.title.strip() or reference.page.url.strip())
     }
-    keys = {place: page_key(page.title, page.url) for place, page in pages.items()}
-    said = [place for _, place in citations(entry)]
-    quoted = (pages[place].quote for place in said if place in pages)
-    return CitedAnswer(
+    keys = {index: page_key(page.title, page.url) for index, page in pages.items()}
+    cited = [index for _, index in citations(entry)]
+    quoted = (pages[index].quote for index in cited if index in pages)
+    return SourcedAnswer(
         entry.answer.text,
         tuple(
-            Sourced(sentence.text, frozenset(keys[place] for place in sentence.citations if place in keys))
+            Sourced(sentence.text, frozenset(keys[index] for index in sentence.citations if index in keys))
             for sentence in entry.answer.sentences
         ),
         tuple(dict.fromkeys(quote.text for quote in quoted if quote is not None and quote.text.strip())),
-        tuple(place in pages and bool(pages[place].text.strip()) for place in said),
+        tuple(index in pages and bool(pages[index].text.strip()) for index in cited),
     )

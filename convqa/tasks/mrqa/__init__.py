@@ -1,5 +1,1 @@
 """MRQA 2019: reading comprehension, and every data set in SQuAD's format (https://github.com/mrqa/MRQA-Shared-Task-2019)."""
-
-from convqa.tasks.mrqa.task import MRQA
-
-__all__ = ["MRQA"]

@@ -1,4 +1,4 @@
-"""Every format error of a predictions.json at once."""
+"""Check a predictions.json: report all format errors at once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from convqa.tasks.mrqa.input import contexts, data_sets
 
 
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
-    """("", what is wrong) of a run that answers the questions at ``input_path``."""
+    """Yield ("", message) for a run over the questions at ``input_path``."""
     asked = {question.id: None for _, context in contexts(data_sets(input_path)) for question in context.questions}
-    found = run.read_predictions(file)
-    yield from (("", message) for message in run.problems(found))
-    if isinstance(found, dict):
-        yield from id_problems("questions", asked, found)
+    predictions = run.read_predictions(file)
+    yield from (("", message) for message in run.problems(predictions))
+    if isinstance(predictions, dict):
+        yield from id_problems("questions", asked, predictions)

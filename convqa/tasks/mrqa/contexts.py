@@ -1,4 +1,4 @@
-"""Contexts of extractive reading with their questions, and the conversations that they become."""
+"""Contexts of reading comprehension with their questions, and their conversion to conversations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Turn, TurnId
 class Question:
     """A question about its context.
 
-    ``answers`` are all accepted ones (none: it cannot be answered, SQuAD 2). ``spans`` are where answers stand in the
-    context: half-open code points; the same answer may stand at several places, or (MRQA) at none.
+    ``answers``: all accepted answers; empty if the question is unanswerable (SQuAD 2). ``spans``: half-open code point
+    offsets of answers in the context, of which an answer may have several, or in MRQA none.
     """
 
     id: str
@@ -24,7 +24,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A text that questions are asked about. ``title``: of the article it comes from, "" where the file has none."""
+    """A text with questions. ``title``: the title of its article, "" if unknown."""
 
     text: str
     questions: tuple[Question, ...]
@@ -32,11 +32,10 @@ class Context:
 
 
 def conversations(context: Context, language: str = DEFAULT_LANGUAGE) -> Iterator[Conversation]:
-    """Each question as a conversation of one turn that brings the context; what is accepted as its answer stays behind.
+    """Yield each question as a conversation of one turn with the context as its passage, without the answers.
 
-    The questions share one passage, which has the first question's id: files give contexts none.
+    The questions share one passage, whose id is that of the first question, since contexts have none.
 
-    >>> from convqa.tasks.mrqa.contexts import Question
     >>> [talk] = conversations(Context("Goethe wrote Faust.", (Question("q1", "Who wrote Faust?", ("Goethe",)),)))
     >>> talk.id, talk.turns[0].question, talk.turns[0].passages[0].text
     ('q1', 'Who wrote Faust?', 'Goethe wrote Faust.')

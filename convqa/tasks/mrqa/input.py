@@ -1,4 +1,4 @@
-"""Data sets in a file or a folder of files, each in one of two formats; their contexts become conversations."""
+"""Read data sets in MRQA's or SQuAD's format, from a file or a folder of files, as conversations."""
 
 from __future__ import annotations
 
@@ -22,18 +22,21 @@ from convqa.text.analysis import analyzer
 
 Form = Literal["mrqa", "squad"]
 
-WANTED = f"{jsonl.WANTED}, or {squad.WANTED}"
+EXPECTED = f"{jsonl.EXPECTED}, or {squad.EXPECTED}"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json")
 
-_LOOKED_AT = 2**20
+_START = 2**20
 _HEADER = 2**16
 _FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"([^"\\]*)"\s*:')
-_DATA, _PARAGRAPHS = re.compile(rb'"data"\s*:'), re.compile(rb'"paragraphs"\s*:')  # keys: answers may say such words
+_DATA, _PARAGRAPHS = (
+    re.compile(rb'"data"\s*:'),
+    re.compile(rb'"paragraphs"\s*:'),
+)  # as keys: answers may contain the words
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A file with contexts, and the name that the shared task gave it."""
+    """A file with contexts, and its name in the shared task."""
 
     path: Path
     name: str
@@ -41,86 +44,79 @@ class DataSet:
 
 
 def recognise(path: Path) -> bool:
-    """Whether a file, or one of a folder, begins as one of the formats does; of a pipe its reader says more."""
+    """Whether a file, or one of a folder, starts like one of the formats; a pipe does, for its reader to report it."""
     return any(map(_is_data_set, files_in(path, SUFFIXES) if path.is_dir() else [path]))
 
 
 def read(path: Path) -> Iterator[Conversation]:
-    """One at a time: a mistake further down comes when it is reached."""
-    for one, context in contexts(data_sets(path)):
-        yield from conversations(context, one.language)
+    """Yield conversations one at a time; an error is raised when it is reached."""
+    for data_set, context in contexts(data_sets(path)):
+        yield from conversations(context, data_set.language)
 
 
 def data_sets(path: Path) -> list[DataSet]:
-    """The data set in a file, or those in a folder, by file name.
-
-    :raises InputError: if there is none, a file is of no known format, or two have one name.
-    """
+    """Return the data set in a file, or those in a folder, by file name; all formats must be known."""
     if not path.is_dir():
         return [_data_set(path)]
-    found = [_data_set(file) for file in files_in(path, SUFFIXES)]
-    if not found:
-        raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; wanted files with {WANTED}.")
-    named: dict[str, Path] = {}
-    for one in found:
-        if form_of(one.path)[0] is None:  # refused with the words of the reader that it would have
+    sets = [_data_set(file) for file in files_in(path, SUFFIXES)]
+    if not sets:
+        raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; expected files with {EXPECTED}.")
+    paths: dict[str, Path] = {}
+    for data_set in sets:
+        file, name = data_set.path, data_set.name
+        if form_of(file)[0] is None:  # its reader explains why
             try:
-                next(read_contexts(one.path, aligned=False), None)
+                next(read_contexts(file, aligned=False), None)
             except InputError as error:
-                raise InputError(f"{error} Take the file out of {path}, or give the others one by one.") from None
-        other = named.setdefault(one.name, one.path)
-        if other != one.path:
-            raise InputError(
-                f"{path}: {other.name} and {one.path.name} are both called {one.name}; wanted one of them."
-            )
-    return found
+                raise InputError(f"{error} Remove the file from {path}, or give the others one by one.") from None
+        other = paths.setdefault(name, file)
+        if other != file:
+            raise InputError(f"{path}: {other.name} and {file.name} are both called {name}; expected one of them.")
+    return sets
 
 
 def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
-    """The contexts of data sets, one at a time.
-
-    :raises InputError: naming file and place of the first mistake; also for a question that two data sets have.
-    """
+    """Yield the contexts of data sets, in which a question may occur only once."""
     owners: dict[str, DataSet] = {}
-    for one in sets:
-        for context in read_contexts(one.path, aligned=False):
+    for data_set in sets:
+        for context in read_contexts(data_set.path, aligned=False):
             for question in context.questions:
-                other = owners.setdefault(question.id, one)
-                if other is not one:
+                other = owners.setdefault(question.id, data_set)
+                if other is not data_set:
                     raise InputError(
-                        f"{one.path}: question {question.id!r} is in {other.path.name} too, and a run has one answer "
-                        "to an id. Give the files one by one."
+                        f"{data_set.path}: question {question.id!r} is also in {other.path.name}, and a run has one "
+                        "answer per id. Give the files one by one."
                     )
-            yield one, context
+            yield data_set, context
 
 
 def read_contexts(path: Path, lenient: Lenient | None = None, aligned: bool = True) -> Iterator[Context]:
-    """The contexts of a file in either format, in order; MRQA's are read one at a time.
+    """Yield the contexts of a file in either format.
 
-    :param lenient, aligned: as ``read_jsonl`` has them; of SQuAD-format JSON all else is always read strictly.
+    :param lenient, aligned: see ``read_jsonl``. SQuAD-format JSON is always read strictly, apart from ``aligned``.
     """
     form, packed = form_of(path)
-    if form is None:  # the reader that can say best what is wrong
+    if form is None:  # the reader with the better error message
         form = "squad" if path.name.endswith(".json") else "mrqa"
     if form == "mrqa":
         yield from jsonl.read_jsonl(path, lenient, aligned)
     elif packed:
-        raise InputError(f"{path}: SQuAD-format JSON is read as plain JSON only; unpack it with gunzip.")
+        raise InputError(f"{path}: SQuAD-format JSON must not be compressed; unpack it with gunzip.")
     else:
         yield from squad.read_squad(path, aligned)
 
 
 def form_of(path: Path) -> tuple[Form | None, bool]:
-    """The format that a file's beginning shows, None where it shows neither; and whether the file is gzip."""
-    start, packed = read_start(path, WANTED, _LOOKED_AT)
+    """Return the format by a file's start, None if unknown, and whether the file is gzip."""
+    start, packed = read_start(path, EXPECTED, _START)
     first = _FIRST_KEY.match(start)
     if first is None:
         return None, packed
     if _DATA.search(start) and _PARAGRAPHS.search(start):
         return "squad", packed
     line, end, _ = start[first.start(1) - 1 :].partition(b"\n")
-    goes_on = not end and len(start) == _LOOKED_AT  # a context so long that its questions are further on
-    is_mrqa = first.group(1) == b"header" or (b'"context"' in line and (b'"qas"' in line or goes_on))
+    is_cut = not end and len(start) == _START  # the questions of a long context come later
+    is_mrqa = first.group(1) == b"header" or (b'"context"' in line and (b'"qas"' in line or is_cut))
     return ("mrqa" if is_mrqa else None), packed
 
 
@@ -139,7 +135,7 @@ def _data_set(file: Path) -> DataSet:
 
 
 def _name_in_header(file: Path) -> list[str]:
-    start, _ = read_start(file, WANTED, _HEADER)
+    start, _ = read_start(file, EXPECTED, _HEADER)
     try:
         header: Any = orjson.loads(start.removeprefix(BOM_UTF8).partition(b"\n")[0])["header"]["dataset"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
@@ -148,7 +144,7 @@ def _name_in_header(file: Path) -> list[str]:
 
 
 def _language(stem: str) -> str:
-    """XQuAD's files say it in their names (xquad.de.json); nothing else does, and what cannot be analysed is as en."""
+    """Return the language in the name of XQuAD's files (xquad.de.json), or the default."""
     language = stem.rpartition(".")[2]
     try:
         analyzer(language)

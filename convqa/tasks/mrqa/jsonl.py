@@ -1,6 +1,6 @@
-"""The files of the MRQA 2019 shared task: JSON lines, plain or gzip; a context with its questions is a line.
+"""Read the files of the MRQA 2019 shared task: JSON lines, plain or gzip, with a context and its questions per line.
 
-The form: https://github.com/mrqa/MRQA-Shared-Task-2019#mrqa-format.
+The format: https://github.com/mrqa/MRQA-Shared-Task-2019#mrqa-format.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from convqa.tasks.files import read_lines
 from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.validation import Record, read_as, shorten
 
-WANTED = "MRQA's JSON lines: {context, qas: [{qid, question, answers, detected_answers: [{text, char_spans}]}]}"
-_ADVICE = f"Wanted: {WANTED}."
+EXPECTED = "MRQA's JSON lines: {context, qas: [{qid, question, answers, detected_answers: [{text, char_spans}]}]}"
+_ADVICE = f"Expected: {EXPECTED}."
 
 Skipped = dict[str, list[str]]
-"""Kind of a mistake -> the message of each."""
+"""Kind of error -> messages."""
 
 
 class Lenient:
-    """Goes on without what is wrong in files; each file's mistakes are one warning, however often it is read."""
+    """Skips malformed parts of files, with one warning per file, however often it is read."""
 
     def __init__(self) -> None:
-        self._told: set[Path] = set()
+        self._warned: set[Path] = set()
 
-    def tell(self, path: Path, skipped: Skipped) -> None:
-        if path not in self._told:
-            self._told.add(path)
+    def warn(self, path: Path, skipped: Skipped) -> None:
+        if path not in self._warned:
+            self._warned.add(path)
             counts = ", ".join(f"{len(messages)} {kind}" for kind, messages in skipped.items())
             firsts = " ".join(messages[0] for messages in skipped.values())
-            log.warning("%s: went on without %s. The first of each: %s", path, counts, firsts)
+            log.warning("%s: skipped %s. The first of each: %s", path, counts, firsts)
 
 
 class _Line(Record):
@@ -48,7 +48,7 @@ class _Line(Record):
 class _Question(Record):
     qid: str = Field(min_length=1)
     question: str
-    answers: list[str] = []  # what is to be predicted may lack both
+    answers: list[str] = []  # may be missing in input
     detected_answers: list[Any] = []
 
 
@@ -58,71 +58,70 @@ class _Detected(Record):
 
 
 def read_jsonl(path: Path, lenient: Lenient | None = None, aligned: bool = True) -> Iterator[Context]:
-    """The contexts of a file in order, one at a time; inclusive spans become half-open, repeated ones are one.
+    """Yield the contexts of a file. The file's inclusive spans become half-open, without repetitions.
 
-    What detected answers say must stand at their spans: the same after SQuAD's normalisation (lower case, no
-    punctuation, no articles), which is how the task found them, and without regard to blanks.
+    The text of a detected answer must match its spans after SQuAD's normalisation (lower case, no punctuation, no
+    articles), by which the task detected it, and without blanks.
 
-    :param lenient: go on without what is wrong, and tell it here.
-    :param aligned: whether that is looked at; predictions and their scores do not rest on it.
-    :raises InputError: naming file and line; also for gzip that is damaged, and a file without any context.
+    :param lenient: skip malformed parts and report them here.
+    :param aligned: check the texts of spans; predictions and scores do not depend on them.
     """
     skipped: Skipped | None = None if lenient is None else {}
     seen: set[str] = set()
     empty = True
-    for number, line in read_lines(path, WANTED):
+    for number, line in read_lines(path, EXPECTED):
         where = f"{path}: line {number}"
-        found = _json(line, where, number == 1, skipped)
-        if found is None or (number == 1 and isinstance(found, dict) and "header" in found):
+        value = _json(line, where, number == 1, skipped)
+        if value is None or (number == 1 and isinstance(value, dict) and "header" in value):
             continue
-        context = _context(found, where, seen, skipped, aligned)
+        context = _context(value, where, seen, skipped, aligned)
         if context is not None:
             empty = False
             yield context
     if lenient is not None and skipped:
-        lenient.tell(path, skipped)
+        lenient.warn(path, skipped)
     if empty:
-        raise InputError(f"{path}: there is no context in it; wanted {WANTED}.")
+        raise InputError(f"{path}: has no contexts; expected {EXPECTED}.")
 
 
 def _json(line: bytes, where: str, first: bool, skipped: Skipped | None) -> Any | None:
-    """The JSON value of a line, or None where there is none."""
+    """Return the JSON value of a line, None if malformed."""
     if not line.strip():
         _skip(skipped, "blank lines", InputError(f"{where}: is blank. {_ADVICE}"))
         return None
     try:
-        value, mended = parse_line(line, where, _ADVICE, first)
+        value, replaced = parse_line(line, where, _ADVICE, first)
     except InputError as error:
-        _skip(skipped, "lines that are no JSON", error)
+        _skip(skipped, "lines with malformed JSON", error)
         return None
-    if mended:
-        _skip(skipped, "lines with half surrogates", InputError(f"{where}: has {mended} half surrogates. {_ADVICE}"))
+    if replaced:
+        _skip(skipped, "lines with lone surrogates", InputError(f"{where}: has {replaced} lone surrogates. {_ADVICE}"))
     return value
 
 
-def _context(found: Any, where: str, seen: set[str], skipped: Skipped | None, aligned: bool) -> Context | None:
+def _context(value: Any, where: str, seen: set[str], skipped: Skipped | None, aligned: bool) -> Context | None:
     try:
-        if isinstance(found, dict) and "header" in found:
-            raise InputError(f"{where}: a header stands on the first line only. {_ADVICE}")
-        line = read_as(_Line, found, where, _ADVICE)
+        if isinstance(value, dict) and "header" in value:
+            raise InputError(f"{where}: a header may only be on the first line. {_ADVICE}")
+        line = read_as(_Line, value, where, _ADVICE)
     except InputError as error:
-        _skip(skipped, "lines that are no contexts", error)
+        _skip(skipped, "malformed contexts", error)
         return None
     questions = []
-    for index, asked in enumerate(line.qas):
-        place = f"{where}: qas[{index}]"
+    for index, item in enumerate(line.qas):
+        position = f"{where}: qas[{index}]"
         try:
-            record = read_as(_Question, asked, place, _ADVICE)
+            record = read_as(_Question, item, position, _ADVICE)
         except InputError as error:
-            _skip(skipped, "questions of another form", error)
+            _skip(skipped, "malformed questions", error)
             continue
         if record.qid in seen:
-            again = InputError(f"{place}: qid: {record.qid!r} names an earlier question too.")
-            _skip(skipped, "questions whose qid was there before", again)
+            repeated = InputError(f"{position}: qid: {record.qid!r} is also the qid of an earlier question.")
+            _skip(skipped, "questions with a repeated qid", repeated)
             continue
         seen.add(record.qid)
         detected = (
-            _spans(answer, line.context, f"{place}.detected_answers[{number}]", skipped, aligned)
+            _spans(answer, line.context, f"{position}.detected_answers[{number}]", skipped, aligned)
             for number, answer in enumerate(record.detected_answers)
         )
         spans = tuple(dict.fromkeys(chain.from_iterable(detected)))
@@ -134,28 +133,26 @@ def _spans(answer: Any, context: str, where: str, skipped: Skipped | None, align
     try:
         detected = read_as(_Detected, answer, where, _ADVICE)
     except InputError as error:
-        _skip(skipped, "detected answers of another form", error)
+        _skip(skipped, "malformed detected answers", error)
         return
     for number, (first, last) in enumerate(detected.char_spans):
-        place = f"{where}.char_spans[{number}]"
+        position = f"{where}.char_spans[{number}]"
         if not 0 <= first <= last < len(context):
-            problem = (
-                f"found [{first}, {last}]; wanted first and last character in the context, which has {len(context)}"
-            )
-            _skip(skipped, "spans outside their context", InputError(f"{place}: {problem}."))
+            problem = f"expected first and last character in the context of {len(context)}, got [{first}, {last}]"
+            _skip(skipped, "spans outside their context", InputError(f"{position}: {problem}."))
         elif aligned and not _same(context[first : last + 1], detected.text):
-            problem = f"the context has {shorten(context[first : last + 1])} there; wanted {shorten(detected.text)}"
-            _skip(skipped, "spans with another text", InputError(f"{place}: {problem}."))
+            problem = f"expected {shorten(detected.text)} in the context, got {shorten(context[first : last + 1])}"
+            _skip(skipped, "spans with another text", InputError(f"{position}: {problem}."))
         else:
             yield first, last + 1
 
 
-def _same(one: str, other: str) -> bool:
-    return one == other or normalise(one).replace(" ", "") == normalise(other).replace(" ", "")
+def _same(span: str, text: str) -> bool:
+    return span == text or normalise(span).replace(" ", "") == normalise(text).replace(" ", "")
 
 
 def _skip(skipped: Skipped | None, kind: str, error: InputError) -> None:
-    """Note a mistake, and let the caller go on without the part that is wrong; strictly, the first ends the reading."""
+    """Record an error, so that the caller can skip the malformed part; raise it in strict mode."""
     if skipped is None:
         raise error
     skipped.setdefault(kind, []).append(str(error))

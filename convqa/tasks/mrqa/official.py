@@ -1,4 +1,4 @@
-"""evaluation.json, as the official script prints it."""
+"""evaluation.json, in the format of the official script."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def text(means: Mapping[str, float]) -> str:
-    """The script's line; of several data sets, a line that names them as the published result files do.
+    """Format the script's line; for several data sets, with keys as in the published result files.
 
     >>> text({"EM": 50.0, "F1": 62.5})
     '{"exact_match": 50.0, "f1": 62.5}\\n'

@@ -1,4 +1,4 @@
-"""predictions.json: {qid: answer}, written whole or not at all, and read back for scoring."""
+"""Write predictions.json, an object {qid: answer}, and read it back for scoring."""
 
 from __future__ import annotations
 
@@ -14,48 +14,45 @@ from convqa.tasks.files import file_at, write_members
 from convqa.validation import shorten
 
 FILE = "predictions.json"
-WANTED = "a JSON object {qid: answer}"
+EXPECTED = "a JSON object {qid: answer}"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run's answers by question; a question without one is not there."""
+    """A run's answers by question id."""
 
     path: Path
     answers: Mapping[str, str]
 
 
 def read(path: Path) -> Run:
-    """predictions.json, or the one in a directory.
-
-    :raises InputError: where the official script would crash: an answer that is no string.
-    """
+    """Read predictions.json, or the one in a directory. Refuses what the official script would crash at."""
     file = file_at(path, FILE)
-    found = read_predictions(file)
-    for problem in problems(found):
+    predictions = read_predictions(file)
+    for problem in problems(predictions):
         raise InputError(f"{file}: {problem}.")
-    return Run(file, found)
+    return Run(file, predictions)
 
 
 def read_predictions(file: Path) -> Any:
-    """Of what stops the official script's loader, a byte order mark; lone surrogates are no matter to it."""
-    data = read_bytes(file, WANTED)
+    """Return the JSON value in a file. Like the official script, refuses a byte order mark but no lone surrogates."""
+    data = read_bytes(file, EXPECTED)
     refuse_bom(file, data)
-    return parse_json(file, data, WANTED)
+    return parse_json(file, data, EXPECTED)
 
 
-def problems(found: object) -> Iterable[str]:
-    """The reason why a JSON value cannot be scored."""
-    if not isinstance(found, dict):
-        yield f"found {shorten(found)}; wanted {WANTED}"
+def problems(predictions: object) -> Iterable[str]:
+    """Yield the reasons why a JSON value cannot be scored."""
+    if not isinstance(predictions, dict):
+        yield f"expected {EXPECTED}, got {shorten(predictions)}"
         return
-    for id, answer in found.items():
+    for id, answer in predictions.items():
         if not isinstance(answer, str):
-            yield f"question {id!r}: found {shorten(answer)}; wanted a string"
+            yield f"question {id!r}: expected a string, got {shorten(answer)}"
 
 
 def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
-    """One answer a line. A question that failed or was not answered has "", so that it counts, as 0."""
+    """Write one answer per line. A question that failed or was not answered has "", so that it counts 0."""
     answers = ((str(response.id.conversation), response.answer) for response in responses)
     members = (to_json_bytes(id) + b": " + to_json_bytes(answer.text if answer else "") for id, answer in answers)
     return write_members(directory / FILE, members, b"{}")

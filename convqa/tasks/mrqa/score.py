@@ -1,7 +1,7 @@
 """Score predictions exactly as the official script does (mrqa_official_eval.py), question by question.
 
-Differences: what makes the script crash is an ``InputError``; several data sets, their macro averages and SQuAD 2's
-rules for questions that cannot be answered stand beside its numbers and never change them.
+There are differences: an ``InputError`` replaces the script's crashes, and the scores of several data sets, their macro
+averages and SQuAD 2's scores of unanswerable questions are added.
 """
 
 from __future__ import annotations
@@ -23,38 +23,35 @@ _NO_ANSWERS = "no question has an answer that the official script could compare"
 
 
 @dataclass(frozen=True, slots=True)
-class Options(scores.Options):
-    """The official script's."""
+class MRQAOptions(scores.ScoreOptions):
+    """The official script's options."""
 
-    skip_no_answer: bool = option(False, "MRQA: leave out questions without a prediction, not count 0.")
+    skip_no_answer: bool = option(False, "MRQA: leave out questions without a prediction instead of counting 0.")
 
     def to_json(self) -> dict[str, Any]:
         return {"skip_no_answer": self.skip_no_answer}
 
 
 Pairs = list[tuple[GoldTurn, str | None]]
-"""Questions with their predictions; None: there is none, which counts 0."""
+"""Questions with their predictions; None if missing, which counts 0."""
 
 
 class Row(NamedTuple):
-    """A question with its scores, 0 to 1 each."""
+    """A question with its scores, from 0 to 1."""
 
     turn: GoldTurn
     em: float
     f1: float
 
 
-def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
-    """EM and F1 (0 to 100) of one data set; of several, those of each, and their macro averages.
-
-    :raises InputError: if no question of a data set is left to score.
-    """
+def score(gold: Gold, run: Run, options: MRQAOptions) -> list[Scores]:
+    """Score EM and F1 (0 to 100) of each data set, with macro averages over several."""
     asked = {str(turn.id.conversation) for turn in gold.turns}
-    foreign = "predictions for questions that are not in the truth"
-    warn_of_unmatched(run.path, asked, run.answers.keys(), "questions", foreign)
+    unknown = "predictions for questions that are not in the truth"
+    warn_of_unmatched(run.path, asked, run.answers.keys(), "questions", unknown)
     sets = dict.fromkeys(turn.dataset for turn in gold.turns)
     pairs = {name: _pairs(gold, name, run, options) for name in sets}
-    rows = {name: _official(found) for name, found in pairs.items()}
+    rows = {name: _official(members) for name, members in pairs.items()}
     if len(pairs) == 1:
         (name,) = pairs
         measures = [Measure(measure, official=True, scale=_PERCENT) for measure in ("EM", "F1")]
@@ -67,13 +64,14 @@ def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
     return columns
 
 
-def _pairs(gold: Gold, name: str, run: Run, options: Options) -> Pairs:
-    """The questions of a data set that count."""
-    found = [(turn, run.answers.get(str(turn.id.conversation))) for turn in gold.turns if turn.dataset == name]
-    kept = [pair for pair in found if pair[1] is not None] if options.skip_no_answer else found
-    if not kept:
+def _pairs(gold: Gold, name: str, run: Run, options: MRQAOptions) -> Pairs:
+    """Return the questions of a data set that count."""
+    pairs = [(turn, run.answers.get(str(turn.id.conversation))) for turn in gold.turns if turn.dataset == name]
+    if options.skip_no_answer:
+        pairs = [pair for pair in pairs if pair[1] is not None]
+    if not pairs:
         raise InputError(f"{run.path}: has no prediction for any question of {name}, so nothing is left to score.")
-    return kept
+    return pairs
 
 
 def _official(pairs: Pairs) -> list[Row]:
@@ -86,12 +84,12 @@ def _official(pairs: Pairs) -> list[Row]:
 
 
 def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
-    """By SQuAD 2's rules, where some question cannot be answered: then the empty answer is the right one."""
+    """Score by SQuAD 2's rules if some questions are unanswerable: their correct answer is the empty one."""
     if all(turn.answers for turn, _ in pairs):
         return []
     rows = []
     for turn, answer in pairs:
-        # An accepted answer of which nothing is left after normalisation is none.
+        # An answer that is empty after normalisation does not count as an answer.
         truths = [truth for truth in turn.answers if squad.normalise(truth)] or [""]
         best = [0.0, 0.0]
         if answer is not None:
@@ -111,7 +109,7 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
 def _side_by_side(
     rows: list[Row], prefix: str, official: bool = False, macro: bool = False, suffix: str = ""
 ) -> list[Scores]:
-    """F1 on a line of the table with EM beside it."""
+    """Return F1 with a line of its own, and EM on the same line."""
     line = Measure(f"{prefix}F1{suffix}", official=official, scale=_PERCENT)
     em, f1 = _columns(rows, replace(line, name=f"{prefix}EM{suffix}", beside=line.name, label="EM"), line)
     groups = tuple(row.turn.dataset for row in rows) if macro else ()

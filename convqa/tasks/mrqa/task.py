@@ -1,11 +1,11 @@
-"""The task MRQA: its files and what is done with them."""
+"""The task MRQA."""
 
 from convqa.tasks.base import Task
 from convqa.tasks.mrqa import check, input, official, run, score, truth
 
 
 class MRQA(Task):
-    """A file of contexts with questions, or a folder of such files, in; predictions.json out; the same to score it."""
+    """Reads files of contexts with questions and answers, and writes predictions.json."""
 
     name = "mrqa"
     input_file = "MRQA's JSON lines or SQuAD-format JSON"
@@ -13,7 +13,7 @@ class MRQA(Task):
     run_file = run.FILE
     default_pipeline = "mrqa"
     id_field = "qid"
-    options = score.Options
+    options = score.MRQAOptions
 
     has_input = staticmethod(input.recognise)
     has_truth = staticmethod(input.recognise)

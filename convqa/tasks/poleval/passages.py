@@ -1,35 +1,38 @@
-"""The passages that a folder brings: passages.jl, streamed, since Wikipedia's has 7,097,322 of them."""
+"""Read passages.jl, streamed, since Wikipedia's has 7,097,322 passages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
-from convqa.tasks.poleval.input import Questions, Record, read_questions, read_records
-from convqa.validation import shorten
+from convqa.tasks.poleval.input import Questions, TextRecord, read_questions, read_records
 
-WANTED = "JSON lines with id, text and, where known, title and meta"
+EXPECTED = "JSON lines with id, text and, if known, title and meta"
+
+
+class PassageRecord(TextRecord):
+    """A line of passages.jl."""
+
+    title: str | None = None
+    meta: dict[str, MetaValue | None] | None = None
 
 
 def passages(path: Path) -> Iterator[Passage] | None:
-    """The passages of all sets, or None where none are found.
+    """Yield the passages of all sets, or return None if there are none.
 
-    Where there are several sets an id is ``SET/ID`` and ``meta`` says the set, since their ids may be the same.
-
-    :raises InputError: naming file, line and field of what is no passage; also if some of several sets have none.
+    With several sets, an id is ``SET/ID`` and ``meta`` contains the set, since ids are distinct only within a set.
     """
     asked = read_questions(path)
     files = files_of(asked)
-    lacking = [name for name in asked.sets if name not in files]
-    if files and lacking:
+    missing = [name for name in asked.sets if name not in files]
+    if files and missing:
         here = asked.file.parent
         raise InputError(
-            f"{asked.file}: there are passages for {', '.join(files)}, and none for {', '.join(lacking)}; wanted "
-            f"{lacking[0]}/passages.jl in {here} or in {here.absolute().parent}, or a collection of all sets by "
+            f"{asked.file}: there are passages for {', '.join(files)}, but not for {', '.join(missing)}; expected "
+            f"{missing[0]}/passages.jl in {here} or in {here.absolute().parent}, or a collection of all sets in "
             "--collection."
         )
     if not files:
@@ -38,58 +41,44 @@ def passages(path: Path) -> Iterator[Passage] | None:
 
 
 def files_of(asked: Questions) -> dict[str, Path]:
-    """Set -> its passages.jl (or .jl.gz), for those sets that have some.
+    """Return the passages.jl (or .jl.gz) of each set that has one.
 
-    They lie beside the questions, or, as the published data has them, in a folder of the set's name there or one above;
-    those of a single set may also lie one above. A folder that has both files is refused.
+    It is in the folder of the questions or, as in the published data, in a folder with the set's name there or in the
+    parent folder; that of a single set may also be in the parent folder itself.
     """
     here = asked.file.parent
     above = here.absolute().parent
-    found: dict[str, Path] = {}
+    result: dict[str, Path] = {}
     for name in asked.sets:
         folders = [here / name, above / name] if name else []
         for folder in folders if asked.of_several_sets else [here, *folders, *([above] if name else [])]:
             files = [file for end in (".jl", ".jl.gz") if (file := folder / f"passages{end}").is_file()]
             if len(files) > 1:
-                raise InputError(f"{folder}: has {' and '.join(file.name for file in files)}; wanted one of them.")
+                raise InputError(f"{folder}: has {' and '.join(file.name for file in files)}; expected one of them.")
             if files:
-                found[name] = files[0]
+                result[name] = files[0]
                 break
-    return found
+    return result
 
 
 def unknown(asked: Questions, ids: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Set -> those of its ids that its passages do not have; nothing for sets whose passages are not found.
+    """Return the unknown ids of each set whose passages are there.
 
-    Reads until all are found, at worst a minute of millions.
+    Reads until all ids are known, which takes up to a minute for millions of passages.
     """
-    left = {}
+    remaining = {}
     for name, file in files_of(asked).items():
-        left[name] = set(ids.get(name, ()))
-        for record in read_records(file, WANTED):
-            left[name].discard(record.id)
-            if not left[name]:
+        remaining[name] = set(ids.get(name, ()))
+        for _, record in read_records(file, PassageRecord, EXPECTED):
+            remaining[name].discard(record.id)
+            if not remaining[name]:
                 break
-    return left
+    return remaining
 
 
 def _read(file: Path, name: str) -> Iterator[Passage]:
-    for record in read_records(file, WANTED):
-        title = record.fields.get("title")
-        if title is not None and not isinstance(title, str):
-            raise InputError(f"{file}: line {record.line}: title: found {shorten(title)}; wanted a string.")
-        id, meta = record.id, _meta(record, file)
+    for _, record in read_records(file, PassageRecord, EXPECTED):
+        meta = {field: value for field, value in (record.meta or {}).items() if value is not None}
         if name:
-            id, meta = f"{name}/{id}", {**meta, "set": name}
-        yield Passage(id, record.text, title or "", meta=meta)
-
-
-def _meta(record: Record, file: Path) -> dict[str, MetaValue]:
-    meta: Any = record.fields.get("meta")
-    where = f"{file}: line {record.line}: meta"
-    if meta is not None and not isinstance(meta, dict):
-        raise InputError(f"{where}: found {shorten(meta)}; wanted an object.")
-    for name, value in (meta or {}).items():
-        if value is not None and not isinstance(value, str | int | float | bool):
-            raise InputError(f"{where}.{name}: found {shorten(value)}; wanted a string, a number, true or false.")
-    return {name: value for name, value in (meta or {}).items() if value is not None}
+            meta["set"] = name
+        yield Passage(f"{name}/{record.id}" if name else record.id, record.text, record.title or "", meta=meta)

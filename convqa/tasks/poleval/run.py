@@ -1,4 +1,4 @@
-"""out.tsv: line i answers line i of the questions with up to ten passage ids, the best first, separated by TAB."""
+"""Write and read out.tsv: line i has up to ten passage ids for question i, best first, separated by TABs."""
 
 from __future__ import annotations
 
@@ -14,54 +14,51 @@ from convqa.tasks.files import file_at, read_lines
 from convqa.tasks.poleval.input import set_of
 
 FILE = "out.tsv"
-WANTED = "a line for each question, with passage ids separated by TAB"
+EXPECTED = "a line for each question, with passage ids separated by TAB"
 DEPTH = 10
-"""Passages that a line should have, and that count."""
+"""Number of passages per line that count."""
 HEADER = "Result1"
-"""The first field of out-header.tsv, by which GEval knows a header of rankings."""
+"""The first field of out-header.tsv, by which GEval recognises a header."""
 
 _WITHOUT_SETS = (
-    ". Of several sets each question searches its own: the collection must say the set of a passage in its field set, "
-    "which one made without --task poleval has not; make it by: convqa index INPUT --task poleval --collection FOLDER"
+    ". A question searches only the passages of its set, by their field set, which a collection built without --task "
+    "poleval lacks; build it with: convqa index INPUT --task poleval --collection FOLDER"
 )
 _ENDS = re.compile("[\t\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The ids of each line as they stand there."""
+    """The ids of each line, unchanged."""
 
     path: Path
     rankings: tuple[tuple[str, ...], ...]
 
 
 def read(path: Path) -> Run:
-    """out.tsv, or the one in a directory, read as GEval reads it."""
+    """Read out.tsv, or the one in a directory, as GEval does."""
     file = file_at(path, FILE)
-    return Run(file, tuple(rankings(file, WANTED)))
+    return Run(file, tuple(rankings(file, EXPECTED)))
 
 
 def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
-    """One ranking a line. A turn that failed or found nothing has an empty line.
+    """Write one ranking per line, empty for a turn that failed or found nothing.
 
-    One warning counts the lines with fewer than ten ids; where no turn of several sets found anything, it says why that
-    may be.
-
-    :raises InputError: for an id that a line cannot hold.
+    One warning counts the lines with fewer than ten ids; if no turn found anything, it names a likely reason.
     """
     path = directory / FILE
-    lines = short = empty = unfound = 0
+    lines = short = empty = unmatched = 0
     with whole_file(path) as stream:
         for lines, response in enumerate(responses, 1):
             ids = _ids(response)
             if ids[:1] == [HEADER] and lines == 1:
-                raise InputError(f"{path}: passage {HEADER!r} cannot begin the file: GEval takes it for a header.")
+                raise InputError(f"{path}: passage {HEADER!r} cannot start the file: GEval reads it as a header.")
             short += len(ids) < DEPTH
             empty += not ids
-            unfound += not ids and response.error is None and bool(set_of(response.id))
+            unmatched += not ids and response.error is None and bool(set_of(response.id))
             stream.write("\t".join(ids).encode() + b"\n")
     if short:
-        why = _WITHOUT_SETS if empty == lines and unfound else ""
+        why = _WITHOUT_SETS if empty == lines and unmatched else ""
         log.warning(
             "%s: %d of %d lines have fewer than %d passages, %d of them none%s", path, short, lines, DEPTH, empty, why
         )
@@ -69,28 +66,28 @@ def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
 
 
 def _ids(response: Response) -> list[str]:
-    """The ids of the first ten hits, without the set that convqa puts before them."""
+    """Return the ids of the first ten hits, without convqa's prefix of the set."""
     prefix = f"{name}/" if (name := set_of(response.id)) else ""
     ids = [hit.id.removeprefix(prefix) for hit in (response.ranking.hits if response.ranking else ())[:DEPTH]]
     for id in ids:
         if not id or _ENDS.search(id):
             raise InputError(
-                f"turn {response.id}: passage id {id!r} cannot stand in {FILE}: wanted one that is not empty, without "
+                f"turn {response.id}: passage id {id!r} cannot be written to {FILE}: expected a non-empty id without "
                 "TABs and line ends. Rename the passage in the collection."
             )
     return ids
 
 
-def rankings(path: Path, wanted: str) -> list[tuple[str, ...]]:
-    """The ids of each line as GEval has them: it refuses none. A header is left out."""
-    rows = [ids_in(line) for _, line in read_lines(path, wanted)]
+def rankings(path: Path, expected: str) -> list[tuple[str, ...]]:
+    """Return the ids of each line, without a header, as GEval reads them; it accepts any line."""
+    rows = [parse_ids(line) for _, line in read_lines(path, expected)]
     return rows[1:] if rows and rows[0][:1] == (HEADER,) else rows
 
 
-def ids_in(line: bytes) -> tuple[str, ...]:
-    """A line as GEval reads it: what is not UTF-8 becomes U+FFFD, carriage returns go, ids end at TABs only.
+def parse_ids(line: bytes) -> tuple[str, ...]:
+    """Split a line as GEval does: at TABs only, without carriage returns and with U+FFFD for invalid UTF-8.
 
-    >>> ids_in(b"1-0 2-0\\t\\t3-0\\r\\n"), ids_in(b"\\n")
+    >>> parse_ids(b"1-0 2-0\\t\\t3-0\\r\\n"), parse_ids(b"\\n")
     (('1-0 2-0', '', '3-0'), ())
     """
     text = line.removesuffix(b"\n").decode(errors="replace").replace("\r", "")

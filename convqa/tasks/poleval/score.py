@@ -1,4 +1,4 @@
-"""Score rankings exactly as GEval does with ``--metric NDCG@10``, and by set beside it."""
+"""Score rankings exactly as GEval does with ``--metric NDCG@10``, overall and by set."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MEASURE = f"NDCG@{DEPTH}"
 
 
 def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
-    """NDCG@10 over all lines; where they are of several sets, of each, and the mean of these.
+    """Score NDCG@10 over all lines and, with several sets, of each set, and their mean.
 
-    :raises InputError: if the run has not a line for each question: GEval stops there too.
+    Like GEval, refuses a run without a line for each question.
     """
-    if len(run.rankings) != gold.lines:
-        found = f"has {len(run.rankings)} lines"
-        first = " --partial scores the first questions alone." if len(run.rankings) < gold.lines else ""
-        raise InputError(f"{run.path}: {found}; wanted {gold.lines}, one for each question of {gold.path}.{first}")
+    lines = len(run.rankings)
+    if lines != gold.lines:
+        advice = " --partial scores only the first questions." if lines < gold.lines else ""
+        raise InputError(f"{run.path}: expected {gold.lines} lines as in {gold.path}, got {lines}.{advice}")
     ids = tuple(turn.id for turn in gold.turns)
     values = tuple(geval_ndcg(turn.relevant, run.rankings[turn.line], DEPTH) for turn in gold.turns)
     groups = tuple(turn.set for turn in gold.turns)
@@ -34,13 +34,13 @@ def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
 
 
 def part(gold: Gold, run: Run) -> Gold:
-    """The truth of the first questions, as many as the run has lines."""
+    """Restrict the truth to the first questions, as many as the run has lines."""
     lines = min(gold.lines, len(run.rankings))
     return replace(gold, turns=tuple(turn for turn in gold.turns if turn.line < lines), lines=lines)
 
 
 def judged(gold: Gold, run: Run) -> Judged:
-    """The rankings that count, by rank. An empty id keeps its rank and goes: TREC files cannot hold it."""
+    """Return the scored rankings. An empty id takes a rank, but is left out, since TREC files cannot contain it."""
     rankings, relevant = {}, {}
     for turn in gold.turns:
         counted = list(dict.fromkeys(run.rankings[turn.line]))[:DEPTH]

@@ -1,11 +1,11 @@
-"""The task PolEval: its files and what is done with them."""
+"""The task PolEval."""
 
 from convqa.tasks.base import Task
 from convqa.tasks.poleval import check, input, passages, run, score, truth
 
 
 class PolEval(Task):
-    """in.tsv or questions.jl, in a folder or as a file, in; out.tsv out; expected.tsv or pairs.tsv to score it."""
+    """Reads in.tsv or questions.jl and writes out.tsv, which is scored against expected.tsv or pairs.tsv."""
 
     name = "poleval"
     input_file = "in.tsv or questions.jl"

@@ -1,4 +1,4 @@
-"""Which passages answer a question: expected.tsv, a line each, or pairs.tsv."""
+"""Read the relevant passages of each question from expected.tsv or pairs.tsv."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
 from convqa.tasks import scores
-from convqa.tasks.files import any_file
-from convqa.tasks.poleval.input import IN, Question, Questions, is_jl, is_questions, one_file, read_questions, read_rows
+from convqa.tasks.files import any_file, only_file
+from convqa.tasks.poleval.input import IN, Question, is_jl, is_questions, read_questions, read_rows
 from convqa.tasks.poleval.run import rankings
 from convqa.validation import shorten
 
-EXPECTED = "expected.tsv"
-_WANTED = f"{EXPECTED} beside {IN}, or pairs.tsv beside questions.jl"
-_WANTED_EXPECTED = "a line for each question, with the ids of relevant passages separated by TAB"
+FILE = "expected.tsv"
+_FILES = f"{FILE} and {IN}, or pairs.tsv and questions.jl"
+_LINES = "a line for each question, with the ids of relevant passages separated by TAB"
 _COLUMNS = ["question-id", "passage-id", "score"]
-_WANTED_PAIRS = f"the columns {', '.join(_COLUMNS)}, separated by TAB, under a header that says so"
+_PAIRS = f"the columns {', '.join(_COLUMNS)}, separated by TAB, under a header with their names"
 
 
 @dataclass(frozen=True, slots=True)
 class GoldTurn(scores.GoldTurn):
-    """A question's relevant passages; none: any ranking scores 1. ``line`` of a run answers it, counted from 0.
+    """A question's relevant passages; if there are none, any ranking scores 1. ``line`` is its index in a run.
 
-    ``fields`` has its set, where in.tsv says one.
+    ``fields`` has its set, if in.tsv names one.
     """
 
     relevant: tuple[str, ...]
@@ -40,40 +40,37 @@ class GoldTurn(scores.GoldTurn):
 
 @dataclass(frozen=True, slots=True)
 class Gold(scores.Gold[GoldTurn]):
-    """``lines``: how many a run has."""
+    """The truth, with the number of lines that a run must have."""
 
     lines: int
 
 
 def recognise(path: Path) -> bool:
-    """Whether a file, or a file of a folder, is called as a truth is, or as questions that have one beside them."""
+    """Whether a file, or a file of a folder, has the name of a truth, or of questions in the folder of a truth."""
     return any_file(path, ("",), lambda file: _is_truth(file) or (is_questions(file) and _truth_of(file).is_file()))
 
 
 def read(path: Path) -> Gold:
-    """The truth in a file, in that of a folder, or beside a file of questions.
-
-    :raises InputError: naming file and line of the first mistake; also where a folder has no truth, or several.
-    """
-    file = one_file(path, _is_truth, _WANTED)
+    """Read the truth from a file, from the only one of a folder, or from the folder of a file of questions."""
+    file = only_file(path, ("",), _is_truth, _FILES)
     if is_questions(file):
         file = _truth_of(file)
     return _of_pairs(file) if _is_pairs(file) else _of_lines(file)
 
 
 def _is_truth(path: Path) -> bool:
-    return path.is_file() and (path.name == EXPECTED or _is_pairs(path))
+    return path.is_file() and (path.name == FILE or _is_pairs(path))
 
 
 def _is_pairs(path: Path) -> bool:
-    """Whether a truth is the competition's: pairs.tsv, pairs-test.tsv."""
+    """Whether a truth has the competition's format, as pairs.tsv and pairs-test.tsv do."""
     return path.name.startswith("pairs") and path.suffix == ".tsv"
 
 
 def _truth_of(questions: Path) -> Path:
     if is_jl(questions):
         return questions.with_name(f"pairs{questions.stem.removeprefix('questions')}.tsv")
-    return questions.with_name(EXPECTED)
+    return questions.with_name(FILE)
 
 
 def _questions_of(truth: Path) -> Path:
@@ -83,67 +80,66 @@ def _questions_of(truth: Path) -> Path:
 
 
 def _of_lines(file: Path) -> Gold:
-    """Sets are those of the questions beside it; without these a turn is called by its line."""
-    rows = rankings(file, _WANTED_EXPECTED)
+    """Read expected.tsv. Sets are those of the questions in its folder; without them, a turn is called by its line."""
+    rows = rankings(file, _LINES)
     if not rows:
-        raise InputError(f"{file}: there is no line to score; wanted {_WANTED_EXPECTED}.")
-    beside = _questions_of(file)
-    known = beside.is_file()
+        raise InputError(f"{file}: has no lines to score; expected {_LINES}.")
+    questions = _questions_of(file)
+    known = questions.is_file()
     if known:
-        asked = read_questions(beside)
+        items = read_questions(questions).items
     else:
-        asked = Questions(beside, tuple(Question(TurnId(line, 1), "", "") for line in range(1, len(rows) + 1)), ("",))
-    if len(asked.items) != len(rows):
-        raise InputError(f"{file}: has {len(rows)} lines; wanted {len(asked.items)}, as {beside.name} has questions.")
+        items = tuple(Question(TurnId(line, 1), "", "") for line in range(1, len(rows) + 1))
+    if len(items) != len(rows):
+        raise InputError(f"{file}: expected {len(items)} lines, one per question of {questions.name}, got {len(rows)}.")
     turns = (
-        GoldTurn(one.id, {"set": one.set} if known else {}, ids, line)
-        for line, (one, ids) in enumerate(zip(asked.items, rows, strict=True))
+        GoldTurn(item.id, {"set": item.set} if known else {}, ids, line)
+        for line, (item, ids) in enumerate(zip(items, rows, strict=True))
     )
     return Gold(file, tuple(turns), len(rows))
 
 
 def _of_pairs(file: Path) -> Gold:
-    """Positive pairs by question. A question without any is left out: nobody said that it has no answer."""
+    """Read positive pairs by question. A question without any is left out, since its answers are unknown."""
     asked = read_questions(_questions_of(file))
-    relevant: dict[str, list[str]] = {str(one.id.conversation): [] for one in asked.items}
+    relevant: dict[str, list[str]] = {str(item.id.conversation): [] for item in asked.items}
     for line, question, passage, score in _pairs(file):
         if question not in relevant:
-            raise InputError(f"{file}: line {line}: question-id: found {question!r}; wanted one of {asked.file.name}.")
+            raise InputError(f"{file}: line {line}: question-id: expected one of {asked.file.name}, got {question!r}.")
         if score > 0:
             relevant[question].append(passage)
     turns = tuple(
-        GoldTurn(one.id, {}, tuple(ids), line)
-        for line, (one, ids) in enumerate(zip(asked.items, relevant.values(), strict=True))
+        GoldTurn(item.id, {}, tuple(ids), line)
+        for line, (item, ids) in enumerate(zip(asked.items, relevant.values(), strict=True))
         if ids
     )
     if not turns:
         raise InputError(f"{file}: no question has a relevant passage, so nothing is left to score.")
-    if len(turns) < len(asked.items):
-        lacking = len(asked.items) - len(turns)
-        log.warning("%s: left out %d of %d questions: they have no relevant passage", file, lacking, len(asked.items))
+    if missing := len(asked.items) - len(turns):
+        log.warning("%s: left out %d of %d questions: they have no relevant passage", file, missing, len(asked.items))
     return Gold(file, turns, len(asked.items))
 
 
 def _pairs(file: Path) -> Iterator[tuple[int, str, str, float]]:
-    """(line, question, passage, score) of each line but the header."""
+    """Yield (line, question, passage, score) without the header."""
     number = 0
-    for number, line in read_rows(file, _WANTED_PAIRS):
+    for number, line in read_rows(file, _PAIRS):
         where, fields = f"{file}: line {number}", [value.strip() for value in line.split("\t")]
         if number == 1:
             if fields != _COLUMNS:
-                raise InputError(f"{where}: found {shorten(line)}; wanted {_WANTED_PAIRS}.")
+                raise InputError(f"{where}: expected {_PAIRS}, got {shorten(line)}.")
             continue
         if len(fields) != len(_COLUMNS):
-            raise InputError(f"{where}: found {len(fields)} columns; wanted {_WANTED_PAIRS}.")
+            raise InputError(f"{where}: expected {_PAIRS}, got {len(fields)} columns.")
         for name, value in zip(_COLUMNS, fields, strict=True):
             if not value:
-                raise InputError(f"{where}: {name}: is empty; wanted {_WANTED_PAIRS}.")
+                raise InputError(f"{where}: {name}: is empty; expected {_PAIRS}.")
         try:
             score = float(fields[2])
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            raise InputError(f"{where}: score: found {fields[2]!r}; wanted a number, 1 for a relevant passage.")
+            raise InputError(f"{where}: score: expected a number, 1 for a relevant passage, got {fields[2]!r}.")
         yield number, fields[0], fields[1], score
     if not number:
-        raise InputError(f"{file}: the file is empty; wanted {_WANTED_PAIRS}.")
+        raise InputError(f"{file}: the file is empty; expected {_PAIRS}.")

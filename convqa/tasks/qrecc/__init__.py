@@ -1,5 +1,1 @@
 """SCAI-QReCC-21 and -22: open-domain conversational question answering (https://github.com/scai-conf/SCAI-QReCC-21)."""
-
-from convqa.tasks.qrecc.task import QReCC
-
-__all__ = ["QReCC"]

@@ -1,4 +1,4 @@
-"""Every format error of a run.json at once, before it is uploaded."""
+"""Check a run.json: report all format errors at once, before the upload."""
 
 from __future__ import annotations
 
@@ -11,48 +11,49 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from convqa.tasks.base import id_problems, some_ids
+from convqa.tasks.files import UnicodeText
 from convqa.tasks.qrecc import input, run, schema
 from convqa.validation import explain, shorten
 
 
 class Evidence(TypedDict):
-    """The first citation in the form of SCAI-QReCC-22; without citations, ``{}``."""
+    """The first citation in the format of SCAI-QReCC-22; ``{}`` without citations."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-    passage_id: NotRequired[schema.Text]
-    text: NotRequired[schema.Text]
+    passage_id: NotRequired[UnicodeText]
+    text: NotRequired[UnicodeText]
 
 
 class UploadRecord(TypedDict):
-    """A record of run.json as an upload wants it: nothing null, whole numbers."""
+    """A record of run.json as an upload requires it: no null values, whole numbers."""
 
     Conversation_no: schema.ConversationNo
     Turn_no: schema.TurnNo
-    Model_rewrite: NotRequired[schema.Text]
+    Model_rewrite: NotRequired[UnicodeText]
     Model_passages: NotRequired[schema.Passages]
-    Model_answer: NotRequired[schema.Text]
+    Model_answer: NotRequired[UnicodeText]
     Model_evidence: NotRequired[Evidence]
     Model_citations: NotRequired[schema.Citations]
     Model_answer_score: NotRequired[schema.AnswerScore]
 
 
 _UPLOADS: TypeAdapter[Any] = TypeAdapter(UploadRecord)
-# A turn that failed before it was decided has no score in a run that has scores.
+# A turn that failed before the decider has no score, even in a run with scores.
 _FIELDS = tuple(
     name for name in UploadRecord.__annotations__ if name.startswith("Model_") and name != "Model_answer_score"
 )
 
 
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
-    """(record, or "" for the file; what is wrong) of a run that answers the questions at ``input_path``."""
+    """Yield (record or "" for the file, message) for a run over the questions at ``input_path``."""
     asked = [turn.id.to_json() for conversation in input.read(input_path) for turn in conversation.turns]
-    records = schema.read_official(file, run.WANTED)
+    records = schema.read_official(file, run.EXPECTED)
     for index, record in enumerate(records):
         yield from ((schema.label(records, index), message) for message in _record_errors(record))
-    good = [record for record in records if isinstance(record, Mapping)]
-    schema.warn_of_unknown(file, good, frozenset(UploadRecord.__annotations__))
-    yield from _turn_errors(good, asked)
-    yield from _field_errors(good)
+    objects = [record for record in records if isinstance(record, Mapping)]
+    schema.warn_of_unknown(file, objects, frozenset(UploadRecord.__annotations__))
+    yield from _turn_errors(objects, asked)
+    yield from _field_errors(objects)
 
 
 def _record_errors(record: Any) -> Iterator[str]:
@@ -61,13 +62,13 @@ def _record_errors(record: Any) -> Iterator[str]:
     except ValidationError as error:
         yield from (f"{field}: {message}" if field else message for field, message in explain(error))
         return
-    known = record.get("Model_passages")
+    passages = record.get("Model_passages")
     for name, citation in _citations(record):
-        if known is not None and citation["passage_id"] not in known:
-            yield f"{name}.passage_id: found {shorten(citation['passage_id'])}; wanted an id of Model_passages"
+        if passages is not None and citation["passage_id"] not in passages:
+            yield f"{name}.passage_id: expected an id of Model_passages, got {shorten(citation['passage_id'])}"
         yield from (f"{name}: {message}" for message in _offset_errors(citation))
         if "sentence" in citation and citation["sentence"] not in record.get("Model_answer", ""):
-            yield f"{name}.sentence: found {shorten(citation['sentence'])}; wanted a sentence of Model_answer"
+            yield f"{name}.sentence: expected a sentence of Model_answer, got {shorten(citation['sentence'])}"
 
 
 def _citations(record: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -80,20 +81,20 @@ def _citations(record: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, An
 def _offset_errors(citation: Mapping[str, Any]) -> Iterator[str]:
     start, end = citation.get("start"), citation.get("end")
     if (start is None) != (end is None):
-        yield f"found start {start} and end {end}; wanted both or neither"
+        yield f"expected both start and end, or neither, got start {start} and end {end}"
     elif start is not None and end is not None:
         if start > end:
-            yield f"found start {start} and end {end}; wanted start <= end"
+            yield f"expected start <= end, got start {start} and end {end}"
         elif citation["text"] and len(citation["text"]) != end - start:
-            yield f"found a text of {len(citation['text'])} characters; wanted the {end - start} of [{start}, {end})"
+            yield f"expected a text of the {end - start} characters of [{start}, {end}), got {len(citation['text'])}"
 
 
-def _turn_errors(records: Sequence[Mapping[str, Any]], wanted: Sequence[list[Any]]) -> Iterator[tuple[str, str]]:
-    """Missing, extra and repeated turns. Numbers are compared as text first, so that a wrong type is one problem."""
-    found = Counter(map(_key, records))
-    asked = {f"{conversation}_{number}": conversation for conversation, number in wanted}
-    yield from id_problems("turns", asked, found)
-    yield from some_ids("turns occur more than once", [key for key, count in found.items() if count > 1], len(found))
+def _turn_errors(records: Sequence[Mapping[str, Any]], turns: Sequence[list[Any]]) -> Iterator[tuple[str, str]]:
+    """Report missing, unknown and repeated turns. Turns are matched as text, so that a wrong type is one problem."""
+    counts = Counter(map(_key, records))
+    asked = {f"{conversation}_{number}": conversation for conversation, number in turns}
+    yield from id_problems("turns", asked, counts)
+    yield from some_ids("turns occur more than once", [key for key, count in counts.items() if count > 1], len(counts))
     retyped = [
         key
         for record in records
@@ -103,11 +104,11 @@ def _turn_errors(records: Sequence[Mapping[str, Any]], wanted: Sequence[list[Any
 
 
 def _field_errors(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Fields that some turns have and others lack: the official MRR leaves out turns without Model_passages."""
+    """Report fields that only some turns have: the official MRR leaves out turns without Model_passages."""
     for name in _FIELDS:
-        lacking = [_key(record) for record in records if name not in record]
-        if len(lacking) < len(records):
-            yield from some_ids(f"turns lack {name}, which others have", lacking, len(records))
+        missing = [_key(record) for record in records if name not in record]
+        if len(missing) < len(records):
+            yield from some_ids(f"turns lack {name}, which others have", missing, len(records))
 
 
 def _key(record: Mapping[str, Any]) -> str:

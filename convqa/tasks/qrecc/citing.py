@@ -1,4 +1,4 @@
-"""Score a run's citations. None of it is official; measures whose truth is missing are left out."""
+"""Scores of a run's citations. None of them is official, and measures without a truth are left out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from convqa.metrics.citations import quote_scores, set_scores, validity
 from convqa.metrics.squad import f1
 from convqa.tasks.qrecc.run import Quote, Run
 from convqa.tasks.qrecc.truth import Gold, GoldTurn, collapsed
-from convqa.tasks.scores import Measure, Scores, Supports, alce_measures, columns, supported
+from convqa.tasks.scores import Measure, Scores, SupportScorer, alce_measures, columns, supported
 from convqa.text.sentences import sentences
 
 MEASURES = (
@@ -24,54 +24,54 @@ MEASURES = (
 )
 
 
-def citing(gold: Gold, run: Run, support: Supports | None) -> list[Scores]:
-    """Cited passages and quotes against the gold ones, validity, and ALCE's measures where ``support`` is given."""
-    turns = [(turn, *_said(run, turn)) for turn in collapsed(gold.turns)]
+def citation_scores(gold: Gold, run: Run, support: SupportScorer | None) -> list[Scores]:
+    """Score cited passages and quotes against the truth, validity, and ALCE's measures if ``support`` is given."""
+    turns = [(turn, *_answer(run, turn)) for turn in collapsed(gold.turns)]
     rows = [(turn.id, _row(turn, quotes, run.passages.get(str(turn.id)))) for turn, _, quotes in turns]
-    found = [column for column in columns(MEASURES, rows) if column.values] if run.citations else []
+    scores = [column for column in columns(MEASURES, rows) if column.values] if run.citations else []
     if support is None:
-        return found
+        return scores
     if not run.citations or any(quote.sentence is None for quotes in run.citations.values() for quote in quotes):
-        return [*found, *columns(alce_measures(support), "the run has no Model_citations")]
-    # The quotes are the evidence, whatever else their passages say.
+        return [*scores, *columns(alce_measures(support), "the run has no Model_citations")]
+    # The evidence is the quotes, not the whole passages.
     alce = [(turn.id, supported(cited_sentences(answer, quotes), support)) for turn, answer, quotes in turns]
     answered = [(id, row) for id, row in alce if row]
-    return [*found, *columns(alce_measures(support), answered or "the run answers nothing")]
+    return [*scores, *columns(alce_measures(support), answered or "the run answers nothing")]
 
 
-def _said(run: Run, turn: GoldTurn) -> tuple[str, Sequence[Quote]]:
-    """A turn's answer, and what it cites: nothing where there is none, whatever else the run says."""
+def _answer(run: Run, turn: GoldTurn) -> tuple[str, Sequence[Quote]]:
+    """Return a turn's answer and its quotes; an unanswered turn has none, whatever the run says."""
     answer = run.answers.get(str(turn.id), "")
     return answer, run.citations.get(str(turn.id), ()) if answer.strip() else ()
 
 
 def _row(turn: GoldTurn, quotes: Sequence[Quote], passages: Mapping[str, float] | None) -> dict[str, float]:
-    """Validity is that of turns that cite something and say what was found; the rest is that of answered ones."""
+    """Score a turn. Validity needs citations and a ranking; the other measures need a true answer."""
     row: dict[str, float] = {}
     if turn.answer and turn.passages:
         cited = set_scores({quote.cited.passage_id for quote in quotes}, turn.passages)
         row |= {"Cited-P": cited.precision, "Cited-R": cited.recall, "Cited-F1": cited.f1}
-    if turn.answer and (wanted := gold_sentences(turn)):
-        said = list(dict.fromkeys(quote.cited.text for quote in quotes))  # however often it is cited
-        sentences = quote_scores(said, wanted)
-        row |= {"Quote-sentences-P": sentences.precision, "Quote-sentences-R": sentences.recall}
-        row["Quote-F1"] = f1(" ".join(wanted), " ".join(said))
+    if turn.answer and (gold := gold_sentences(turn)):
+        texts = list(dict.fromkeys(quote.cited.text for quote in quotes))  # each quote counts once
+        scores = quote_scores(texts, gold)
+        row |= {"Quote-sentences-P": scores.precision, "Quote-sentences-R": scores.recall}
+        row["Quote-F1"] = f1(" ".join(gold), " ".join(texts))
     if quotes and passages is not None:
         row["Citation-validity"] = validity([quote.cited for quote in quotes], passages)
     return row
 
 
 def gold_sentences(turn: GoldTurn) -> list[str]:
-    """``Cited_sentences``: what of the passages the true answer rests on."""
-    found = turn.fields.get("Cited_sentences")
-    return [text for text in found if isinstance(text, str) and text.strip()] if isinstance(found, list) else []
+    """Return ``Cited_sentences``, the parts of the passages that support the true answer."""
+    texts = turn.fields.get("Cited_sentences")
+    return [text for text in texts if isinstance(text, str) and text.strip()] if isinstance(texts, list) else []
 
 
 def cited_sentences(answer: str, quotes: Sequence[Quote]) -> list[CitedSentence]:
-    """An answer cut at its cited sentences, which follow one another in it, each with the texts that it cites.
+    """Split an answer at its cited sentences, in order, each with the texts that it cites.
 
-    What stands between them is split by ``convqa.text.sentences`` and cites nothing. A cited sentence that the answer
-    does not have is taken as it is.
+    The text between them is split by ``convqa.text.sentences`` and cites nothing. A cited sentence that is not in the
+    answer is kept.
 
     >>> from convqa.metrics.citations import Cited
     >>> cited_sentences("I know. Goethe wrote it.", [Quote(Cited("p", 0, 6, "Goethe"), "Goethe wrote it.")])
@@ -79,15 +79,15 @@ def cited_sentences(answer: str, quotes: Sequence[Quote]) -> list[CitedSentence]
     """
     if not answer.strip():
         return []
-    found: list[CitedSentence] = []
+    parts: list[CitedSentence] = []
     end = 0
     for sentence, group in groupby(quotes, key=lambda quote: quote.sentence or ""):
         start = answer.find(sentence, end)
         if start >= 0:
-            found += _uncited(answer[end:start])
+            parts += _uncited(answer[end:start])
             end = start + len(sentence)
-        found.append(CitedSentence(sentence, tuple(quote.cited.text for quote in group)))
-    return found + _uncited(answer[end:])
+        parts.append(CitedSentence(sentence, tuple(quote.cited.text for quote in group)))
+    return parts + _uncited(answer[end:])
 
 
 def _uncited(text: str) -> list[CitedSentence]:

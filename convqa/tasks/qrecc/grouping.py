@@ -1,4 +1,4 @@
-"""Groups of turns by which measures are broken down."""
+"""Breakdowns: groups of turns by which measures are averaged."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from convqa.tasks.qrecc.refusing import answerable
 from convqa.tasks.qrecc.truth import Gold, GoldTurn
 
 TYPES = "test-question-types.json"
-"""A file beside the truth: the turns of each source (quac, nq, trec), and those with and without a switch of topic."""
+"""A file in the folder of the truth: the turns of each source (quac, nq, trec), with and without a topic switch."""
 _DEPTHS = ((1, "turn 1"), (2, "turn 2"), (4, "turns 3-4"), (8, "turns 5-8"))
 
 
 def breakdowns(gold: Gold, path: Path) -> Mapping[str, Callable[[], Groups]]:
-    """``history``: turns with and without one; ours, and not the condition of the official QR. ``depth``: the
-    turn's place in its conversation. ``source``: what :data:`TYPES` says, where it is there. ``answerable``: where the
-    truth says so.
+    """Return the breakdowns of a truth by name.
+
+    ``history``: turns with and without a history (not the condition of the official QR). ``depth``: the position in
+    the conversation. ``source``: by :data:`TYPES`, if the file exists. ``answerable``: if the truth says so.
     """
     known: dict[str, Callable[[], Groups]] = {
         "history": partial(_by_history, gold, path),
@@ -36,14 +37,14 @@ def breakdowns(gold: Gold, path: Path) -> Mapping[str, Callable[[], Groups]]:
 
 
 def _by_depth(gold: Gold, path: Path) -> Groups:
-    """The questions beside the truth tell what was before, which may be more than the turns; else the turn's number."""
+    """Group by position in the conversation, which the questions tell, if they are in the folder, else by number."""
     talks = input.read(path) if input.recognise(path) else ()
-    places = {turn.id: max(place, len(turn.history) + 1) for talk in talks for place, turn in enumerate(talk.turns, 1)}
-    return _by(gold, lambda turn: _depth(places.get(turn.id, turn.id.number)))
+    depths = {turn.id: max(index, len(turn.history) + 1) for talk in talks for index, turn in enumerate(talk.turns, 1)}
+    return _by(gold, lambda turn: _depth(depths.get(turn.id, turn.id.number)))
 
 
-def _depth(place: int) -> str:
-    return next((name for most, name in _DEPTHS if place <= most), "turns 9 and on")
+def _depth(depth: int) -> str:
+    return next((name for most, name in _DEPTHS if depth <= most), "turns 9 and on")
 
 
 def _answerable(turn: GoldTurn) -> str:
@@ -52,7 +53,7 @@ def _answerable(turn: GoldTurn) -> str:
 
 
 def _by(gold: Gold, group_of: Callable[[GoldTurn], str]) -> Groups:
-    """Groups by their names, in the order of these; turns without one are left out."""
+    """Group turns by name, sorted; turns with an empty name are left out."""
     groups: dict[str, set[TurnId]] = {}
     for turn in gold.turns:
         if name := group_of(turn):
@@ -63,14 +64,14 @@ def _by(gold: Gold, group_of: Callable[[GoldTurn], str]) -> Groups:
 def _by_source(gold: Gold, file: Path) -> Groups:
     types = read_json(file, "a JSON object {type: [turn]}")
     if not isinstance(types, dict) or not all(isinstance(turns, list) for turns in types.values()):
-        raise InputError(f'{file}: wanted a JSON object {{type: [turn]}}, such as {{"quac": ["81_1"]}}.')
+        raise InputError(f'{file}: expected a JSON object {{type: [turn]}}, such as {{"quac": ["81_1"]}}.')
     ids = {str(turn.id): turn.id for turn in gold.turns}
     groups = {name: frozenset(ids[turn] for turn in map(str, turns) if turn in ids) for name, turns in types.items()}
     return {name: members for name, members in groups.items() if members}
 
 
 def _by_history(gold: Gold, path: Path) -> Groups:
-    """Turns with nothing before them: the questions beside the truth tell; else the first turn of a conversation."""
+    """Turns without a history: from the questions, if they are in the folder, else the first turns."""
     ids = {turn.id for turn in gold.turns}
     if input.recognise(path):
         empty = {talk.turns[0].id for talk in input.read(path) if not talk.turns[0].history}

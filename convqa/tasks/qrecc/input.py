@@ -1,4 +1,4 @@
-"""questions.json in, conversations out: strict about what is wrong, lenient with what can be repaired."""
+"""Read questions.json as conversations: errors are refused, and what can be repaired is repaired with a warning."""
 
 from __future__ import annotations
 
@@ -17,38 +17,36 @@ from convqa.tasks.qrecc import schema
 
 FILE = "questions.json"
 _FILES = (FILE, "questions-rewritten.json", "scai-qrecc21-*-questions.json", "scai-qrecc21-*-questions-rewritten.json")
-_WANTED = "a JSON array of {Conversation_no, Turn_no, Question}, with Context if it is known"
+_EXPECTED = "a JSON array of {Conversation_no, Turn_no, Question}, with Context if known"
 
 Records = list[dict[str, Any]]
 
 
 def recognise(path: Path) -> bool:
-    """Whether it holds questions.json, or is a file under one of the names that SCAI-QReCC gave to questions."""
+    """Whether a folder holds questions.json, or a file has one of SCAI-QReCC's names for questions."""
     if path.is_dir():
         return (path / FILE).is_file()
     return path.is_file() and any(fnmatchcase(path.name, pattern) for pattern in _FILES)
 
 
 def read(path: Path) -> Iterator[Conversation]:
-    """Conversations in order of their first turn in the file, turns by number.
+    """Return conversations in order of their first turn in the file, turns by number.
 
-    ``Turn.history`` holds the exchanges of ``Context``. An empty question is kept (with a warning): a run has to have
-    every turn of its input.
-
-    :raises InputError: before the first conversation.
+    ``Turn.history`` holds the exchanges of ``Context``. Empty questions are kept, since a run needs all turns. Errors
+    are raised before the first conversation.
     """
     file = file_at(path, FILE)
-    records = schema.read_records(file, schema.QUESTIONS, _WANTED)
+    records = schema.read_records(file, schema.QUESTIONS, _EXPECTED)
     if not records:
-        raise InputError(f"{file}: the array is empty; wanted {_WANTED}.")
+        raise InputError(f"{file}: the array is empty; expected {_EXPECTED}.")
     schema.warn_of_unknown(file, records, frozenset(schema.QuestionRecord.__annotations__))
     seen: dict[TurnId, int] = {}
     for index, record in enumerate(records):
         first = seen.setdefault(schema.turn_id(record), index)
         if first != index:
             raise InputError(
-                f"{file}: {schema.label(records, index)}: the same turn as record {first}; "
-                f"wanted each pair of Conversation_no and Turn_no once. Are two data sets put together here?"
+                f"{file}: {schema.label(records, index)}: the same turn as record {first}; expected each pair of "
+                "Conversation_no and Turn_no once. Does the file combine two data sets?"
             )
     schema.check_spellings(file, list(seen))
     conversations = _grouped(file, records)
@@ -59,10 +57,7 @@ def read(path: Path) -> Iterator[Conversation]:
 
 
 def _grouped(file: Path, records: Records) -> dict[int | str, Records]:
-    """Turns by conversation, in order; warns of conversations that were apart or out of order, and of gaps.
-
-    Turn_no starts at 1 (or 0) and goes up by one; where it does not, turns were skipped.
-    """
+    """Group turns by conversation; warn of interleaved or unordered turns and gaps in Turn_no, from 1 (or 0)."""
     conversations: dict[int | str, Records] = {}
     for record in records:
         conversations.setdefault(record["Conversation_no"], []).append(record)

@@ -1,4 +1,4 @@
-"""evaluation.prototext, as the official script writes it."""
+"""evaluation.prototext, in the format of the official script."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FILE = "evaluation.prototext"
 
 
 def text(means: Mapping[str, float]) -> str:
-    """One block a measure, three decimals, no newline at the end.
+    """Format one block per measure, with three decimals and no final newline.
 
     >>> print(text({"QR": 0.5333}))
     measure{

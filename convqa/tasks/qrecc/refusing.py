@@ -1,4 +1,4 @@
-"""Score a run's refusals. None of it is official; measures whose truth is missing are left out."""
+"""Scores of a run's refusals. None of them is official, and measures without a truth are left out."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ AUC = Measure("Answerable-AUC")
 
 _CAN, _CANNOT = "answerable", "unanswerable"
 _LABELS = {"ANSWERABLE": True, "PARTIAL": True, "UNANSWERABLE": False}
-"""Of ``Answerability`` (mtRAG). UNDERSPECIFIED is neither: what is right there is to ask back."""
+"""Labels of ``Answerability`` (mtRAG). UNDERSPECIFIED is neither: the right response is to ask back."""
 
 
-def refusing(gold: Gold, run: Run) -> list[Scores]:
-    """Precision, recall and F1 of empty answers, and the AUC of the run's scores where it has any.
+def refusal_scores(gold: Gold, run: Run) -> list[Scores]:
+    """Score precision, recall and F1 of empty answers, and the AUC of the run's answer scores, if it has any.
 
-    A turn without an answer (one that failed, too) counts as refused, and one without a score as 0. Where nothing is
-    refused there is no precision.
+    A turn without an answer counts as refused, even if it failed, and one without a score has score 0. Precision is
+    undefined if nothing is refused.
     """
     known = [(turn.id, can) for turn in collapsed(gold.turns) if (can := answerable(turn)) is not None]
     if not run.answers or all(can for _, can in known):
@@ -37,16 +37,15 @@ def refusing(gold: Gold, run: Run) -> list[Scores]:
         (id, ({"Refusal-P": float(not can)} if no else {}) | ({} if can else {"Refusal-R": no}))
         for (id, can), no in zip(known, refused, strict=True)
     ]
-    found = [Scores(F1, ids, refused, groups=groups, statistic=_f1)]
-    found += columns(BESIDE, right)
+    result = [Scores(F1, ids, refused, groups=groups, statistic=_f1), *columns(BESIDE, right)]
     if run.scores and any(can for _, can in known):
         scores = tuple(run.scores.get(str(id), 0.0) for id in ids)
-        found.append(Scores(AUC, ids, scores, groups=groups, statistic=_auc))
-    return found
+        result.append(Scores(AUC, ids, scores, groups=groups, statistic=_auc))
+    return result
 
 
 def answerable(turn: GoldTurn) -> bool | None:
-    """By ``Answerable`` (true or false), else by ``Answerability`` (a list of labels). None: neither yes nor no."""
+    """Return ``Answerable`` (a boolean), else the verdict of ``Answerability`` (a list of labels); None if unknown."""
     given = turn.fields.get("Answerable")
     if isinstance(given, bool):
         return given
@@ -56,7 +55,7 @@ def answerable(turn: GoldTurn) -> bool | None:
 
 
 def _f1(groups: Mapping[str, Sequence[float]]) -> float | None:
-    """From what was refused of either kind; without a turn that cannot be answered there is nothing to find."""
+    """Return the F1 of refusing, None without unanswerable turns."""
     refused = [bool(no) for values in groups.values() for no in values]
     can = [kind == _CAN for kind, values in groups.items() for _ in values]
     return refusals(refused, can).f1 if _CANNOT in groups else None

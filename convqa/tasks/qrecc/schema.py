@@ -1,4 +1,4 @@
-"""The records of QReCC's JSON files, checked by pydantic, with errors that name file, record and field."""
+"""The records of QReCC's JSON files, validated by pydantic."""
 
 from __future__ import annotations
 
@@ -10,74 +10,56 @@ from typing import Annotated, Any, NotRequired
 
 from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, Strict, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
-
-# pydantic needs the one of typing_extensions below Python 3.12, and depends on that package itself.
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict  # pydantic requires this one below Python 3.12
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log, read_json
-from convqa.tasks.files import read_values
+from convqa.tasks.files import UnicodeText, read_values, refuse_surrogates
 from convqa.validation import explain, shorten
 
-# From here on a number rounds to infinity as a 32-bit float.
-_FLOAT32_END = 3.4028235677973366e38
+_FLOAT32_END = 3.4028235677973366e38  # rounds to infinity as a 32-bit float
 _INTEGER_END = 2**63
 
 
 def _conversation_no(value: Any) -> int | str:
     if (type(value) is int and -_INTEGER_END <= value < _INTEGER_END) or (type(value) is str and value):
         return value
-    raise PydanticCustomError("conversation_no", "wanted a whole number of 64 bits, or a string that is not empty")
-
-
-def _turn_no(value: Any) -> int:
-    if type(value) is int and 0 <= value < _INTEGER_END:
-        return value
-    raise PydanticCustomError("turn_no", "wanted a whole number of 64 bits, 0 or more")
+    raise PydanticCustomError("conversation_no", "expected a whole number of 64 bits, or a string that is not empty")
 
 
 def truncated(value: Any) -> Any:
-    """The official script formats both numbers with %d, which truncates floats."""
+    """Truncate a float, as the official script does by formatting numbers with %d."""
     return int(value) if type(value) is float and math.isfinite(value) else value
 
 
 def _scored_no(value: Any) -> int | float:
     if type(value) is int or (type(value) is float and math.isfinite(value)):
         return value
-    raise PydanticCustomError("scored_no", "wanted a number")
+    raise PydanticCustomError("scored_no", "expected a number")
 
 
 def _alternating(context: list[str]) -> list[str]:
     if len(context) % 2:
-        raise PydanticCustomError("context", "wanted question, answer, question, answer ...: an even number of strings")
+        raise PydanticCustomError("context", "expected question, answer, question, answer: an even number of strings")
     return context
-
-
-def _whole(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise PydanticCustomError("surrogate", "wanted whole characters, not half of one (a lone surrogate)") from None
-    return text
 
 
 def _named(passages: dict[str, float]) -> dict[str, float]:
     if "" in passages:
-        raise PydanticCustomError("passage_id", "wanted passage ids that are not empty")
+        raise PydanticCustomError("passage_id", "expected passage ids that are not empty")
     if any(score != score for score in passages.values()):
-        raise PydanticCustomError("passage_score", "wanted scores that have an order, which NaN has not")
-    _whole("".join(passages))
+        raise PydanticCustomError("passage_score", "expected scores without NaN")
+    refuse_surrogates("".join(passages))
     return passages
 
 
 ConversationNo = Annotated[int | str, PlainValidator(_conversation_no)]
-TurnNo = Annotated[int, PlainValidator(_turn_no)]
+TurnNo = Annotated[int, Strict(), Field(ge=0, lt=_INTEGER_END)]
 ScoredConversationNo = Annotated[
     int | float | str, PlainValidator(lambda value: (_conversation_no if type(value) is str else _scored_no)(value))
 ]
 ScoredTurnNo = Annotated[int | float, PlainValidator(_scored_no)]
-Text = Annotated[str, Strict(), AfterValidator(_whole)]
 Id = Annotated[str, Strict()]
 Score = Annotated[float, Strict(), Field(allow_inf_nan=False, gt=-_FLOAT32_END, lt=_FLOAT32_END)]
 Passages = Annotated[dict[Id, Score], Strict(), AfterValidator(_named)]
@@ -87,14 +69,14 @@ AnswerScore = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class CitationRecord(TypedDict):
-    """One citation: our own extension."""
+    """A citation, our own extension."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-    passage_id: Text
+    passage_id: UnicodeText
     start: Offset | None
     end: Offset | None
-    text: Text
-    sentence: Text
+    text: UnicodeText
+    sentence: UnicodeText
 
 
 Citations = Annotated[list[CitationRecord], Strict()]
@@ -106,32 +88,32 @@ class QuestionRecord(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     Conversation_no: ConversationNo
     Turn_no: TurnNo
-    Question: Text
-    Context: NotRequired[Annotated[list[Text], Strict(), AfterValidator(_alternating)]]
+    Question: UnicodeText
+    Context: NotRequired[Annotated[list[UnicodeText], Strict(), AfterValidator(_alternating)]]
 
 
 class TruthRecord(TypedDict):
-    """A record of ground-truth.json; further fields are kept for breakdowns."""
+    """A record of ground-truth.json; other fields are kept for breakdowns."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     Conversation_no: ScoredConversationNo
     Turn_no: ScoredTurnNo
-    Truth_rewrite: Text
-    Truth_answer: Text
-    Truth_passages: NotRequired[Annotated[list[Text], Strict()]]
+    Truth_rewrite: UnicodeText
+    Truth_answer: UnicodeText
+    Truth_passages: NotRequired[Annotated[list[UnicodeText], Strict()]]
 
 
 class RunRecord(TypedDict):
-    """A record of run.json: what the official script reads (it skips null rewrites and answers), and our own fields.
+    """A record of run.json: the fields of the official script, which skips null rewrites and answers, and our own.
 
-    What others write as Model_evidence is no reason to refuse a run.
+    Any Model_evidence is accepted.
     """
 
     Conversation_no: ScoredConversationNo
     Turn_no: ScoredTurnNo
-    Model_rewrite: NotRequired[Text | None]
+    Model_rewrite: NotRequired[UnicodeText | None]
     Model_passages: NotRequired[ScoredPassages]
-    Model_answer: NotRequired[Text | None]
+    Model_answer: NotRequired[UnicodeText | None]
     Model_evidence: NotRequired[Any]
     Model_citations: NotRequired[Citations]
     Model_answer_score: NotRequired[AnswerScore | None]
@@ -144,31 +126,28 @@ RUNS: TypeAdapter[Any] = TypeAdapter(RunRecord)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A faulty field of a record: what is wrong, and its value. It counts only where the official script reads it."""
+    """A malformed field of a record. It is an error only if the official script would read it."""
 
     message: str
     value: object
 
 
 def refuse(path: Path, faults: Iterable[Fault | None]) -> None:
-    """Refuse the first fault, if there is one: the official script stops at it."""
+    """Raise the first fault, at which the official script would stop."""
     for fault in filter(None, faults):
         raise InputError(f"{path}: {fault.message}.")
 
 
-def read_records(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
-    """The records of a file; the first that ``adapter`` does not accept is refused."""
-    records = _checked(path, [record for _, record in read_values(path, wanted, "", array=True)], adapter)
+def read_records(path: Path, adapter: TypeAdapter[Any], expected: str) -> list[dict[str, Any]]:
+    """Return the records of a file, of which ``adapter`` must accept all."""
+    records = _checked(path, [record for _, record in read_values(path, expected, "", array=True)], adapter)
     refuse(path, (value for record in records for value in record.values() if isinstance(value, Fault)))
     return records
 
 
-def read_scored(path: Path, adapter: TypeAdapter[Any], wanted: str) -> list[dict[str, Any]]:
-    """The records of a file to be scored, with a ``Fault`` in place of each field that is missing or another thing.
-
-    :raises InputError: for a record that names no turn, and for what is no JSON array to Python's ``json.load``.
-    """
-    return _checked(path, read_official(path, wanted), adapter)
+def read_scored(path: Path, adapter: TypeAdapter[Any], expected: str) -> list[dict[str, Any]]:
+    """Return the records of a file to be scored, with a ``Fault`` in place of each missing or malformed field."""
+    return _checked(path, read_official(path, expected), adapter)
 
 
 def _checked(path: Path, records: list[Any], adapter: TypeAdapter[Any]) -> list[dict[str, Any]]:
@@ -185,16 +164,16 @@ def _checked(path: Path, records: list[Any], adapter: TypeAdapter[Any]) -> list[
     return records
 
 
-def read_official(path: Path, wanted: str) -> list[Any]:
-    """The JSON array in a file as the official script reads it, its records unchecked."""
-    records = read_json(path, wanted, official=True)
+def read_official(path: Path, expected: str) -> list[Any]:
+    """Return the JSON array in a file as the official script reads it, without checking its records."""
+    records = read_json(path, expected, official=True)
     if not isinstance(records, list):
-        raise InputError(f"{path}: found {shorten(records)}; wanted {wanted}.")
+        raise InputError(f"{path}: expected {expected}, got {shorten(records)}.")
     return records
 
 
 def label(records: Sequence[Any], index: int) -> str:
-    """How messages name a record: its place, counted from 0, and its turn where it says so.
+    """Return a record's name for messages: its index and, if it has one, its turn.
 
     >>> label([{"Conversation_no": 7, "Turn_no": 2}], 0)
     'record 0 (turn 7_2)'
@@ -206,26 +185,26 @@ def label(records: Sequence[Any], index: int) -> str:
 
 
 def turn_id(record: Mapping[str, Any]) -> TurnId:
-    """The turn that a checked record is about."""
+    """Return the turn of a checked record."""
     return TurnId(truncated(record["Conversation_no"]), truncated(record["Turn_no"]))
 
 
 def turn_key(id: TurnId) -> dict[str, Any]:
-    """The fields that name a turn in every file of the task."""
+    """Return the fields that identify a turn in the task's files."""
     return {"Conversation_no": id.conversation, "Turn_no": id.number}
 
 
 def check_spellings(path: Path, ids: Sequence[TurnId]) -> None:
-    """Refuse conversation numbers that only differ in type: as text, in run folders and TREC files, they are one."""
+    """Refuse conversation numbers that differ only in type, since they are the same as text, as in TREC files."""
     conversations = {turn.conversation for turn in ids}
     numbers = {str(number) for number in conversations if isinstance(number, int)}
     both = sorted(numbers & conversations)
     if both:
-        raise InputError(f"{path}: Conversation_no {both[0]} is a number here and a string there; wanted one of them.")
+        raise InputError(f"{path}: Conversation_no {both[0]} is both a number and a string; expected one of them.")
 
 
 def warn_of_unknown(path: Path, records: Sequence[Mapping[str, Any]], known: frozenset[str]) -> None:
-    """One warning that names all fields nobody reads."""
+    """Log one warning that names all unknown fields."""
     unknown = set().union(*records) - known
     if unknown:
         log.warning("%s: ignored unknown fields: %s", path, ", ".join(sorted(map(str, unknown))))

@@ -1,7 +1,7 @@
 """Score a QReCC run exactly as the official script does (version 2021-10-04), turn by turn.
 
-Differences, both deliberate: QR and ROUGE1-R are plain means (the script takes the median of 1,000 unseeded bootstrap
-means: the third decimal may differ by one), and what the script stops at is an ``InputError``, not a traceback.
+There are two deliberate differences: QR and ROUGE1-R are plain means (the script's is the median of 1,000 unseeded
+bootstrap means, so the third decimal may differ by one), and an ``InputError`` replaces the script's tracebacks.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from convqa.metrics.reciprocal_rank import reciprocal_rank
 from convqa.metrics.rouge1 import rouge1, tokens
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks import scores
-from convqa.tasks.qrecc.citing import citing
-from convqa.tasks.qrecc.refusing import refusing
+from convqa.tasks.qrecc.citing import citation_scores
+from convqa.tasks.qrecc.refusing import refusal_scores
 from convqa.tasks.qrecc.run import Run
 from convqa.tasks.qrecc.schema import refuse
 from convqa.tasks.qrecc.truth import Gold, collapsed
@@ -50,10 +50,10 @@ _OFF = "not asked for"
 
 
 @dataclass(frozen=True, slots=True)
-class Options(scores.Options):
-    """The official script's options, and further measures of the answers.
+class QReCCOptions(scores.ScoreOptions):
+    """The official script's options, and additional measures of the answers.
 
-    :param scorers: further ones. :param support: scores how far quotes support what cites them, for ALCE's measures.
+    :param scorers: additional measures. :param support: scores how well quotes support sentences, for ALCE's measures.
     """
 
     eval_missing_truth: bool = option(False, "Count turns whose truth is missing, too.")
@@ -64,62 +64,60 @@ class Options(scores.Options):
     sas: str | None = option(None, "Score SAS with this cross-encoder.", "MODEL")
     posscore: str | None = option(None, "Score POSSCORE with these vectors.", "VECTORS")
     scorers: Sequence[AnswerScorer] = ()
-    support: scores.Supports | None = None
+    support: scores.SupportScorer | None = None
 
     def to_json(self) -> dict[str, Any]:
-        said = {"eval_missing_truth": self.eval_missing_truth, "eval_turn_one_rewrites": self.eval_turn_one_rewrites}
-        return said if self.support is None else {**said, "support": self.support.identity}
+        options = {"eval_missing_truth": self.eval_missing_truth, "eval_turn_one_rewrites": self.eval_turn_one_rewrites}
+        return options if self.support is None else {**options, "support": self.support.identity}
 
 
-def score(gold: Gold, run: Run, options: Options) -> list[Scores]:
-    """QR, MRR, EM, F1 and ROUGE1-R, each followed by what stands beside it, and the options' scorers.
+def score(gold: Gold, run: Run, options: QReCCOptions) -> list[Scores]:
+    """Score QR, MRR, EM, F1 and ROUGE1-R, each followed by its additional figures, and the options' scorers.
 
-    Then what is ours: citations and refusals, where truth and run have what they need.
+    Our own scores of citations and refusals follow, if truth and run have the fields they need.
     """
     asked, answered = {str(turn.id) for turn in gold.turns}, {str(turn) for turn in run.turns}
     warn_of_unmatched(run.path, asked, answered, "turns of the truth", "turns that are not in the truth")
     scorers = _scorers(options)
-    further = tuple(Measure(scorer.name, scorer.official) for scorer in scorers)
+    additional = tuple(Measure(scorer.name, scorer.official) for scorer in scorers)
     return [
         *columns(REWRITING, _OFF if options.no_rewriting else _rewriting(gold, run, options)),
         *columns(RETRIEVAL, _OFF if options.no_retrieval else _retrieval(gold, run, options)),
-        *columns((*ANSWERING, *further), _OFF if options.no_answering else _answering(gold, run, options, scorers)),
-        *([] if options.no_answering else [*citing(gold, run, options.support), *refusing(gold, run)]),
+        *columns((*ANSWERING, *additional), _OFF if options.no_answering else _answering(gold, run, options, scorers)),
+        *([] if options.no_answering else [*citation_scores(gold, run, options.support), *refusal_scores(gold, run)]),
     ]
 
 
-def _scorers(options: Options) -> list[AnswerScorer]:
+def _scorers(options: QReCCOptions) -> list[AnswerScorer]:
     from convqa.tasks.qrecc import scorers
 
-    found = list(options.scorers)
+    chosen = list(options.scorers)
     if options.posscore is not None:
-        found.append(scorers.posscore(Path(options.posscore)))
+        chosen.append(scorers.posscore(Path(options.posscore)))
     if options.sas is not None:
-        found.append(scorers.sas(options.sas))
-    return found
+        chosen.append(scorers.sas(options.sas))
+    return chosen
 
 
 def part(gold: Gold, run: Run) -> Gold:
-    """The truth of only the turns that the run has."""
+    """Restrict the truth to the turns of the run."""
     answered = {str(turn) for turn in run.turns}
     return Gold(gold.path, tuple(turn for turn in gold.turns if str(turn.id) in answered))
 
 
 def judged(gold: Gold, run: Run) -> Judged:
-    """All rankings, and the truth that MRR rests on: turns with true passages for which the run has Model_passages."""
-    relevant = {str(turn.id): turn.passages for turn in gold.turns if turn.passages}
-    return Judged(
-        run.passages, {turn: tuple(dict.fromkeys(ids)) for turn, ids in relevant.items() if turn in run.passages}
-    )
+    """Return all rankings, and the truth of MRR: turns with true passages for which the run has Model_passages."""
+    relevant = {str(turn.id): tuple(dict.fromkeys(turn.passages)) for turn in gold.turns if turn.passages}
+    return Judged(run.passages, {turn: ids for turn, ids in relevant.items() if turn in run.passages})
 
 
-def _rewriting(gold: Gold, run: Run, options: Options) -> Rows | str:
-    """QR, or why there is none. A turn without a rewrite counts as an empty one."""
+def _rewriting(gold: Gold, run: Run, options: QReCCOptions) -> Rows | str:
+    """Score QR, or return why it is skipped. A missing rewrite counts as an empty one."""
     if not run.rewrites and not any(field == "Model_rewrite" for _, field in run.faults):
         return "the run has no rewrites"
-    looked_at = [turn for turn in gold.turns if options.eval_turn_one_rewrites or turn.fields["Turn_no"] > 1]
-    refuse(gold.path, (turn.faults.get("Truth_rewrite") for turn in looked_at))
-    used = [turn for turn in looked_at if options.eval_missing_truth or turn.rewrite]
+    candidates = [turn for turn in gold.turns if options.eval_turn_one_rewrites or turn.fields["Turn_no"] > 1]
+    refuse(gold.path, (turn.faults.get("Truth_rewrite") for turn in candidates))
+    used = [turn for turn in candidates if options.eval_missing_truth or turn.rewrite]
     refuse(run.path, (run.faults.get((str(turn.id), "Model_rewrite")) for turn in used))
     rows = []
     for turn in used:
@@ -131,14 +129,14 @@ def _rewriting(gold: Gold, run: Run, options: Options) -> Rows | str:
     return rows or "the truth has no rewrites of turns after the first"
 
 
-def _retrieval(gold: Gold, run: Run, options: Options) -> Rows | str:
-    """MRR and its kin over the turns that are in both files, or why there is none."""
+def _retrieval(gold: Gold, run: Run, options: QReCCOptions) -> Rows | str:
+    """Score the rankings of turns that are in both files, or return why this is skipped."""
     refuse(gold.path, (turn.faults.get("Truth_passages") for turn in gold.turns))
     used = collapsed(turn for turn in gold.turns if options.eval_missing_truth or turn.passages)
-    # The script looks for the id "" in all passages, and at the rest of them in the turns that it scores.
+    # The script rejects the id "" in every ranking, and checks the rest only in the turns that it scores.
     scored = {str(turn.id) for turn in used}
-    unread = {turn: fault for (turn, field), fault in run.faults.items() if field == "Model_passages"}
-    refuse(run.path, (fault for turn, fault in unread.items() if turn in scored or _stops(fault.value)))
+    faults = {turn: fault for (turn, field), fault in run.faults.items() if field == "Model_passages"}
+    refuse(run.path, (fault for turn, fault in faults.items() if turn in scored or _stops_script(fault.value)))
     if not run.passages:
         return "the run has no passages"
     if not used:
@@ -158,12 +156,12 @@ def _retrieval(gold: Gold, run: Run, options: Options) -> Rows | str:
     return rows
 
 
-def _stops(passages: object) -> bool:
+def _stops_script(passages: object) -> bool:
     return not isinstance(passages, dict | list) or "" in passages
 
 
 def _as_in_c(relevant: Sequence[str], scores: Mapping[str, float]) -> tuple[frozenset[str], list[str]]:
-    """Relevant ids and ranking as trec_eval's C sees them: ids end at NUL, and where two become one nothing is found.
+    """Return relevant ids and ranking as trec_eval's C reads them: ids end at NUL; nothing is found if two collide.
 
     >>> _as_in_c(["b\\0x"], {"a": 2, "b\\0y": 1}), _as_in_c(["a"], {"a": 2, "a\\0": 1})
     ((frozenset({'b'}), ['a', 'b']), (frozenset({'a'}), []))
@@ -172,8 +170,8 @@ def _as_in_c(relevant: Sequence[str], scores: Mapping[str, float]) -> tuple[froz
     return frozenset(id.partition("\0")[0] for id in relevant), ranked(cut) if len(cut) == len(scores) else []
 
 
-def _answering(gold: Gold, run: Run, options: Options, scorers: Sequence[AnswerScorer]) -> Rows | str:
-    """EM, F1 and ROUGE-1, or why there is none. A turn without an answer counts as an empty one."""
+def _answering(gold: Gold, run: Run, options: QReCCOptions, scorers: Sequence[AnswerScorer]) -> Rows | str:
+    """Score EM, F1 and ROUGE-1, or return why this is skipped. A missing answer counts as an empty one."""
     refuse(gold.path, (turn.faults.get("Truth_answer") for turn in gold.turns))
     used = [turn for turn in gold.turns if options.eval_missing_truth or turn.answer]
     refuse(run.path, (run.faults.get((str(turn.id), "Model_answer")) for turn in used))
@@ -184,13 +182,13 @@ def _answering(gold: Gold, run: Run, options: Options, scorers: Sequence[AnswerS
     if not any(str(turn.id) in run.answers for turn in used):
         return "no turn with a true answer has Model_answer"
     pairs = [(turn.answer, run.answers.get(str(turn.id), "")) for turn in used]
-    further = {scorer.name: list(scorer.score(pairs)) for scorer in scorers}
-    once = {id(turn) for turn in collapsed(used)}
+    additional = {scorer.name: list(scorer.score(pairs)) for scorer in scorers}
+    counted_once = {id(turn) for turn in collapsed(used)}
     rows = []
     for index, (turn, pair) in enumerate(zip(used, pairs, strict=True)):
-        row = {"EM": exact_match(*pair), "F1": f1(*pair)} if id(turn) in once else {}
+        row = {"EM": exact_match(*pair), "F1": f1(*pair)} if id(turn) in counted_once else {}
         rouge = rouge1(*pair)
         row |= {"ROUGE1-R": rouge.recall, "ROUGE1-P": rouge.precision, "ROUGE1-F1": rouge.f1}
         row |= {"answer-words": float(len(tokens(pair[1]))), "truth-words": float(len(tokens(pair[0])))}
-        rows.append((turn.id, row | {name: values[index] for name, values in further.items()}))
+        rows.append((turn.id, row | {name: values[index] for name, values in additional.items()}))
     return rows

@@ -1,7 +1,7 @@
-"""The two measures that need models, both optional: SAS (a cross-encoder) and POSSCORE (tagger and word vectors).
+"""The two optional measures that need models: SAS (a cross-encoder) and POSSCORE (a tagger and word vectors).
 
-They take the official names, and are official, only if the official model was named; else the name says which one was
-used, and they stay out of official files.
+They are official only with the official model; otherwise their name contains the model, and they are not written to
+official files.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ Tagger = Callable[[str], Tagged]
 
 
 def sas(model: str = OFFICIAL_SAS) -> AnswerScorer:
-    """Semantic answer similarity (Risch et al., MRQA 2021): how alike a cross-encoder finds answer and truth.
+    """Semantic answer similarity (Risch et al., MRQA 2021): a cross-encoder's similarity of answer and truth.
 
-    The score is the sigmoid of its output, as in sentence-transformers.
+    The score is the sigmoid of the model's output, as in sentence-transformers.
 
     :raises InputError: if the extra ``models`` or the model is missing.
     """
     scorer = load_pair_scorer(model, Options("cpu", "float32"))
 
     def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
-        # Stripped, as sentence-transformers does.
+        # sentence-transformers strips the texts, too.
         outputs = scorer.score([(answer.strip(), truth.strip()) for truth, answer in pairs])
         scores: list[float] = (1 / (1 + numpy.exp(-outputs.astype(numpy.float64)))).tolist()
         return scores
@@ -51,11 +51,11 @@ def sas(model: str = OFFICIAL_SAS) -> AnswerScorer:
 def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:
     """POSSCORE with word vectors in fastText's text format (.vec, plain or gzip).
 
-    :param tagger: text -> (word, tag) pairs; None = that of the package posscore, spaCy's en_core_web_sm.
+    :param tagger: text -> (word, tag) pairs; None: spaCy's en_core_web_sm, as in the package posscore.
     :raises InputError: if the vectors, spaCy, its model or nltk are missing.
     """
     if not vectors.is_file():
-        raise InputError(f"POSSCORE: {vectors}: no such file; wanted word vectors in fastText's text format (.vec).")
+        raise InputError(f"POSSCORE: {vectors}: no such file; expected word vectors in fastText's text format (.vec).")
     tag = tagger or _official_tagger()
 
     def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -69,19 +69,17 @@ def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:
 
 
 def read_vectors(path: Path, words: Collection[str]) -> dict[str, Vector]:
-    """The vectors of some words, from a file whose lines are a word and its numbers (a line of counts may lead)."""
-    found: dict[str, Vector] = {}
+    """Read the vectors of some words. A line is a word and its numbers; the first may be a line of counts."""
+    vectors: dict[str, Vector] = {}
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             word, _, rest = line.rstrip().partition(" ")
             if word in words and not (number == 1 and rest.isdigit()):
                 try:
-                    found[word] = numpy.array(rest.split(), dtype=numpy.float32)
+                    vectors[word] = numpy.array(rest.split(), dtype=numpy.float32)
                 except ValueError:
-                    raise InputError(
-                        f"{path}: line {number}: wanted a word and numbers, found {rest[:40]!r}."
-                    ) from None
-    return found
+                    raise InputError(f"{path}: line {number}: expected numbers, got {rest[:40]!r}.") from None
+    return vectors
 
 
 def _official_tagger() -> Tagger:
@@ -96,7 +94,7 @@ def _official_tagger() -> Tagger:
 
 
 def _cleaned(text: str, tokenize: Callable[[str], list[str]]) -> str:
-    """The text as the package posscore tags it: plain ASCII words, contractions split, no punctuation.
+    """Clean a text as the package posscore does: plain ASCII words, split contractions, no punctuation.
 
     >>> _cleaned("I can't see http://x.y it's 5%", str.split), _cleaned("see [the page] ( http://x.y )", str.split)
     ('i can nt see url it s 5', 'see the page')
@@ -110,7 +108,7 @@ def _cleaned(text: str, tokenize: Callable[[str], list[str]]) -> str:
     spaced = spaced.replace(" won't ", " will n't ").replace(" can't ", " can n't ")
     for ending in ("'s", "'m", "'re", "n't", "'ll", "'ve", "'d", "'em"):
         spaced = spaced.replace(f"{ending} ", f" {ending} ")
-    # The blanks around what is deleted stay: spaCy makes tokens of them, which count as other words.
+    # The blanks around deleted characters stay: spaCy turns them into tokens, which count as other words.
     return " ".join(spaced.split()).translate(str.maketrans("", "", punctuation))
 
 

@@ -1,4 +1,4 @@
-"""A conversation that was held, as evaluation data: questions.json and run.json."""
+"""Save a conversation as evaluation data: questions.json and run.json."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from tempfile import TemporaryDirectory
 from convqa.domain import Response, TurnId
 from convqa.files import to_json_bytes
 from convqa.tasks.files import write_members
-from convqa.tasks.qrecc import input, run
+from convqa.tasks.qrecc import input, run, schema
 
 FILES = (input.FILE, run.FILE)
 _STAGES = frozenset({"rewrites", "rankings", "answers"})
 
 
 def write(turns: Iterable[tuple[str, Response]], directory: Path) -> list[Path]:
-    """Write questions and their responses as conversation 1, turns counted from 1; both files."""
-    named = [(question, replace(made, id=TurnId(1, number))) for number, (question, made) in enumerate(turns, 1)]
-    questions = ({"Conversation_no": 1, "Turn_no": made.id.number, "Question": question} for question, made in named)
+    """Write questions and their responses as conversation 1, with turns from 1, and return the paths of both files."""
+    numbered = [(question, replace(reply, id=TurnId(1, number))) for number, (question, reply) in enumerate(turns, 1)]
+    questions = ({**schema.turn_key(response.id), "Question": question} for question, response in numbered)
     return [
         write_members(directory / input.FILE, map(to_json_bytes, questions), b"[]"),
-        run.write((made for _, made in named), directory, _STAGES),
+        run.write((response for _, response in numbered), directory, _STAGES),
     ]
 
 
 def zipped(turns: Iterable[tuple[str, Response]]) -> bytes:
-    """The same in a ZIP file."""
+    """Return both files in a ZIP archive."""
     data = io.BytesIO()
     with TemporaryDirectory() as folder, zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in write(turns, Path(folder)):

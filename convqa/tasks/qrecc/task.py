@@ -1,11 +1,11 @@
-"""The task QReCC: its files and what is done with them."""
+"""The task QReCC."""
 
 from convqa.tasks.base import Task
 from convqa.tasks.qrecc import check, grouping, input, official, run, schema, score, truth
 
 
 class QReCC(Task):
-    """questions.json in, run.json out, ground-truth.json to score it."""
+    """Reads questions.json and writes run.json, which is scored against ground-truth.json."""
 
     name = "qrecc"
     input_file = input.FILE
@@ -13,7 +13,7 @@ class QReCC(Task):
     run_file = run.FILE
     official_file = official.FILE
     default_pipeline = "qrecc"
-    options = score.Options
+    options = score.QReCCOptions
 
     has_input = staticmethod(input.recognise)
     read = staticmethod(input.read)

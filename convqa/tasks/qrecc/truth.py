@@ -1,4 +1,4 @@
-"""ground-truth.json: the truth of every turn."""
+"""Read ground-truth.json, the truth of every turn."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from convqa.tasks.files import file_at
 from convqa.tasks.qrecc.schema import TRUTHS, Fault, check_spellings, read_scored, turn_id
 
 FILE = "ground-truth.json"
-WANTED = "a JSON array of {Conversation_no, Turn_no, Truth_rewrite, Truth_passages, Truth_answer}"
+EXPECTED = "a JSON array of {Conversation_no, Turn_no, Truth_rewrite, Truth_passages, Truth_answer}"
 
 
 @dataclass(frozen=True, slots=True)
 class GoldTurn(scores.GoldTurn):
-    """The truth about one turn: ``""`` and ``()`` mean that there is none. ``fields`` is its record but for faults."""
+    """The truth of one turn; missing parts are ``""`` or ``()``. ``fields`` is its record without faulty fields."""
 
     rewrite: str
     passages: tuple[str, ...]
@@ -27,16 +27,16 @@ class GoldTurn(scores.GoldTurn):
 
 
 class Gold(scores.Gold[GoldTurn]):
-    """Turns that are twice in the file are here twice."""
+    """The truth, including repeated turns."""
 
 
 def read(path: Path) -> Gold:
-    """ground-truth.json, or the one in a directory."""
+    """Read ground-truth.json, or the one in a directory."""
     file = file_at(path, FILE)
-    turns = tuple(map(_turn, read_scored(file, TRUTHS, WANTED)))
+    turns = tuple(map(_turn, read_scored(file, TRUTHS, EXPECTED)))
     check_spellings(file, [turn.id for turn in turns])
-    if again := len(turns) - len(collapsed(turns)):
-        log.warning("%s: %d turns occur again; QR and ROUGE1-R count each", file, again)
+    if repeated := len(turns) - len(collapsed(turns)):
+        log.warning("%s: %d repeated turns; QR and ROUGE1-R count each of them", file, repeated)
     return Gold(file, turns)
 
 
@@ -48,5 +48,5 @@ def _turn(record: Mapping[str, Any]) -> GoldTurn:
 
 
 def collapsed(turns: Iterable[GoldTurn]) -> list[GoldTurn]:
-    """Of turns that are twice in the truth the last: EM, F1 and MRR are kept by turn, QR and ROUGE1-R are not."""
+    """Return the last record of each turn. EM, F1 and MRR count a turn once, QR and ROUGE1-R every record."""
     return list({turn.id: turn for turn in turns}.values())

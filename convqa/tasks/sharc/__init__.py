@@ -1,8 +1,4 @@
-"""ShARC (Saeidi et al., EMNLP 2018; https://sharc-data.github.io/): rules that answer Yes or No, or need to ask back.
+"""ShARC (Saeidi et al., EMNLP 2018; https://sharc-data.github.io/): questions about rules, answered or asked back.
 
-Also its open-retrieval form, in which the rule text is found first (Gao et al., 2021: OR-ShARC).
+Also its open-retrieval form, where the rule text must be retrieved (OR-ShARC; Gao et al., 2021).
 """
-
-from convqa.tasks.sharc.task import ShARC
-
-__all__ = ["ShARC"]

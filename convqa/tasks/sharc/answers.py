@@ -1,4 +1,4 @@
-"""How the evaluators see an answer: spaCy's English tokens in lower case, and a class. Whatever is no label asks."""
+"""Answers as the evaluators normalise them: spaCy's English tokens in lower case, and a class."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from convqa.metrics.spacy_english import spacy_english
 from convqa.tasks.sharc.schema import Form
 
 CLASSES: dict[Form, tuple[str, ...]] = {"official": ("yes", "no", "more", "irrelevant"), "open": ("yes", "no", "more")}
-"""In the order of the official scripts; ``more`` is that of follow-up questions."""
+"""In the order of the official scripts; ``more`` is the class of follow-up questions and everything else."""
 
 
-class Scored(NamedTuple):
-    """``label``: its class. ``asks``: it counts as a follow-up question (the word "more" alone does not)."""
+class NormalisedAnswer(NamedTuple):
+    """An answer with its class. ``asks``: counts as a follow-up question (the word "more" alone does not)."""
 
     words: tuple[str, ...]
     label: str
@@ -23,13 +23,13 @@ class Scored(NamedTuple):
         return " ".join(self.words)
 
 
-def said(answer: str, form: Form) -> Scored:
-    """An answer as it is compared.
+def normalise(answer: str, form: Form) -> NormalisedAnswer:
+    """Normalise an answer for comparison.
 
-    >>> said(" YES", "official").label, said("Yes.", "official").label, said("Irrelevant", "open").label
+    >>> normalise(" YES", "official").label, normalise("Yes.", "official").label, normalise("Irrelevant", "open").label
     ('yes', 'more', 'more')
     """
     words = tuple(token.lower() for token in spacy_english(answer))
     text = " ".join(words)
     classes = CLASSES[form]
-    return Scored(words, text if text in classes else "more", text not in classes)
+    return NormalisedAnswer(words, text if text in classes else "more", text not in classes)

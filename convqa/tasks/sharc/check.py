@@ -1,4 +1,4 @@
-"""Every format error of a predictions.json at once."""
+"""Check a predictions.json: report all format errors at once."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from convqa.tasks.sharc.input import read_records, source
 
 
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
-    """(record, or "" for the file; what is wrong) of a run that answers the utterances at ``input_path``."""
-    asked = {placed.record.utterance_id: None for placed in read_records(source(input_path))}
-    records = read_json(file, run.WANTED, official=True)
+    """Yield (record or "" for the file, message) for a run over the utterances at ``input_path``."""
+    asked = {utterance.record.utterance_id: None for utterance in read_records(source(input_path))}
+    records = read_json(file, run.EXPECTED, official=True)
     yield from run.problems(records)
     if isinstance(records, list):
         ids = {str(record.get("utterance_id")): None for record in records if isinstance(record, dict)}

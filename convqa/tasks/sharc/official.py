@@ -1,4 +1,4 @@
-"""The official scripts' line: vzhong/e3's for ShARC's own form, MUDERN's for the open-retrieval form, as JSON."""
+"""The output of the official scripts as a line of JSON: vzhong/e3's, and MUDERN's for the open-retrieval form."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ NAMES = {
     **{f"R_BLEU-{n}": (f"recall_bleu_{n}", 2) for n in _ORDERS},
     **{f"F1_BLEU-{n}": (f"fscore_bleu_{n}", 2) for n in _ORDERS},
 }
-"""Measure -> what the script calls it, and the digits that it prints; in percent the open-retrieval form's."""
+"""Measure -> (the script's key, its number of digits). Names with % are of the open-retrieval form."""
 
 
 def text(means: Mapping[str, float]) -> str:
-    """One line, keys in the scripts' order.
+    """Format one line, with keys in the scripts' order.
 
     >>> text({"Macro accuracy": 0.75, "Micro accuracy": 1 / 3})
     '{"micro_accuracy": 0.3333, "macro_accuracy": 0.75}\\n'

@@ -1,4 +1,4 @@
-"""An utterance as the files have it."""
+"""The records of ShARC's files."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pydantic_core import PydanticCustomError
 from convqa.validation import Record
 
 Form = Literal["official", "open"]
-"""ShARC's own files, where each utterance brings its rule text; or the open-retrieval ones, where it is to be found."""
+"""ShARC's own files, with the rule text in each utterance, or the open-retrieval ones, where it must be retrieved."""
 
 FIELDS = "utterance_id, tree_id, source_url, question, scenario, history"
-WANTED = (
+EXPECTED = (
     f"a JSON array of utterances ({FIELDS}, snippet), or JSON lines of them without snippet (the open-retrieval form)"
 )
-ADVICE = "Correct the file, or take it as it was published."
+ADVICE = "Correct the file, or use the published one."
 
 
 def _not_blank(text: str) -> str:
     if not text.strip():
-        raise PydanticCustomError("blank", "Wanted: text")
+        raise PydanticCustomError("blank", "expected text")
     return text
 
 
 def _yes_or_no(text: str) -> str:
     if text.lower() not in {"yes", "no"}:
-        raise PydanticCustomError("yes_or_no", "Wanted: Yes or No")
+        raise PydanticCustomError("yes_or_no", "expected Yes or No")
     return text
 
 
@@ -35,17 +35,14 @@ Text = Annotated[str, AfterValidator(_not_blank)]
 
 
 class FollowUp(Record):
-    """A question that was asked back, and what the user said to it."""
+    """A follow-up question and the user's reply."""
 
     follow_up_question: Text
     follow_up_answer: Annotated[Text, AfterValidator(_yes_or_no)]
 
 
 class Utterance(Record):
-    """An utterance of either form. ``answer`` and what follows is truth: input may lack it.
-
-    Only training reads ``evidence``.
-    """
+    """An utterance of either form. Input may lack ``answer`` and ``evidence``, which only training reads."""
 
     utterance_id: Text
     tree_id: Text
@@ -58,13 +55,13 @@ class Utterance(Record):
 
 
 class Official(Utterance):
-    """ShARC's own form: the rule text comes along."""
+    """ShARC's own form, with the rule text."""
 
     snippet: Text
 
 
 class Open(Utterance):
-    """The open-retrieval form. ``snippet_seen``: whether the training data has utterances about this rule text."""
+    """The open-retrieval form. ``snippet_seen``: whether the rule text occurs in the training data."""
 
     gold_snippet_id: str | None = None
     snippet_seen: bool | None = None

@@ -1,7 +1,7 @@
 """Score predictions as the official scripts do: vzhong/e3's evaluator.py, and MUDERN's for the open-retrieval form.
 
-Differences: what makes a script crash is an ``InputError`` or a measure without a value, said with its reason;
-retrieval and Combined stand beside their numbers.
+There are differences: where a script crashes, there is an ``InputError``, or a measure without a value and its reason.
+Retrieval and Combined are added.
 """
 
 from __future__ import annotations
@@ -15,43 +15,41 @@ from convqa.metrics.bleu import ORDER
 from convqa.metrics.recall import recall
 from convqa.metrics.reciprocal_rank import reciprocal_rank
 from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_unmatched
-from convqa.tasks.sharc.answers import CLASSES, said
+from convqa.tasks.sharc.answers import CLASSES, normalise
 from convqa.tasks.sharc.official import NAMES
 from convqa.tasks.sharc.run import DEPTH, Run
 from convqa.tasks.sharc.table import BOTH, PREDICTED, TRUE, Figure, Sums, Table
 from convqa.tasks.sharc.truth import Gold
 
 MISSING = "missing"
-"""The scripts' answer for an utterance that the run lacks: a follow-up question, by its class."""
+"""The scripts' answer to an utterance that is missing in the run: of the class of follow-up questions."""
 
-_NO_PAIR = "truth and run ask in no turn together: the official script divides by zero"
+_NO_PAIR = "truth and run ask in no common turn: the official script divides by zero"
 _MRR = f"MRR@{DEPTH}"
 
 
 def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
-    """Accuracies and BLEU of either form; in the open-retrieval form rankings, too, where the run has some.
+    """Score accuracies and BLEU, and in the open-retrieval form the rankings, if the run has some.
 
-    :raises InputError: where every follow-up question that BLEU rests on is an empty string: the scripts crash.
+    :raises InputError: if all follow-up questions for BLEU are empty, where the scripts crash.
     """
     asked = dict.fromkeys(str(turn.id.conversation) for turn in gold.turns)
-    lacking, foreign = "utterances: each counts as a question", "answers to utterances that are not in the truth"
-    warn_of_unmatched(run.path, asked.keys(), run.answers.keys(), lacking, foreign)
-    answers = [said(run.answers.get(id, MISSING), gold.form) for id in asked]
+    missing, unknown = "utterances: each counts as a question", "answers to utterances that are not in the truth"
+    warn_of_unmatched(run.path, asked.keys(), run.answers.keys(), missing, unknown)
+    answers = [normalise(run.answers.get(id, MISSING), gold.form) for id in asked]
     if gold.form == "open" and (count := sum(answer.text == "irrelevant" for answer in answers)):
-        log.warning(
-            "%s: %d answers are Irrelevant, which the open-retrieval form takes for a question", run.path, count
-        )
+        log.warning("%s: %d answers are Irrelevant, a question in the open-retrieval form", run.path, count)
     table = Table.of(gold, answers)
     if table.used(table.sums) and not table.words(table.sums):
         raise InputError(
-            f"{run.path}: every answer that BLEU is taken over is empty ({table.used(table.sums):.0f} of "
-            f"{len(answers)}), and the official script divides by zero; wanted a label or a question as answer."
+            f"{run.path}: all {table.used(table.sums):.0f} answers that BLEU is computed from, of {len(answers)}, are "
+            "empty, and the official script divides by zero; expected a label or a question as answer."
         )
     return [*_official(table)] if gold.form == "official" else [*_open(table), *_retrieval(gold, run)]
 
 
 def judged(gold: Gold, run: Run) -> Judged | None:
-    """The rankings as far as runs keep them, and the rule texts that are right; None for a run without rankings."""
+    """Return the rankings in the run, with the relevant rule texts; None for a run without rankings."""
     relevant = {str(turn.id): (turn.snippet_id,) for turn in gold.turns if turn.snippet_id}
     if not run.passages or not relevant:
         return None
@@ -91,14 +89,14 @@ def _open(table: Table) -> Iterator[Scores]:
 
 
 def _macro(table: Table, measure: Measure) -> Iterator[Scores]:
-    """With the recall of each class beside it; where a class is not in the truth, a reason in place of the macro."""
+    """Yield macro accuracy, skipped if a class is not in the truth, with the recall of each class on the same line."""
     classes = CLASSES[table.form]
-    lacking = [name for name in classes if name not in table.labels]
-    reason = f"the truth has no answer of class {', '.join(lacking)}"
+    missing = [name for name in classes if name not in table.labels]
+    reason = f"the truth has no answer of class {', '.join(missing)}"
     whole = table.figure(measure, Table.macro, reason, by_class=True)
     yield whole
     unit = measure.name.removeprefix("Macro accuracy")
-    for name in (name for name in classes if name not in lacking):
+    for name in (name for name in classes if name not in missing):
         part = replace(measure, name=f"Recall {name}{unit}", beside=measure.name, label=name)
         yield table.share(replace(part, official=part.name in NAMES), name)
     yield from table.apart(whole)
@@ -109,7 +107,7 @@ def _bleu(order: int, part: int) -> Figure:
 
 
 def _f1(order: int) -> Figure:
-    """In percent, from precision and recall as the script prints them, with two digits."""
+    """Return the figure in percent, computed from precision and recall with two digits, as in the script."""
 
     def f1(table: Table, sums: Sums) -> float | None:
         precision, recall = (table.bleu(sums, order, part) for part in (PREDICTED, TRUE))
@@ -127,7 +125,7 @@ def _combined(table: Table, sums: Sums) -> float | None:
 
 
 def _retrieval(gold: Gold, run: Run) -> list[Scores]:
-    """Where in its ranking the right rule text is; ours. An utterance that the run lacks counts 0."""
+    """Score the rank of the relevant rule text, our own measure. An utterance missing in the run counts 0."""
     depths = {f"R@{k}": k for k in (1, 5, DEPTH)}
     measures = (Measure(_MRR), *(Measure(name, beside=_MRR, label=name) for name in depths))
     if not run.passages:
@@ -136,6 +134,6 @@ def _retrieval(gold: Gold, run: Run) -> list[Scores]:
     for turn in gold.turns:
         if turn.snippet_id:
             relevant, ranking = {turn.snippet_id}, run.passages.get(str(turn.id.conversation), ())
-            found = {name: recall(relevant, ranking, k) for name, k in depths.items()}
-            rows.append((turn.id, {_MRR: reciprocal_rank(relevant, ranking), **found}))
+            recalls = {name: recall(relevant, ranking, k) for name, k in depths.items()}
+            rows.append((turn.id, {_MRR: reciprocal_rank(relevant, ranking), **recalls}))
     return columns(measures, rows or "the truth has no gold_snippet_id")

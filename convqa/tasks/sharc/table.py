@@ -1,6 +1,6 @@
-"""ShARC's corpus-level figures (macro accuracy, BLEU, their product), computable on any sample of turns.
+"""ShARC's corpus-level figures: macro accuracy, BLEU and their product.
 
-All are figures of sums over turns, so a sample of turns (for an interval, for a group) has them as the whole run does.
+All are computed from sums over turns, so they exist for any sample of turns, such as a bootstrap sample or a group.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from convqa.domain import TurnId
 from convqa.metrics.bleu import COLUMNS, bleu, bleu_counts
 from convqa.tasks.scores import Measure, Scores
-from convqa.tasks.sharc.answers import CLASSES, Scored, said
+from convqa.tasks.sharc.answers import CLASSES, NormalisedAnswer, normalise
 from convqa.tasks.sharc.schema import Form
 from convqa.tasks.sharc.truth import Gold
 
 BOTH, PREDICTED, TRUE = 0, 0, 1
-"""The parts of a row that BLEU rests on: in the official form the turns where both ask; in the open-retrieval form
-those where the run asks (precision), and those where the truth asks (recall)."""
+"""The parts of a row with counts for BLEU: in the official form, turns where both ask; in the open-retrieval form,
+turns where the run asks (precision) and turns where the truth asks (recall)."""
 
 if TYPE_CHECKING:
     import numpy
@@ -30,10 +30,11 @@ Figure: TypeAlias = "Callable[[Table, Sums], float | None]"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A run beside its truth, turn by turn.
+    """A run compared with its truth, turn by turn.
 
-    ``labels`` are the gold classes, in which samples are drawn; ``right`` says where the run's is the same. A row holds
-    the gold class, the same where it was said, and of each part of BLEU whether the turn counts, and what.
+    ``labels``: the gold classes, within which samples are drawn. ``right``: 1 where the run has the gold class. A row
+    holds indicators of the gold class and of its correct prediction, and for each part of BLEU whether the turn counts
+    and its counts.
     """
 
     form: Form
@@ -44,11 +45,11 @@ class Table:
     rows: Sums
 
     @classmethod
-    def of(cls, gold: Gold, answers: Sequence[Scored]) -> Table:
-        """:param answers: the run's, turn by turn."""
+    def of(cls, gold: Gold, answers: Sequence[NormalisedAnswer]) -> Table:
+        """Compare the run's answers, one per turn, with the truth."""
         import numpy
 
-        pairs = [(said(turn.answer, gold.form), answer) for turn, answer in zip(gold.turns, answers, strict=True)]
+        pairs = [(normalise(turn.answer, gold.form), answer) for turn, answer in zip(gold.turns, answers, strict=True)]
         return cls(
             gold.form,
             tuple(turn.id for turn in gold.turns),
@@ -60,20 +61,20 @@ class Table:
 
     @property
     def sums(self) -> Sums:
-        """Of all turns."""
+        """The sums over all turns."""
         sums: Sums = self.rows.sum(axis=0)
         return sums
 
     def share(self, measure: Measure, group: str | None = None) -> Scores:
-        """Of the right labels, over all turns or those of a class."""
-        kept = [place for place, label in enumerate(self.labels) if group in {None, label}]
-        found = Scores(measure, tuple(self.ids[p] for p in kept), tuple(self.right[p] for p in kept))
-        return found if group is None else replace(found, groups=tuple(self.labels[p] for p in kept))
+        """Return the share of right labels, over all turns or those of a class."""
+        kept = [index for index, label in enumerate(self.labels) if group in {None, label}]
+        scores = Scores(measure, tuple(self.ids[i] for i in kept), tuple(self.right[i] for i in kept))
+        return scores if group is None else replace(scores, groups=tuple(self.labels[i] for i in kept))
 
     def figure(self, measure: Measure, figure: Figure, why_not: str, by_class: bool = False) -> Scores:
-        """A figure of the table, or why the whole run has none. Its "values" are places in the table.
+        """Return a figure of the table, or why the run has none. Its "values" are indexes of the table.
 
-        :param by_class: whether samples are drawn within each gold class, so that none lacks one.
+        :param by_class: draw samples within each gold class, so that none lacks one.
         """
         import numpy
 
@@ -81,16 +82,16 @@ class Table:
             return Scores(measure, skipped=why_not)
 
         def of_sample(groups: Mapping[str, Sequence[float]]) -> float | None:
-            places = numpy.concatenate(list(groups.values())).astype(numpy.intp)
-            counts = numpy.bincount(places, minlength=len(self.rows)).astype(numpy.float64)
+            indexes = numpy.concatenate(list(groups.values())).astype(numpy.intp)
+            counts = numpy.bincount(indexes, minlength=len(self.rows)).astype(numpy.float64)
             return figure(self, counts @ self.rows)
 
-        places = tuple(map(float, range(len(self.ids))))
+        indexes = tuple(map(float, range(len(self.ids))))
         groups = self.labels if by_class else ("all",) * len(self.ids)
-        return Scores(measure, self.ids, places, groups=groups, statistic=of_sample)
+        return Scores(measure, self.ids, indexes, groups=groups, statistic=of_sample)
 
     def apart(self, whole: Scores) -> list[Scores]:
-        """The same for seen and unseen rule texts, beside it; where one of them has no value, neither has."""
+        """Return the scores for seen and unseen rule texts, on the same line; none if one of them has no value."""
         groups = {id: ["seen" if seen else "unseen"] for id, seen in zip(self.ids, self.seen, strict=True)}
         if whole.skipped or None in self.seen or len(set(self.seen)) < 2:
             return []
@@ -103,21 +104,21 @@ class Table:
         return parts
 
     def macro(self, sums: Sums) -> float | None:
-        """Mean of the class recalls; None where a class is not in the truth (the script's is NaN then)."""
+        """Return the mean of the class recalls; None if a class is not in the truth (NaN in the script)."""
         count = len(CLASSES[self.form])
         gold, right = sums[:count], sums[count : 2 * count]
         return float((right / gold).mean()) if gold.all() else None
 
     def used(self, sums: Sums, part: int = BOTH) -> float:
-        """The turns that a part's BLEU rests on."""
+        """Return the number of turns that a part's BLEU is computed from."""
         return float(sums[self._start(part)])
 
     def words(self, sums: Sums, part: int = BOTH) -> float:
-        """The words of the answers of those turns."""
+        """Return the number of words in the answers of those turns."""
         return float(sums[self._start(part) + COLUMNS - 1])
 
     def bleu(self, sums: Sums, order: int, part: int = BOTH) -> float | None:
-        """0 where the part has no turn, as in the scripts; None where they divide by zero."""
+        """Return 0 without turns, as the scripts do; None where they divide by zero."""
         start = self._start(part)
         if not sums[start]:
             return 0.0
@@ -127,7 +128,7 @@ class Table:
         return 2 * len(CLASSES[self.form]) + part * (1 + COLUMNS)
 
 
-def _row(gold: Scored, answer: Scored, form: Form) -> list[int]:
+def _row(gold: NormalisedAnswer, answer: NormalisedAnswer, form: Form) -> list[int]:
     classes = CLASSES[form]
     row = [int(gold.label == name) for name in classes]
     row += [int(gold.label == name == answer.label) for name in classes]

@@ -1,11 +1,11 @@
-"""The task ShARC: its files and what is done with them."""
+"""The task ShARC."""
 
 from convqa.tasks.base import Task
 from convqa.tasks.sharc import check, input, official, run, score, truth
 
 
 class ShARC(Task):
-    """A file of utterances, or a folder with one, in; predictions.json out; the same to score it."""
+    """Reads a file of utterances with their answers, and writes predictions.json."""
 
     name = "sharc"
     input_file = "ShARC's utterances, as a JSON array, or as JSON lines beside id2snippet.json"

@@ -1,4 +1,4 @@
-"""The gold of each utterance: the answer and the rule text."""
+"""Read the truth of each utterance: the answer and the rule text."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from convqa.errors import InputError
 from convqa.files import refuse_bom
 from convqa.tasks import scores
 from convqa.tasks.files import read_start
-from convqa.tasks.sharc.answers import said
-from convqa.tasks.sharc.input import Placed, read_records, source
-from convqa.tasks.sharc.schema import ADVICE, WANTED, Form, Open
+from convqa.tasks.sharc.answers import normalise
+from convqa.tasks.sharc.input import Located, read_records, source
+from convqa.tasks.sharc.schema import ADVICE, EXPECTED, Form, Open
 
 
 @dataclass(frozen=True, slots=True)
 class GoldTurn(scores.GoldTurn):
-    """``answer``: a label or a follow-up question.
+    """``answer``: a label or a follow-up question. ``snippet_id``: the id of the rule text, "" if unknown.
 
-    ``snippet_id``: of the rule text, "" where the file does not say it. ``fields``: tree_id, source_url, ``class`` (of
-    the answer) and ``follow_ups`` (how many there were), in the open-retrieval form gold_snippet_id and snippet_seen.
+    ``fields``: tree_id, source_url, ``class`` (of the answer) and ``follow_ups`` (their number); in the open-retrieval
+    form also gold_snippet_id and snippet_seen.
     """
 
     answer: str
@@ -30,34 +30,31 @@ class GoldTurn(scores.GoldTurn):
 
 @dataclass(frozen=True, slots=True)
 class Gold(scores.Gold[GoldTurn]):
-    """``form``: of the file."""
+    """The truth, with the form of its file."""
 
     form: Form
 
 
 def read(path: Path) -> Gold:
-    """The answers in a file, or in the only one of a folder.
-
-    :raises InputError: naming file, place, utterance and field of the first fault; also for an utterance without an
-        answer, and for Irrelevant in the open-retrieval form, which has no such class.
-    """
-    found = source(path)
-    refuse_bom(found.file, read_start(found.file, WANTED, 3)[0])
-    return Gold(path, tuple(_turn(placed, found.form) for placed in read_records(found)), found.form)
+    """Read the answers in a file, or in the only one of a folder."""
+    utterances = source(path)
+    refuse_bom(utterances.file, read_start(utterances.file, EXPECTED, 3)[0])
+    turns = tuple(_turn(utterance, utterances.form) for utterance in read_records(utterances))
+    return Gold(path, turns, utterances.form)
 
 
-def _turn(placed: Placed, form: Form) -> GoldTurn:
-    record = placed.record
+def _turn(utterance: Located, form: Form) -> GoldTurn:
+    record = utterance.record
     if record.answer is None:
-        raise InputError(f"{placed.where}: answer: is missing, so it cannot be scored; wanted a label or a question.")
-    words = said(record.answer, form)
-    if form == "open" and words.text == "irrelevant":
+        raise InputError(f"{utterance.where}: answer: is missing; expected a label or a question.")
+    answer = normalise(record.answer, form)
+    if form == "open" and answer.text == "irrelevant":
         raise InputError(
-            f"{placed.where}: answer: found {record.answer!r}; wanted Yes, No or a follow-up question, because the "
-            f"open-retrieval form knows no Irrelevant. {ADVICE}"
+            f"{utterance.where}: answer: expected Yes, No or a follow-up question, as the open-retrieval form has no "
+            f"Irrelevant, got {record.answer!r}. {ADVICE}"
         )
     fields: dict[str, Any] = {"tree_id": record.tree_id, "source_url": record.source_url}
-    fields |= {"class": words.label, "follow_ups": len(record.history)}
+    fields |= {"class": answer.label, "follow_ups": len(record.history)}
     if isinstance(record, Open):
         known = {"gold_snippet_id": record.gold_snippet_id, "snippet_seen": record.snippet_seen}
         fields |= {name: value for name, value in known.items() if value is not None}

@@ -1,1 +1,1 @@
-"""TREC topics: iKAT and CAsT conversations, and the topics of RAG."""
+"""TREC topics: the conversations of iKAT and CAsT, and the topics of RAG."""

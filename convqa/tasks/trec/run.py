@@ -1,4 +1,4 @@
-"""run.trec: the rankings of a run as a TREC runfile, for trec_eval and the retrieval tasks of the tracks."""
+"""Write run.trec, the rankings of a run as a TREC run file."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ FILE = "run.trec"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A runfile; the tracks score it."""
+    """A TREC run file, which the tracks score."""
 
     path: Path
 
 
 def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
-    """One line for each passage; a turn is named ``NUMBER_TURN``, or as its topic where that has one turn.
+    """Write one line per passage. A turn is called ``NUMBER_TURN``, or as its topic if that has one turn.
 
-    A turn without a ranking has no line: nothing that trec_eval reads stands for it.
+    A turn without a ranking has no line, since trec_eval knows none for it.
     """
-    from convqa.metrics.trec import run_lines  # numpy, which the command line does not wait for
+    from convqa.metrics.trec import run_lines  # imports numpy, for which the command line should not wait
 
     with whole_file(directory / FILE) as stream:
         ranked = responses if "rankings" in stages else ()
-        for _, turns in groupby(ranked, key=lambda response: response.id.conversation):
-            some = list(turns)
-            for response in some:
+        for _, group in groupby(ranked, key=lambda response: response.id.conversation):
+            turns = list(group)
+            for response in turns:
                 scores = {hit.id: hit.score for hit in response.ranking.hits} if response.ranking else {}
-                name = str(response.id.conversation) if len(some) == 1 else str(response.id)
+                name = str(response.id.conversation) if len(turns) == 1 else str(response.id)
                 stream.writelines(line.encode() for line in run_lines(name, scores, "convqa"))
     return directory / FILE
 
 
 def read(path: Path) -> Run:
-    """The runfile, or the one in a directory. :raises InputError: if there is none."""
+    """Find the run file, or the one in a directory."""
     file = file_at(path, FILE)
     if not file.is_file():
-        raise InputError(f"{file}: no such file; wanted a TREC runfile.")
+        raise InputError(f"{file}: no such file; expected a TREC run file.")
     return Run(file)

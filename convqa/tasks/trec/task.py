@@ -1,4 +1,4 @@
-"""The task TREC: topics of conversational tracks in, rankings and answers out; the tracks score them."""
+"""The task TREC: topics of conversational tracks, which are scored by the tracks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from convqa.errors import InputError
 from convqa.tasks.base import Task
 from convqa.tasks.trec import input, run
 
-_SCORED = f"topics of TREC are scored with their qrels, by trec_eval or ir-measures: give them {run.FILE}."
+_SCORED = f"TREC topics are scored by trec_eval or ir-measures: give them {run.FILE} and the track's qrels."
 
 
 class Trec(Task):
-    """A file of topics in; run.trec out. There is no truth of ours: the tracks' qrels are for trec_eval."""
+    """Reads a file of topics and writes run.trec. It has no truth, since trec_eval reads the tracks' qrels."""
 
     name = "trec"
-    input_file = input.WANTED
+    input_file = input.EXPECTED
     truth_file = "nothing: the tracks' qrels are for trec_eval"
     run_file = run.FILE
     default_pipeline = "default"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from convqa.tasks.sharc.answers import said
+from convqa.tasks.sharc.answers import normalise
 from convqa.tasks.sharc.input import read_records, rule_texts, source
 from convqa.tasks.sharc.schema import ADVICE, Official, Open
 from convqa.training.data.records import need_files
@@ -118,7 +118,7 @@ def examples(some: Sequence[Utterance]) -> list[Example]:
             found.setdefault((told, question), Example(told, question, yes, address))
     for one in some:
         told, answer = one.record.scenario.strip(), one.record.answer or ""
-        if told and answer and said(answer, "official").asks:
+        if told and answer and normalise(answer, "official").asks:
             found.setdefault((told, answer), Example(told, answer, None, one.record.source_url))
     return [*found.values(), *_foreign(list(found.values()), questions)]
 

@@ -38,7 +38,7 @@ from convqa.domain import (
 )
 from convqa.driver.summary import Summary
 from convqa.errors import InputError, RunError, StoreUnavailable
-from convqa.evaluation.support import measuring
+from convqa.evaluation.support import independent_scorer
 from convqa.models import load_support
 from convqa.pipeline.compose import compose
 from convqa.pipeline.load import wire
@@ -420,7 +420,7 @@ def test_it_says_who_checks_and_who_finds_the_quotes(support, tmp_path):
     (tmp_path / "run.meta.json").write_text(json.dumps({"fingerprint": {"models": {"builder": dict(identity)}}}))
     for name in {"lexical", support}:
         with pytest.raises(InputError, match=f"--support {name}: this run was built with it"):
-            measuring(name, tmp_path)
+            independent_scorer(name, tmp_path)
 
 
 def test_a_server_that_the_environment_names_is_part_of_the_identity(monkeypatch):

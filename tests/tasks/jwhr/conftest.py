@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from convqa.domain import Answer, Citation, Failure, Hit, Query, Ranking, Response, Rewrite, Sentence, TurnId
-from convqa.tasks.jwhr import JWHR
+from convqa.tasks.jwhr.task import JWHR
 
 DATA = Path(__file__).parent / "data"
 

@@ -8,7 +8,7 @@ import pytest
 
 from convqa.components.rewriters.copy import Copy
 from convqa.domain import Query, Rewrite
-from convqa.tasks.jwhr import JWHR
+from convqa.tasks.jwhr.task import JWHR
 
 
 @pytest.mark.usefixtures("japanese")
@@ -40,7 +40,7 @@ def test_a_turn_that_fails_in_the_rewriter_is_a_valid_entry_and_no_refusal(call,
     assert code == 1 and "2 failed" in out
     assert call("validate", made_up, tmp_path / "run")[:2] == (0, f"{tmp_path / 'run'}: ok\n")
     code, out, err = call("evaluate", made_up, tmp_path / "run", "--breakdown", "chunk", "--json")
-    assert code == 0 and "run.jsonl: 2 entries failed: wrong wherever they count" in err
+    assert code == 0 and "run.jsonl: 2 entries failed, and count as wrong" in err
     refusals = json.loads(out)["breakdowns"]["chunk"]["not_answered"]
     assert {name: measure["mean"] for name, measure in refusals.items()} == {
         "Answerability": 0, "Refusal recall": 0, "F1 with refusals": 0,
@@ -84,7 +84,7 @@ def test_a_fault_is_said_at_once_with_its_place(call, write, entry, golden, tmp_
     for arguments in (("run", path, tmp_path / "run"), ("evaluate", path, golden), ("validate", path, golden)):
         code, out, err = call(*arguments)
         assert code == 2 and "Traceback" not in out + err
-        assert f"{path}: line 1 (entry 7): answer.sentences[0].citations[0]: found 4; wanted the place of one" in err
+        assert f"{path}: line 1 (entry 7): answer.sentences[0].citations[0]: expected the index" in err
     assert not (tmp_path / "run").exists()
 
 
@@ -93,4 +93,4 @@ def test_validate_lists_problems(call, made_up, golden, tmp_path):
     (tmp_path / "run.jsonl").write_text(first.replace('"citations":[0]', '"citations":[7]') + "\n", encoding="utf-8")
     code, out, err = call("validate", made_up, tmp_path)
     assert code == 2 and f"{tmp_path}: 2 problems" in out
-    assert "line 1 (entry 1): answer.sentences[0].citations[0]: found 7" in err and "2, 3, 101, 102" in err
+    assert "line 1 (entry 1): answer.sentences[0].citations[0]: expected the index" in err and "2, 3, 101, 102" in err

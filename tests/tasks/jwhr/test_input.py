@@ -10,10 +10,10 @@ import pytest
 from convqa.domain import Turn, TurnId
 from convqa.errors import InputError
 from convqa.tasks import find_task
-from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.input import read_entries
-from convqa.tasks.mrqa import MRQA
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.jwhr.task import JWHR
+from convqa.tasks.mrqa.task import MRQA
+from convqa.tasks.qrecc.task import QReCC
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_which_files_are_the_tasks(write, entry, made_up, golden, tmp_path):
     assert not MRQA().has_input(made_up) and not QReCC().has_input(made_up)
     write(entry, name="in/run.jsonl"), write({"id": "p", "text": "x"}, name="in/passages.jsonl")
     assert not JWHR().has_input(tmp_path / "in")
-    with pytest.raises(InputError, match=r"in: has no file \.jsonl, \.jsonl\.gz, \.json, \.json\.gz; wanted files"):
+    with pytest.raises(InputError, match=r"in: has no file \.jsonl, \.jsonl\.gz, \.json, \.json\.gz; expected files"):
         list(JWHR().read(tmp_path / "in"))
     write(entry, name="in/answered.jsonl")
     assert [talk.id for talk in JWHR().read(tmp_path / "in")] == [7]
@@ -123,12 +123,12 @@ def changed(entry, path, value):
         ("answer.sentences.0.citations", ..., "answer.sentences[0].citations: is missing"),
         ("answer.sentences.0.citations", [0.0], "answer.sentences[0].citations[0]: found 0.0"),
         # The right shape, and still nothing that can be scored:
-        ("answer.sentences.0.citations", [0, 2], "answer.sentences[0].citations[1]: found 2; wanted the place of one of"
-         " the 2 references, from 0 on"),
-        ("answer.sentences.0.citations", [-1], "answer.sentences[0].citations[0]: found -1; wanted the place"),
-        ("answer.text", " \n", "answer.text: found ' \\n'; wanted a text, or no answer at all"),
-        ("references.0.not_found", {"url": "x"}, "references[0]: has both page and not_found; wanted one of them"),
-        ("references.0.page", {"title": " ", "url": ""}, "references[0].page: has neither title nor url; wanted"),
+        ("answer.sentences.0.citations", [0, 2], "answer.sentences[0].citations[1]: expected the index of one"
+         " of 2 references"),
+        ("answer.sentences.0.citations", [-1], "answer.sentences[0].citations[0]: expected the index"),
+        ("answer.text", " \n", "answer.text: expected a text, or no answer at all, got ' \\n'"),
+        ("references.0.not_found", {"url": "x"}, "references[0]: has both page and not_found; expected one of them"),
+        ("references.0.page", {"title": " ", "url": ""}, "references[0].page: has neither title nor url; expected"),
     ],
 )  # fmt: skip
 def test_what_breaks_scoring_is_refused(write, entry, path, value, message):
@@ -137,7 +137,7 @@ def test_what_breaks_scoring_is_refused(write, entry, path, value, message):
         with pytest.raises(InputError) as error:
             read()
         assert str(error.value).startswith(f"{file}: line 1") and message in str(error.value)
-        assert "Wanted: {id, question, answer:" in str(error.value)
+        assert "Expected: {id, question, answer:" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -161,19 +161,19 @@ def test_what_changes_no_score_is_read(write, entry, told, path, value):
 
 
 def test_ids_are_one_answer_each(write, entry, tmp_path):
-    with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is that of line 1 too"):
+    with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is also the id of line 1"):
         list(JWHR().read(write(entry, entry)))
     write(entry, name="in/a.jsonl"), write(entry, name="in/b.jsonl")
-    with pytest.raises(InputError, match=r"b\.jsonl: line 1 \(entry 7\): id: is in a\.jsonl too.*one by one"):
+    with pytest.raises(InputError, match=r"b\.jsonl: line 1 \(entry 7\): id: is also in a\.jsonl.*one by one"):
         list(JWHR().read(tmp_path / "in"))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "there is no entry in it"),
-        (b" \n\n", "there is no entry in it"),
-        (b"[]", "there is no entry in it"),
+        (b"", "has no entries"),
+        (b" \n\n", "has no entries"),
+        (b"[]", "has no entries"),
         (b"{", "line 1, column 2: this is no JSON"),
         (b'\n{"id": }', "line 2, column 8: this is no JSON"),
         (b'[{"id": 1},\n {"id": }]', "line 2, column 9: this is no JSON"),
@@ -193,7 +193,7 @@ def test_files_that_are_something_else(tmp_path, content, message):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(InputError, match=r"absent: no such file; wanted \{id, question"):
+    with pytest.raises(InputError, match=r"absent: no such file; expected \{id, question"):
         list(JWHR().read(tmp_path / "absent"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 from convqa.domain import Passage
-from convqa.tasks.jwhr import JWHR
+from convqa.tasks.jwhr.task import JWHR
 
 
 def test_every_quote_and_summary_is_a_passage_and_equal_ones_are_one(made_up):

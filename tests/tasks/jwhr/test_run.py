@@ -25,9 +25,9 @@ from convqa.domain import (
     jwhr_entry,
 )
 from convqa.errors import InputError
-from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.run import write as write_run
+from convqa.tasks.jwhr.task import JWHR
 
 ANSWERS = frozenset({"rewrites", "rankings", "answers"})
 ASKED = ["問い"]
@@ -154,14 +154,13 @@ def test_check_lists_every_problem(write, made_up, golden):
     good[3]["references"] = [{"search": {"keywords": []}, "link": {"referrer": 0}}]
     file = write(*good, {"id": "x"}, good[3] | {"references": []}, {"id": 9, "question": "?", "references": []}, 3)
     assert [str(problem).removeprefix(f"{file}: ") for problem in JWHR().check(made_up, file)] == [
-        "line 1 (entry 1): answer.sentences[1].citations[0]: found 2; wanted the place of one of the 2 references, "
-        "from 0 on",
-        "line 2 (entry 2): answer.text: found '毎年七月には川辺で灯籠祭りが開かれる。。'; wanted its sentences joined: "
-        "'毎年七月には川辺で灯籠祭りが開かれる。'",
-        "line 3 (entry 3): question: found '別の問い'; wanted that of the input, '架空ガラスは何から作られますか?'",
-        "line 4 (entry 101): references[0]: wanted either search or link",
-        "line 4 (entry 101): references[0]: wanted either page or not_found",
-        "line 4 (entry 101): references[0].link.referrer: found 0; wanted the place of an earlier reference",
+        "line 1 (entry 1): answer.sentences[1].citations[0]: expected the index of one of 2 references, got 2",
+        "line 2 (entry 2): answer.text: expected its joined sentences '毎年七月には川辺で灯籠祭りが開かれる。', "
+        "got '毎年七月には川辺で灯籠祭りが開かれる。。'",
+        "line 3 (entry 3): question: expected that of the input, '架空ガラスは何から作られますか?', got '別の問い'",
+        "line 4 (entry 101): references[0]: expected either search or link",
+        "line 4 (entry 101): references[0]: expected either page or not_found",
+        "line 4 (entry 101): references[0].link.referrer: expected the index of an earlier reference, got 0",
         "line 6 (entry 'x'): id: found 'x'; wanted a whole number",
         "line 6 (entry 'x'): question: is missing",
         "line 6 (entry 'x'): references: is missing",
@@ -176,18 +175,18 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
     good[0]["failed"], good[1]["failed"], good[3]["failed"] = True, False, "yes"
     file = write(*good)
     assert [problem.message for problem in JWHR().check(made_up, file)] == [
-        "failed: found true beside an answer; wanted one of them",
+        "failed: is true, but there is an answer; expected one of them",
         "failed: found 'yes'; wanted true or false",
     ]
     caplog.set_level(logging.WARNING, "convqa")
     JWHR().read_run(write({**entry, "failed": True}, {**entry, "id": 8, "failed": None}))
     (told,) = [record.getMessage() for record in caplog.records]
-    assert ": 1 faults, which count as they score. The first: line 1 (entry 7): failed: found true" in told
+    assert ": 1 faults, which affect the scores. The first: line 1 (entry 7): failed: is true" in told
 
 
 def test_check_of_no_run_and_of_part_of_one(write, made_up, golden, tmp_path):
     (problem,) = JWHR().check(made_up, tmp_path)
-    assert problem.message.startswith("no such file; wanted {id, question")
+    assert problem.message.startswith("no such file; expected {id, question")
     first = (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()[0]
     (problem,) = JWHR().check(made_up, write(first))
     assert problem.message == "4 of 5 entries of the input are missing: 2, 3, 101, 102"
@@ -200,9 +199,9 @@ def test_a_run_that_is_wrong_inside_is_read_and_told(write, entry, caplog):
     assert JWHR().read_run(file).entries[7].answer.sentences[0].citations == [0, 5]
     (told,) = [record.getMessage() for record in caplog.records]
     assert told.startswith(
-        f"{file}: 1 faults, which count as they score. The first: line 1 (entry 7): answer.sentences[0]"
+        f"{file}: 1 faults, which affect the scores. The first: line 1 (entry 7): answer.sentences[0]"
     )
-    with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is that of line 1 too"):
+    with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is also the id of line 1"):
         JWHR().read_run(write(entry, entry))
     with pytest.raises(InputError, match=r"line 1 \(entry 7\): references: is missing"):
         JWHR().read_run(write({"id": 7, "question": "?"}))

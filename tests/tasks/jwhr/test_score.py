@@ -72,7 +72,7 @@ def test_what_failed_is_wrong_wherever_it_counts(write, entry, caplog):
     caplog.set_level(logging.WARNING, "convqa")
     assert one(unanswered, failed, write) == {"Answerability": 0, "Refusal recall": 0, "F1 with refusals": 0}
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
-        "1 entries failed: wrong wherever they count"
+        "1 entries failed, and count as wrong"
     ]
     for run in (failed, {**entry, "failed": True}):
         found = one(entry, run, write)

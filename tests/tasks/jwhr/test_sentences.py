@@ -9,9 +9,9 @@ import pytest
 from convqa.evaluation import evaluate, official_text
 from convqa.metrics.alce import CitedSentence
 from convqa.models import load_support
-from convqa.tasks.jwhr import JWHR
 from convqa.tasks.jwhr.schema import Entry
-from convqa.tasks.jwhr.score import Options, cited_sentences
+from convqa.tasks.jwhr.score import JWHROptions, cited_sentences
+from convqa.tasks.jwhr.task import JWHR
 
 
 class Within:
@@ -47,7 +47,7 @@ def alce(write, entry):
     def measure(run, truth=entry):
         support, task = Within(), JWHR()
         gold, found = task.gold(write(truth, name="truth.jsonl")), task.read_run(write(run, name="run.jsonl"))
-        columns = {column.measure.name: column for column in task.score(gold, found, Options(support))}
+        columns = {column.measure.name: column for column in task.score(gold, found, JWHROptions(support))}
         recall, precision = columns["ALCE-R(within)"], columns.get("ALCE-P(within)")
         return (recall.values + precision.values if precision else recall.skipped), support.asked
 
@@ -123,7 +123,7 @@ def test_on_the_command_line(call, made_up, golden, lexical, tmp_path):
         asked = ("evaluate", made_up, tmp_path, "--task", "jwhr", "--support", "lexical", "--json")
         code, out, err = call(*asked)
         if refused:
-            assert code == 2 and "--support lexical: this run was built with it (builder: support, says" in err
+            assert code == 2 and "--support lexical: this run was built with it (builder: support, in" in err
             code, out, err = call(*asked, "--allow-same")
         report = json.loads(out)
         assert code == 0 and report["measures"]["ALCE-R(lexical)"]["mean"] == 1

@@ -10,9 +10,9 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.tasks import find_task
-from convqa.tasks.mrqa import MRQA
 from convqa.tasks.mrqa.input import data_sets, form_of, read_contexts
 from convqa.tasks.mrqa.sets import domain_of
+from convqa.tasks.mrqa.task import MRQA
 
 LINE = {"context": "c", "qas": [{"qid": "q", "question": "?", "answers": ["c"]}]}
 HEADER = {"header": {"dataset": "DuoRC.ParaphraseRC", "split": "dev"}}
@@ -88,7 +88,7 @@ def test_both_formats_give_the_same(write):
         ("x.jsonl", b"no", r"x\.jsonl: line 1, column 1: this is no JSON"),
         ("x.jsonl.gz", b'{"contxt": ""}', r"x\.jsonl\.gz: line 1: context: is missing"),
         ("x.json", b"no", r"x\.json: line 1, column 1: this is no JSON"),
-        ("x.json", b"[]", r"x\.json: wanted SQuAD-format JSON"),
+        ("x.json", b"[]", r"x\.json: expected SQuAD-format JSON"),
         (
             "x.json",
             json.dumps({"data": [{"paragraphs": [{"qas": []}]}]}).encode(),
@@ -116,14 +116,14 @@ def test_shifted_answers_are_told_once_and_scored_all_the_same(write, tmp_path, 
         (tmp_path / "run" / "predictions.json").write_text(json.dumps({one["id"]: "b" for one in asked}))
         read()
         (told,) = caplog.messages
-        assert "3 answers do not stand at their answer_start" in told and "wanted the answer 'b'" in told
+        assert "3 answers are not at their answer_start" in told and "expected the answer 'b'" in told
     assert [turn.answers for turn in task.gold(path).turns] == [("b",)] * 4
-    with pytest.raises(InputError, match=r"qas\[0\]\.answers\[0\]: answer_start: the context has 'a' there; wanted"):
+    with pytest.raises(InputError, match=r"qas\[0\]\.answers\[0\]: answer_start: expected .*, got 'a'"):
         list(read_contexts(path))
 
 
 def test_squad_in_gzip_is_refused_by_name(write):
-    with pytest.raises(InputError, match=r"x\.json\.gz: SQuAD-format JSON is read as plain JSON only; unpack it"):
+    with pytest.raises(InputError, match=r"x\.json\.gz: SQuAD-format JSON must not be compressed; unpack it"):
         list(read_contexts(write("x.json.gz", SQUAD, packed=True)))
 
 
@@ -131,13 +131,13 @@ def test_gzip_that_is_cut_off_is_a_data_set_all_the_same(write):
     path = write("x.jsonl.gz", LINE, packed=True)
     path.write_bytes(path.read_bytes()[:-9])
     assert form_of(path) == ("mrqa", True) and MRQA().has_input(path)
-    with pytest.raises(InputError, match=r"x\.jsonl\.gz: behind line \d: the gzip is damaged"):
+    with pytest.raises(InputError, match=r"x\.jsonl\.gz: after line \d: the gzip is damaged"):
         list(read_contexts(path))
 
 
 def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "x.jsonl")
-    with pytest.raises(InputError, match=r"x\.jsonl: is no file that can be read twice"):
+    with pytest.raises(InputError, match=r"x\.jsonl: cannot be read twice"):
         form_of(tmp_path / "x.jsonl")
     assert MRQA().has_input(tmp_path / "x.jsonl")  # so that this is what a command says of it
 
@@ -188,7 +188,7 @@ def test_a_set_is_not_called_as_an_average_is(write, name):
 def test_another_file_in_a_folder_is_said_before_anything_is_read(write, tmp_path):
     write("in/a.jsonl", LINE)
     write("in/package.json", {"name": "x"})
-    with pytest.raises(InputError, match=r"package\.json: wanted SQuAD-format.*Take the file out of .*in, or give"):
+    with pytest.raises(InputError, match=r"package\.json: expected SQuAD-format.*Remove the file from .*in, or give"):
         next(MRQA().read(tmp_path / "in"))
 
 
@@ -208,7 +208,7 @@ def test_what_may_not_be_read(write, monkeypatch):
 
 def test_folders_that_cannot_be_read_as_sets(write, tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"empty: has no file \.jsonl, \.jsonl\.gz, \.json; wanted files with MRQA"):
+    with pytest.raises(InputError, match=r"empty: has no file \.jsonl, \.jsonl\.gz, \.json; expected files with MRQA"):
         data_sets(tmp_path / "empty")
     write("two/SQuAD.jsonl", LINE)
     write("two/x.jsonl", {"header": {"dataset": "SQuAD"}}, LINE)
@@ -217,7 +217,7 @@ def test_folders_that_cannot_be_read_as_sets(write, tmp_path):
     write("same/a.jsonl", LINE)
     write("same/b.jsonl", LINE)
     for read in (lambda path: list(MRQA().read(path)), MRQA().gold):
-        with pytest.raises(InputError, match=r"b\.jsonl: question 'q' is in a\.jsonl too.*Give the files one by one"):
+        with pytest.raises(InputError, match=r"b\.jsonl: question 'q' is also in a\.jsonl.*Give the files one by one"):
             read(tmp_path / "same")
 
 

@@ -84,33 +84,41 @@ def at(**more):
 
 MISTAKES = [
     (b"", r"line 2: is blank", "blank lines"),
-    (b'{"context": "x", "qas": [', r"line 2, column \d+: this is no JSON", "lines that are no JSON"),
-    (b'{"context": "\xff", "qas": []}', r"line 2: byte 14 is not UTF-8", "lines that are no JSON"),
-    (b"[" * 100_000, r"line 2: the JSON is nested too deeply", "lines that are no JSON"),
-    (b'{"context": "\\ud800", "qas": []}', r"line 2: has 1 half surrogates", "lines with half surrogates"),
-    ([], r"line 2: the record: found \[\]", "lines that are no contexts"),
-    (HEADER, r"line 2: a header stands on the first line only", "lines that are no contexts"),
-    ({"qas": []}, r"line 2: context: is missing", "lines that are no contexts"),
-    ({"context": None, "qas": []}, r"line 2: context: found None", "lines that are no contexts"),
-    ({"context": "x", "qas": {}}, r"line 2: qas: found \{\}", "lines that are no contexts"),
-    (context(3), r"line 2: qas\[0\]: the record: found 3", "questions of another form"),
-    (context({"question": "?"}), r"line 2: qas\[0\]: qid: is missing", "questions of another form"),
-    (context(asked(7)), r"line 2: qas\[0\]: qid: found 7", "questions of another form"),
-    (context(asked("")), r"line 2: qas\[0\]: qid: is empty", "questions of another form"),
-    (context(asked(question=None)), r"line 2: qas\[0\]: question: found None", "questions of another form"),
-    (context(asked(answers=[1])), r"line 2: qas\[0\]: answers\[0\]: found 1", "questions of another form"),
-    (context(asked() | {"answers": "x"}), r"line 2: qas\[0\]: answers: found 'x'", "questions of another form"),
-    (context(asked("good")), r"line 2: qas\[0\]: qid: 'good' names an earlier", "questions whose qid was there before"),
-    (context(asked("a"), asked("a")), r"line 2: qas\[1\]: qid: 'a' names", "questions whose qid was there before"),
-    (at(text=None), r"detected_answers\[0\]: text: found None", "detected answers of another form"),
-    (at(char_spans=[[0]]), r"char_spans\[0\]: found \[0\]; wanted at least 2", "detected answers of another"),
-    (at(char_spans=[[0, 5.0]]), r"char_spans\[0\]\[1\]: found 5.0", "detected answers of another form"),
-    (at(char_spans=[[0, True]]), r"char_spans\[0\]\[1\]: found True", "detected answers of another form"),
-    (at(char_spans=[[0, 19]]), r"qas\[0\]\.detected_answers\[0\]\.char_spans\[0\]: found \[0, 19\]", "spans outside"),
-    (at(char_spans=[[0, 5], [-1, 5]]), r"char_spans\[1\]: found \[-1, 5\]", "spans outside their context"),
-    (at(char_spans=[[5, 0]]), r"found \[5, 0\]; wanted first and last character in the context, which has 19", "spans"),
-    (at(char_spans=[[0, 6]], text="Faust"), r"the context has 'Goethe ' there; wanted 'Faust'", "spans with another"),
-    (at(char_spans=[[1, 6]]), r"the context has 'oethe ' there; wanted 'Goethe'", "spans with another text"),
+    (b'{"context": "x", "qas": [', r"line 2, column \d+: this is no JSON", "lines with malformed JSON"),
+    (b'{"context": "\xff", "qas": []}', r"line 2: byte 14 is not UTF-8", "lines with malformed JSON"),
+    (b"[" * 100_000, r"line 2: the JSON is nested too deeply", "lines with malformed JSON"),
+    (b'{"context": "\\ud800", "qas": []}', r"line 2: has 1 lone surrogates", "lines with lone surrogates"),
+    ([], r"line 2: the record: found \[\]", "malformed contexts"),
+    (HEADER, r"line 2: a header may only be on the first line", "malformed contexts"),
+    ({"qas": []}, r"line 2: context: is missing", "malformed contexts"),
+    ({"context": None, "qas": []}, r"line 2: context: found None", "malformed contexts"),
+    ({"context": "x", "qas": {}}, r"line 2: qas: found \{\}", "malformed contexts"),
+    (context(3), r"line 2: qas\[0\]: the record: found 3", "malformed questions"),
+    (context({"question": "?"}), r"line 2: qas\[0\]: qid: is missing", "malformed questions"),
+    (context(asked(7)), r"line 2: qas\[0\]: qid: found 7", "malformed questions"),
+    (context(asked("")), r"line 2: qas\[0\]: qid: is empty", "malformed questions"),
+    (context(asked(question=None)), r"line 2: qas\[0\]: question: found None", "malformed questions"),
+    (context(asked(answers=[1])), r"line 2: qas\[0\]: answers\[0\]: found 1", "malformed questions"),
+    (context(asked() | {"answers": "x"}), r"line 2: qas\[0\]: answers: found 'x'", "malformed questions"),
+    (
+        context(asked("good")),
+        r"line 2: qas\[0\]: qid: 'good' is also",
+        "questions with a repeated qid",
+    ),
+    (context(asked("a"), asked("a")), r"line 2: qas\[1\]: qid: 'a' is also", "questions with a repeated qid"),
+    (at(text=None), r"detected_answers\[0\]: text: found None", "malformed detected answers"),
+    (at(char_spans=[[0]]), r"char_spans\[0\]: found \[0\]; wanted at least 2", "malformed detected"),
+    (at(char_spans=[[0, 5.0]]), r"char_spans\[0\]\[1\]: found 5.0", "malformed detected answers"),
+    (at(char_spans=[[0, True]]), r"char_spans\[0\]\[1\]: found True", "malformed detected answers"),
+    (
+        at(char_spans=[[0, 19]]),
+        r"qas\[0\]\.detected_answers\[0\]\.char_spans\[0\]: .*\[0, 19\]",
+        "spans outside",
+    ),
+    (at(char_spans=[[0, 5], [-1, 5]]), r"char_spans\[1\]: expected .* got \[-1, 5\]", "spans outside their context"),
+    (at(char_spans=[[5, 0]]), r"expected first and last character in the context of 19, got \[5, 0\]", "spans"),
+    (at(char_spans=[[0, 6]], text="Faust"), r"expected 'Faust' in the context, got 'Goethe '", "spans with another"),
+    (at(char_spans=[[1, 6]]), r"expected 'Goethe' in the context, got 'oethe '", "spans with another text"),
 ]
 
 
@@ -124,7 +132,7 @@ def test_a_mistake_is_refused_with_its_line_or_skipped_and_counted(write, caplog
     ids = [question.id for context in read_jsonl(path, lenient) for question in context.questions]
     assert (ids[0], ids[-1]) == ("good", "last")
     (warning,) = caplog.messages
-    assert warning.startswith(f"{path}: went on without 1 {kind}") and f"{path}: line 2" in warning
+    assert warning.startswith(f"{path}: skipped 1 {kind}") and f"{path}: line 2" in warning
 
 
 def test_what_is_right_beside_a_mistake_is_kept(write, caplog):
@@ -143,7 +151,7 @@ def test_spans_may_have_another_text_where_nothing_rests_on_it(write):
     path = write("x", at(text="Faust"))
     (only,) = read_jsonl(path, aligned=False)
     assert only.questions[0].spans == ((0, 6),)
-    with pytest.raises(InputError, match=r"found \[0, 99\]"):
+    with pytest.raises(InputError, match=r"got \[0, 99\]"):
         list(read_jsonl(write("y", at(char_spans=[[0, 99]])), aligned=False))
 
 
@@ -152,7 +160,7 @@ def test_spans_may_have_another_text_where_nothing_rests_on_it(write):
 def test_damaged_gzip_is_no_shorter_file(write, cut, lenient):
     path = write("x.jsonl.gz", *[context(asked(f"q{number}")) for number in range(2000)], packed=True)
     path.write_bytes(path.read_bytes()[: cut + 20 if cut > 0 else cut])
-    with pytest.raises(InputError, match=r"x\.jsonl\.gz: behind line \d+: the gzip is damaged"):
+    with pytest.raises(InputError, match=r"x\.jsonl\.gz: after line \d+: the gzip is damaged"):
         list(read_jsonl(path, lenient))
     whole = gzip.compress(json.dumps(GOOD).encode() * 3000)
     path.write_bytes(whole[:40] + bytes(20) + whole[60:])
@@ -163,7 +171,7 @@ def test_damaged_gzip_is_no_shorter_file(write, cut, lenient):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([HEADER], "there is no context in it; wanted MRQA"),
+        ([HEADER], "has no contexts; expected MRQA"),
         ([b""], "is blank"),
     ],
 )
@@ -173,12 +181,12 @@ def test_a_file_without_contexts(write, lines, message):
 
 
 def test_no_file_an_empty_one_and_a_folder(tmp_path):
-    with pytest.raises(InputError, match=r"absent: no such file; wanted MRQA's JSON lines"):
+    with pytest.raises(InputError, match=r"absent: no such file; expected MRQA's JSON lines"):
         list(read_jsonl(tmp_path / "absent"))
     with pytest.raises(InputError, match="cannot be read"):
         list(read_jsonl(tmp_path))
     (tmp_path / "empty").touch()
-    with pytest.raises(InputError, match="there is no context in it"):
+    with pytest.raises(InputError, match="has no contexts"):
         list(read_jsonl(tmp_path / "empty"))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from convqa.domain import Answer, Failure, Response, TurnId
 from convqa.errors import InputError
-from convqa.tasks.mrqa import MRQA
+from convqa.tasks.mrqa.task import MRQA
 
 
 def said(id, text):
@@ -44,8 +44,8 @@ def test_check_lists_every_problem(write, predict):
     assert MRQA().check(truth, predict({"a": "", "b": "x", "c": "y"})) == []
     run = predict({"a": None, "b": ["x"], "d": "y"})
     assert [str(problem).removeprefix(f"{run / 'predictions.json'}: ") for problem in MRQA().check(truth, run)] == [
-        "question 'a': found None; wanted a string",
-        "question 'b': found ['x']; wanted a string",
+        "question 'a': expected a string, got None",
+        "question 'b': expected a string, got ['x']",
         "1 of 3 questions of the input are missing: c",
         "1 of 3 questions are not in the input: d",
     ]
@@ -53,7 +53,7 @@ def test_check_lists_every_problem(write, predict):
     (problem,) = MRQA().check(truth, run / "predictions.json")
     assert "this is no JSON" in problem.message
     (run / "predictions.json").write_text("[]")
-    assert [problem.message for problem in MRQA().check(truth, run)] == ["found []; wanted a JSON object {qid: answer}"]
+    assert [problem.message for problem in MRQA().check(truth, run)] == ["expected a JSON object {qid: answer}, got []"]
 
 
 def test_a_byte_order_mark_is_refused_as_officially(write, predict):

@@ -13,8 +13,8 @@ from convqa.domain import Failure, Hit, Ranking, Response, TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, write_trec
 from convqa.metrics.geval_ndcg import geval_ndcg
-from convqa.tasks.poleval import PolEval
 from convqa.tasks.poleval.run import rankings
+from convqa.tasks.poleval.task import PolEval
 
 
 def scored(truth, *lines, path):
@@ -111,7 +111,7 @@ COUNTS = [(["2-0", "3-0"], 2), (["2-0", "3-0", "1-0", ""], 4), ([], 0)]
 @pytest.mark.parametrize(("lines", "count"), COUNTS)
 def test_too_few_and_too_many_lines(one_set, competition, tmp_path, lines, count):
     for truth in (one_set, competition):
-        with pytest.raises(InputError, match=rf"out\.tsv: has {count} lines; wanted 3, one for each question"):
+        with pytest.raises(InputError, match=rf"out\.tsv: expected 3 lines as in .*, got {count}"):
             scored(truth, *lines, path=tmp_path)
 
 
@@ -120,7 +120,7 @@ def test_the_first_lines_alone(one_set, two_sets, competition, tmp_path):
     (tmp_path / "out.tsv").write_text("1-0\n\n")
     for truth in (one_set, two_sets, competition):
         with pytest.raises(
-            InputError, match=r"has 2 lines; wanted [34], .* --partial scores the first questions alone"
+            InputError, match=r"expected [34] lines as in .*, got 2\. --partial scores only the first questions"
         ):
             evaluate(truth, tmp_path / "out.tsv")
         alone = evaluate(truth, tmp_path / "out.tsv", partial=True)
@@ -129,7 +129,7 @@ def test_the_first_lines_alone(one_set, two_sets, competition, tmp_path):
         column = alone.scores["NDCG@10"]
         assert len(column.ids) == 2 and column.values == tuple(kept[id] for id in column.ids)
     (tmp_path / "out.tsv").write_text("1-0\n" * 9)
-    with pytest.raises(InputError, match="has 9 lines; wanted 3"):
+    with pytest.raises(InputError, match=r"expected 3 lines as in .*, got 9"):
         evaluate(one_set, tmp_path / "out.tsv", partial=True)
 
 
@@ -142,24 +142,24 @@ def _padded(truth, folder):
 
 def test_a_truth_of_another_length_than_its_questions(one_set, poleval):
     poleval.write(one_set / "expected.tsv", "1-0")
-    with pytest.raises(InputError, match=r"expected\.tsv: has 1 lines; wanted 3, as in\.tsv has questions"):
+    with pytest.raises(InputError, match=r"expected\.tsv: expected 3 lines, one per question of in\.tsv, got 1"):
         PolEval().gold(one_set)
     (one_set / "expected.tsv").write_text("")
-    with pytest.raises(InputError, match=r"expected\.tsv: there is no line to score"):
+    with pytest.raises(InputError, match=r"expected\.tsv: has no lines to score"):
         PolEval().gold(one_set)
 
 
 HEADER = "question-id\tpassage-id\tscore"
 PAIRS = [
-    (["question-id\tpassage-id"], r"line 1: found .*; wanted the columns question-id, passage-id, score"),
-    (["0\t2-0\t1"], r"line 1: found '0\\t2-0\\t1'; wanted the columns"),
+    (["question-id\tpassage-id"], r"line 1: expected the columns question-id, passage-id, score"),
+    (["0\t2-0\t1"], r"line 1: expected the columns .*, got '0\\t2-0\\t1'"),
     ([], r"the file is empty"),
-    ([HEADER, "0\t2-0"], r"line 2: found 2 columns"),
+    ([HEADER, "0\t2-0"], r"line 2: expected .*, got 2 columns"),
     ([HEADER, "0\t2-0\t1", ""], r"line 3: is blank"),
     ([HEADER, "0\t\t1"], r"line 2: passage-id: is empty"),
-    ([HEADER, "0\t2-0\tyes"], r"line 2: score: found 'yes'; wanted a number"),
-    ([HEADER, "0\t2-0\tnan"], r"line 2: score: found 'nan'"),
-    ([HEADER, "0\t2-0\t1", "7\t2-0\t1"], r"line 3: question-id: found '7'; wanted one of questions\.jl"),
+    ([HEADER, "0\t2-0\tyes"], r"line 2: score: expected a number.*, got 'yes'"),
+    ([HEADER, "0\t2-0\tnan"], r"line 2: score: .*, got 'nan'"),
+    ([HEADER, "0\t2-0\t1", "7\t2-0\t1"], r"line 3: question-id: expected one of questions\.jl, got '7'"),
     ([HEADER, "0\t2-0\t0"], r"no question has a relevant passage"),
 ]
 
@@ -231,24 +231,24 @@ def test_all_format_errors_at_once(one_set, tmp_path):
     )
     found = problems(run, one_set)
     for wanted in (
-        "line 1: begins with a mark of byte order", "line 1: has 2 empty ids",
-        "line 2: found '3-0 2-0' with blanks", "line 2: found ' 1-0' with blanks around it",
-        "line 2: has '3-0' more than once", "line 2: found '3-0 2-0', ' 1-0'; wanted ids of the passages of wiki",
-        "line 3: byte 23 is not UTF-8", "line 3: has 11 ids; wanted 10 at most", "has 4 lines; wanted 3",
+        "line 1: starts with a byte order mark", "line 1: has 2 empty ids",
+        "line 2: '3-0 2-0' has blanks", "line 2: ' 1-0' has blanks around it",
+        "line 2: has '3-0' more than once", "line 2: expected ids of the passages of wiki",
+        "line 3: byte 23 is not UTF-8", "line 3: has 11 ids; expected at most 10", "has 4 lines; expected 3",
     ):  # fmt: skip
         assert sum(one.startswith(wanted) for one in found) == 1, wanted
     (one_set / "out.tsv").write_text("Result1\tResult2\n2-0\n\n1-0\n")
-    assert problems(one_set / "out.tsv", one_set) == ["line 1: found a header; wanted none (GEval leaves it out)"]
+    assert problems(one_set / "out.tsv", one_set) == ["line 1: is a header; expected none (GEval ignores it)"]
     assert problems(tmp_path / "absent", one_set) == [
-        f"no such file; wanted {'a line for each question, with passage ids separated by TAB'}."
+        f"no such file; expected {'a line for each question, with passage ids separated by TAB'}."
     ]
 
 
 def test_ids_are_looked_for_in_their_own_set(two_sets, poleval):
     run = poleval.write(two_sets / "out.tsv", "3-0", "3-0", "3-0", "2-0\t3-0")
-    assert problems(run, two_sets) == ["line 4: found '3-0'; wanted ids of the passages of legal-questions"]
+    assert problems(run, two_sets) == ["line 4: expected ids of the passages of legal-questions, got '3-0'"]
     poleval.write(run, "zzz")
-    assert problems(run, two_sets) == ["has 1 lines; wanted 4, one for each question"]
+    assert problems(run, two_sets) == ["has 1 lines; expected 4, one per question"]
 
 
 def rows_of(path):

@@ -10,9 +10,9 @@ import pytest
 from convqa.evaluation import evaluate, official_text, write_turns
 from convqa.metrics.citations import Cited
 from convqa.models import load_support
-from convqa.tasks.qrecc import QReCC
 from convqa.tasks.qrecc.citing import cited_sentences
 from convqa.tasks.qrecc.run import Quote
+from convqa.tasks.qrecc.task import QReCC
 
 
 def truth(turn, passages=(), answer="yes", **further):
@@ -114,7 +114,7 @@ def test_evidence_alone_counts_as_a_citation(scored, caplog):
 def test_citations_of_others_are_passed_over_with_one_warning(scored, caplog, citations):
     with caplog.at_level(logging.WARNING, "convqa"):
         found = scored(TRUTHS, [said(1, "One.", citations), said(2, "Two.", citations)])
-    assert "ignored 2 Model_citations in another form than convqa's" in caplog.text
+    assert "ignored 2 Model_citations in another format than convqa's" in caplog.text
     assert "F1" in found.summaries and "Citation-validity" not in found.summaries
 
 
@@ -197,7 +197,7 @@ def test_a_group_of_one_kind_has_no_auc(scored):
 def test_scores_of_answers_that_are_not_from_0_to_1_are_passed_over(scored, caplog, score):
     with caplog.at_level(logging.WARNING, "convqa"):
         assert "F1" in scored(TRUTHS, [said(1, "x", Model_answer_score=score)]).summaries
-    assert "ignored 1 Model_answer_score in another form than convqa's" in caplog.text
+    assert "ignored 1 Model_answer_score in another format than convqa's" in caplog.text
 
 
 # --- support --------------------------------------------------------------------------------------------------------

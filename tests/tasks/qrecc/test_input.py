@@ -8,7 +8,7 @@ import pytest
 
 from convqa.domain import Exchange, TurnId
 from convqa.errors import InputError
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.qrecc.task import QReCC
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 
@@ -125,7 +125,7 @@ GOOD = json.dumps([question(1, 1), question(1, 2)], indent=1).encode()
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "the file is empty; wanted a JSON array of {Conversation_no, Turn_no, Question}"),
+        (b"", "the file is empty; expected a JSON array of {Conversation_no, Turn_no, Question}"),
         (b" \n", "the file is empty"),
         (GOOD[:-9], r"line 10, column 15: this is no JSON .*The file seems to be cut off"),
         (GOOD[:-5], r"line 10, column 22: this is no JSON .*The file seems to be cut off"),
@@ -133,7 +133,7 @@ GOOD = json.dumps([question(1, 1), question(1, 2)], indent=1).encode()
         (b"\xff\xfe[\x00", "byte 0 is not UTF-8"),
         (b"[" * 100_000, "the JSON is nested too deeply"),
         (b"[" + b"1" * 5000 + b"]", "a number of more than 4,300 digits"),
-        ({"turns": []}, r"found \{'turns': \[\]\}; wanted a JSON array"),
+        ({"turns": []}, r"expected a JSON array .*, got \{'turns': \[\]\}"),
         ([], "the array is empty"),
         ([3], "record 0: found 3; wanted an object"),
         ([question(1, 1), {"Turn_no": 2, "Question": "x"}], "record 1: Conversation_no: is missing"),
@@ -142,24 +142,27 @@ GOOD = json.dumps([question(1, 1), question(1, 2)], indent=1).encode()
         ([question(1, 1, 5)], "Question: found 5; wanted a string"),
         (
             [question(True, 1)],
-            "Conversation_no: found True; wanted a whole number of 64 bits, or a string",
+            "Conversation_no: found True; expected a whole number of 64 bits, or a string",
         ),
         (
             [question("", 1)],
-            "Conversation_no: found ''; wanted a whole number of 64 bits, or a string",
+            "Conversation_no: found ''; expected a whole number of 64 bits, or a string",
         ),
         (
             [question(1.5, 1)],
-            "Conversation_no: found 1.5; wanted a whole number of 64 bits, or a string",
+            "Conversation_no: found 1.5; expected a whole number of 64 bits, or a string",
         ),
-        ([question(1, "1")], "Turn_no: found '1'; wanted a whole number of 64 bits, 0 or more"),
-        ([question(1, 2**63)], "Turn_no: found 9223372036854775808; wanted a whole number of 64 bits, 0 or more"),
-        ([question(1, -1)], "Turn_no: found -1; wanted a whole number of 64 bits, 0 or more"),
+        ([question(1, "1")], "Turn_no: found '1'; wanted a whole number"),
+        ([question(1, 2**63)], "Turn_no: found 9223372036854775808"),
+        ([question(1, -1)], "Turn_no: found -1; wanted 0 or more"),
         ([question(1, 1, Context="who?")], "Context: found 'who[?]'; wanted a list"),
-        ([question(1, 1, Context=["who?"])], r"Context: found \['who[?]'\]; wanted question, answer, .*an even number"),
+        (
+            [question(1, 1, Context=["who?"])],
+            r"Context: found \['who[?]'\]; expected question, .*an even number",
+        ),
         ([question(1, 1, Context=["who?", None])], r"Context\[1\]: found None; wanted a string"),
-        ([question(1, 1), question(1, 1)], r"record 1 \(turn 1_1\): the same turn as record 0; wanted each pair"),
-        ([question(1, 1), question("1", 2)], "Conversation_no 1 is a number here and a string there"),
+        ([question(1, 1), question(1, 1)], r"record 1 \(turn 1_1\): the same turn as record 0; expected each pair"),
+        ([question(1, 1), question("1", 2)], "Conversation_no 1 is both a number and a string"),
     ],
 )
 def test_bad_files_are_refused_with_the_place(folder, content, message):
@@ -171,7 +174,7 @@ def test_bad_files_are_refused_with_the_place(folder, content, message):
 
 
 def test_missing_files_are_named(tmp_path):
-    with pytest.raises(InputError, match=r"questions\.json: no such file; wanted a JSON array"):
+    with pytest.raises(InputError, match=r"questions\.json: no such file; expected a JSON array"):
         QReCC().read(tmp_path)
     with pytest.raises(InputError, match="absent: no such file"):
         QReCC().read(tmp_path / "absent")
@@ -179,7 +182,7 @@ def test_missing_files_are_named(tmp_path):
 
 def test_a_directory_in_place_of_the_file(tmp_path):
     (tmp_path / "questions.json").mkdir()
-    with pytest.raises(InputError, match=r"questions\.json: .*(cannot be read|no such file).*wanted"):
+    with pytest.raises(InputError, match=r"questions\.json: .*(cannot be read|no such file).*expected"):
         QReCC().read(tmp_path)
 
 

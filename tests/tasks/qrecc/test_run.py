@@ -24,7 +24,7 @@ from convqa.domain import (
     float32,
 )
 from convqa.errors import InputError, StorageFull
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.qrecc.task import QReCC
 
 ALL = frozenset({"rewrites", "rankings", "readings", "answers"})
 TASK = QReCC()
@@ -246,10 +246,10 @@ def test_null_rewrites_and_answers_are_absent(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({}, r"found \{\}; wanted a JSON array of \{Conversation_no, Turn_no, Model_rewrite"),
+        ({}, r"expected a JSON array of \{Conversation_no, Turn_no, Model_rewrite.*, got \{\}"),
         ([{"Turn_no": 1}], "record 0: Conversation_no: is missing"),
-        ([{"Conversation_no": float("nan"), "Turn_no": 1}], "Conversation_no: found nan; wanted a number"),
-        ([{"Conversation_no": 1, "Turn_no": "1"}], r"record 0 \(turn 1_1\): Turn_no: found '1'; wanted a number"),
+        ([{"Conversation_no": float("nan"), "Turn_no": 1}], "Conversation_no: found nan; expected a number"),
+        ([{"Conversation_no": 1, "Turn_no": "1"}], r"record 0 \(turn 1_1\): Turn_no: found '1'; expected a number"),
     ],
 )
 def test_bad_runs_are_refused_with_the_place(tmp_path, content, message):

@@ -196,7 +196,7 @@ def test_of_repeated_run_turns_the_last_value_counts(score, caplog):
     run = [run_record(1, None, None, "x"), run_record(1, None, None, "y"), run_record(1, None, {"a": 1})]
     evaluation = score([truth_record(1, "", ["a"], "y")], run)
     assert means(evaluation, ["MRR", "EM"]) == ("1.000", "1.000")
-    assert "2 turns occur again; the last one counts" in caplog.text
+    assert "2 repeated turns; the last record counts" in caplog.text
 
 
 def test_repeated_truth_turns_collapse_for_em_and_f1_only(score):
@@ -330,10 +330,10 @@ def test_truth_of_another_type_is_refused_where_it_is_scored(score, field, optio
         ("Model_passages", [], r"found \[\]; wanted an object"),
         ("Model_passages", {"a": "1"}, r"a: found '1'; wanted a number"),
         ("Model_passages", {"a": None}, "a: found None; wanted a number"),
-        ("Model_passages", {"a": math.nan}, r"found \{'a': nan\}; wanted scores that have an order"),
-        ("Model_passages", {"a\ud800": 1}, r"found .*ud800.*; wanted whole characters, not half of one"),
+        ("Model_passages", {"a": math.nan}, r"found \{'a': nan\}; expected scores without NaN"),
+        ("Model_passages", {"a\ud800": 1}, r"found .*ud800.*; expected text without lone surrogates"),
         ("Model_answer", 3, "found 3; wanted a string"),
-        ("Model_answer", "x\udfff", "found 'x.udfff'; wanted whole characters"),
+        ("Model_answer", "x\udfff", "found 'x.udfff'; expected text without lone surrogates"),
         ("Model_rewrite", ["x"], r"found \['x'\]; wanted a string"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.tasks.qrecc import QReCC
+from convqa.tasks.qrecc.task import QReCC
 
 RECORD = {"Conversation_no": 1, "Turn_no": 2, "Truth_rewrite": "r", "Truth_passages": ["a"], "Truth_answer": "x"}
 
@@ -32,15 +32,15 @@ def test_passages_may_be_missing_as_officially(tmp_path):
 
 def test_repeated_turns_are_told(tmp_path, caplog):
     assert len(QReCC().gold(write(tmp_path, [RECORD, RECORD])).turns) == 2
-    assert "1 turns occur again; QR and ROUGE1-R count each" in caplog.text
+    assert "1 repeated turns; QR and ROUGE1-R count each" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"a": 1}, r"found \{'a': 1\}; wanted a JSON array of \{Conversation_no, Turn_no, Truth_rewrite"),
+        ({"a": 1}, r"expected a JSON array of \{Conversation_no, Turn_no, Truth_rewrite.*, got \{'a': 1\}"),
         ([RECORD, {"Conversation_no": 1}], "record 1: Turn_no: is missing"),
-        ([RECORD, RECORD | {"Conversation_no": "1"}], "Conversation_no 1 is a number here and a string there"),
+        ([RECORD, RECORD | {"Conversation_no": "1"}], "Conversation_no 1 is both a number and a string"),
     ],
 )
 def test_bad_truth_is_refused_with_the_place(tmp_path, content, message):

@@ -10,7 +10,7 @@ from convqa.domain import Exchange, Passage
 from convqa.driver.history import History
 from convqa.errors import InputError
 from convqa.tasks import find_task
-from convqa.tasks.sharc import ShARC
+from convqa.tasks.sharc.task import ShARC
 from convqa.text.dialogue import open_question
 
 TASK = ShARC()
@@ -62,7 +62,7 @@ def test_nothing_of_the_truth_is_in_a_turn(utterance, write):
 def test_input_may_lack_the_truth(utterance, write):
     path = write(utterance(answer=..., evidence=...))
     assert len(turns(path)) == 1
-    with pytest.raises(InputError, match=r"sharc.json: record 0 \(utterance 'u1'\): answer: is missing, so it cannot"):
+    with pytest.raises(InputError, match=r"sharc.json: record 0 \(utterance 'u1'\): answer: is missing"):
         TASK.gold(path)
 
 
@@ -70,15 +70,15 @@ def test_input_may_lack_the_truth(utterance, write):
     ("change", "message"),
     [
         ({"scenario": ...}, "scenario: is missing"),
-        ({"snippet": " "}, "snippet: found ' '; wanted: text"),
+        ({"snippet": " "}, "snippet: found ' '; expected text"),
         ({"question": 3}, "question: found 3; wanted a string"),
         ({"history": {}}, r"history: found \{\}; wanted a list"),
         ({"history": ["a?"]}, r"history\[0\]: found 'a\?'; wanted an object"),
-        (asked("", "Yes"), r"history\[0\].follow_up_question: found ''; wanted: text"),
-        (asked("a?", "\n"), r"history\[0\].follow_up_answer: found '\\n'; wanted: text"),
-        (asked("a?", "Maybe"), r"history\[0\].follow_up_answer: found 'Maybe'; wanted: Yes or No"),
+        (asked("", "Yes"), r"history\[0\].follow_up_question: found ''; expected text"),
+        (asked("a?", "\n"), r"history\[0\].follow_up_answer: found '\\n'; expected text"),
+        (asked("a?", "Maybe"), r"history\[0\].follow_up_answer: found 'Maybe'; expected Yes or No"),
         ({"history": [{"follow_up_question": "a?"}]}, r"history\[0\].follow_up_answer: is missing"),
-        ({"utterance_id": "u1"}, "utterance_id: is that of record 0 too"),
+        ({"utterance_id": "u1"}, "utterance_id: is also that of record 0"),
     ],
 )  # fmt: skip
 def test_a_fault_is_refused_with_its_place(utterance, write, change, message):
@@ -94,18 +94,19 @@ def test_faults_of_the_open_form(utterance, write):
     rules = {"12": "text"}
     path = write(utterance(open={}), utterance("u2", open={"gold_snippet_id": "13"}), lines=True, rules=rules)
     with pytest.raises(
-        InputError, match=r"line 2 \(utterance 'u2'\): gold_snippet_id: found '13'; wanted an id of id2sn"
+        InputError,
+        match=r"line 2 \(utterance 'u2'\): gold_snippet_id: expected one of the 1 ids .*, got '13'",
     ):
         turns(path)
     write(utterance(open={}), lines=True, rules={"12": ""})
-    with pytest.raises(InputError, match=r"id2snippet\.json: rule '12': found ''; wanted text"):
+    with pytest.raises(InputError, match=r"id2snippet\.json: rule '12': expected text, got ''"):
         turns(path)
     (path.parent / "id2snippet.json").unlink()
     with pytest.raises(InputError, match=r"id2snippet\.json: no such file; wanted a JSON object \{id: rule text\}"):
         TASK.passages(path)
     irrelevant = write(utterance(open={}, answer="Irrelevant"), lines=True)
     with pytest.raises(
-        InputError, match=r"line 1 .*answer: found 'Irrelevant'; wanted Yes, No or a follow-up question"
+        InputError, match=r"line 1 .*answer: expected Yes, No or a follow-up question.*, got 'Irrelevant'"
     ):
         TASK.gold(irrelevant)
     path.write_bytes(b'{"utterance_id": "a"\n')
@@ -123,7 +124,7 @@ def test_a_rule_that_is_there_twice(utterance, write):
 def test_an_utterance_with_its_rule_text_in_no_array(utterance, write):
     path = write(utterance(), lines=True)
     for call in (turns, TASK.passages, TASK.pipeline_for, TASK.gold):
-        with pytest.raises(InputError, match=r"sharc\.json: begins with an .* snippet, .*; wanted a JSON array"):
+        with pytest.raises(InputError, match=r"sharc\.json: starts with an .* snippet, .*; expected a JSON array"):
             call(path)
     assert turns(write(utterance(), lines=True, rules={"12": "text"}))  # another field of the other form
 
@@ -144,7 +145,7 @@ def test_a_folder_has_one_file_of_utterances(utterance, write, predict, official
     assert [turn.id.conversation for turn in turns(folder)] == ["u1"]
     assert all(find_task("auto", place).name == "sharc" for place in (folder, path, official, opened))
     write(utterance(), name="train.json")
-    with pytest.raises(InputError, match=r"has sharc\.json and train\.json; wanted one file .*Give the path of a file"):
+    with pytest.raises(InputError, match=r"expected one file .*, got sharc\.json, train\.json\. Give"):
         turns(folder)
 
 

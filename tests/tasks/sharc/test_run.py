@@ -9,7 +9,7 @@ import pytest
 
 from convqa.domain import Answer, Failure, Hit, Ranking, Response, Rewrite, TurnId
 from convqa.errors import InputError
-from convqa.tasks.sharc import ShARC
+from convqa.tasks.sharc.task import ShARC
 
 TASK = ShARC()
 GOLDEN = Path(__file__).parent / "data" / "predictions.json"
@@ -55,16 +55,22 @@ def test_rankings_are_cut_and_left_out_where_there_are_none(tmp_path):
 @pytest.mark.parametrize(
     ("records", "message"),
     [
-        ("Yes", r"predictions\.json: found 'Yes'; wanted a JSON array of \{utterance_id, answer\}"),
-        (["Yes"], "record 0: found 'Yes'; wanted"),
+        ("Yes", r"predictions\.json: expected a JSON array of \{utterance_id, answer\}, got 'Yes'"),
+        (["Yes"], "record 0: expected .*, got 'Yes'"),
         ([{"answer": "Yes"}], "record 0: utterance_id: is missing"),
-        ([{"utterance_id": "u", "answer": None}], "record 0: answer: found None; wanted a string"),
-        ([{"utterance_id": "u", "answer": "x\ud800"}], "record 0: answer: found .* with half a character"),
-        ([{"utterance_id": "u\udfff", "answer": "x"}], "record 0: utterance_id: found .* with half a character"),
-        ([{"utterance_id": "u", "answer": ""}] * 2, "record 1: utterance_id: 'u' is that of record 0 too"),
+        ([{"utterance_id": "u", "answer": None}], "record 0: answer: found None"),
+        (
+            [{"utterance_id": "u", "answer": "x\ud800"}],
+            "record 0: answer: found .* without lone surrogates",
+        ),
+        (
+            [{"utterance_id": "u\udfff", "answer": "x"}],
+            "record 0: utterance_id: found .* without lone surrogates",
+        ),
+        ([{"utterance_id": "u", "answer": ""}] * 2, "record 1: utterance_id: 'u' is also that of record 0"),
         (
             [{"utterance_id": "u", "answer": "", "passages": [3]}],
-            r"record 0: passages: found \[3\]; wanted an array of ids",
+            r"record 0: passages\[0\]: found 3",
         ),
     ],
 )
@@ -80,7 +86,7 @@ def test_all_format_errors_at_once(opened, predict, tmp_path):
         problem.message for problem in TASK.check(opened, predict([*records, {"utterance_id": 3, "answer": 4}]))
     ]
     assert problems == [
-        f"utterance_id: {known[0]!r} is that of record 0 too",
+        f"utterance_id: {known[0]!r} is also that of record 0",
         "utterance_id: found 3; wanted a string",
         "answer: found 4; wanted a string",
         f"3 of 4 utterances of the input are missing: {', '.join(known[1:])}",

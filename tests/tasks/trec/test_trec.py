@@ -97,10 +97,10 @@ def test_topics_of_rag_are_conversations_of_one_turn(tmp_path, name, content, id
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ([{"number": 132, "turn": [{"number": "1-3", "utterance": "Why?"}]}], r"CAsT 2022 numbers its turns as 1-3"),
-        (CAST_2019 * 2, "record 1: the topic 31 is there twice"),
-        ([{"number": 1, "turn": []}], "record 0: wanted number, and turns"),
-        ([{"number": 1, "turn": [{"number": 1, "raw_utterance": " "}]}], "topic 1: found the turn"),
+        ([{"number": 132, "turn": [{"number": "1-3", "utterance": "Why?"}]}], r"CAsT 2022's numbers such as 1-3"),
+        (CAST_2019 * 2, "record 1: repeats topic 31"),
+        ([{"number": 1, "turn": []}], "record 0: expected number, and turns"),
+        ([{"number": 1, "turn": [{"number": 1, "raw_utterance": " "}]}], "topic 1: expected a turn with an utterance"),
         ('[{"number": 1, "turn": [', "topics.json"),
     ],
 )
@@ -112,10 +112,10 @@ def test_mistakes_are_named(tmp_path, content, says):
 def test_two_files_of_topics_in_a_folder_have_to_be_told_apart(tmp_path):
     topics(tmp_path, CAST_2019)
     topics(tmp_path, CAST_2021, "others.json")
-    with pytest.raises(InputError, match=r"found others.json, topics.json; wanted one file"):
+    with pytest.raises(InputError, match=r"expected one file with topics of .*, got others.json, topics.json"):
         list(Trec().read(tmp_path))
 
 
 def test_truth_is_the_tracks(tmp_path):
-    with pytest.raises(InputError, match="scored with their qrels"):
+    with pytest.raises(InputError, match=r"give them run\.trec and the track's qrels"):
         Trec().gold(tmp_path)
