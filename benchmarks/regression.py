@@ -88,7 +88,8 @@ def main() -> int:
                 rounded = {key: {part: round(x, 6) for part, x in value.items()} for key, value in measures.items()}
                 head = f"# {name}: what `python benchmarks/regression.py {name}` came to; --record writes it anew.\n"
                 CONFIGS.mkdir(exist_ok=True)
-                text = yaml.safe_dump({"task": plain["task"], "measures": rounded}, sort_keys=False)
+                run = f"convqa run INPUT OUTPUT --pipeline {' '.join(PIPELINES[name])}" if name in PIPELINES else name
+                text = yaml.safe_dump({"task": plain["task"], "run": run, "measures": rounded}, sort_keys=False)
                 (CONFIGS / f"{name}.yaml").write_text(head + text)
             told = moved(evaluation, read_expected(name))
             outside += len(told)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,6 +66,8 @@ def ablate(
 
         for name in [one["name"] for one in record["inputs"]]:
             Console().print(_table(record, name))
+        for note in _notes(record):
+            typer.echo(f"convqa: {note}", err=True)
         typer.echo(f"Written: {output / 'ablation.json'}. Tables, plots and turns: convqa report {output}")
     return int(any(cell["status"] != "skipped" and cell["message"] for cell in record["cells"]))
 
@@ -88,37 +90,44 @@ class _Bars:
 
 
 def _table(record: Mapping[str, Any], name: str) -> Table:
-    """The measures of one input, best values bold; a cell that has none says why."""
+    """The measures of one input, best values bold."""
     from rich.table import Table
     from rich.text import Text
 
     cells = [cell for cell in record["cells"] if cell["input"] == name]
-    shown = record["measures"] or list(dict.fromkeys(key for cell in cells for key in cell["measures"]))[:_COLUMNS]
-    about = next(one for one in record["inputs"] if one["name"] == name)
+    # Measures of rankings come first.
+    known = sorted({key: None for cell in cells for key in cell["measures"]}, key=lambda key: not _ranks(key))
+    shown = record["measures"] or known[:_COLUMNS]
+    about = next(source for source in record["inputs"] if source["name"] == name)
     numbers = "" if about["conversations"] == "all" else f", {about['conversations']} conversations"
     title = f"{name}: {about['turns']:,} turns{numbers}, history {about['history']}"
     table = Table(title=Text(title), title_justify="left")
-    for head in ("row", *shown, "ms/turn"):
-        table.add_column(
-            Text(head), justify="left" if head == "row" else "right", no_wrap=head == "row", overflow="fold"
-        )
-    best = {key: max((cell["measures"][key]["mean"] for cell in cells if key in cell["measures"]), default=0) for key in
-            shown}  # fmt: skip
+    table.add_column("row", no_wrap=True)
+    for head in (*shown, "ms/turn"):
+        table.add_column(Text(head), justify="right", overflow="fold")
+    means = {(cell["row"], key): score["mean"] for cell in cells for key, score in cell["measures"].items()}
+    best = {key: max((mean for (_, of), mean in means.items() if of == key), default=None) for key in shown}
     for cell in cells:
-        table.add_row(Text(cell["row"]), *_values(cell, shown, best))
-        if cell["status"] == "done" and cell["message"]:
-            table.add_row("", Text(cell["message"]))
+        values = [means.get((cell["row"], key)) for key in shown]
+        texts = [
+            Text("-" if mean is None else f"{mean:.3f}", "bold" if mean is not None and mean == best[key] else "")
+            for key, mean in zip(shown, values, strict=True)
+        ]
+        milliseconds = f"{sum(cell['milliseconds'].values()):.1f}" if cell["status"] == "done" else cell["status"]
+        table.add_row(Text(cell["row"]), *texts, milliseconds)
     return table
 
 
-def _values(cell: Mapping[str, Any], shown: Sequence[str], best: Mapping[str, float]) -> list[Any]:
-    from rich.text import Text
+def _ranks(measure: str) -> bool:
+    return measure.startswith(("MRR", "nDCG"))
 
-    if cell["status"] != "done":
-        return [Text(f"{cell['status']}: {cell['message']}")]
-    texts = []
-    for key in shown:
-        mean = cell["measures"].get(key, {}).get("mean")
-        text = "-" if mean is None else f"{mean:.3f}"
-        texts.append(Text(text, style="bold" if mean is not None and mean == best[key] else ""))
-    return [*texts, Text(f"{sum(cell['milliseconds'].values()):.1f}")]
+
+def _notes(record: Mapping[str, Any]) -> Iterator[str]:
+    """Each message of the cells once, with the rows that it is about."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for cell in record["cells"]:
+        if cell["message"]:
+            rows.setdefault((cell["status"], cell["message"]), []).append(f"{cell['row']} over {cell['input']}")
+    for (status, message), about in rows.items():
+        more = f" and {len(about) - 3} more" if len(about) > 3 else ""
+        yield f"{'' if status == 'done' else f'{status}: '}{', '.join(about[:3])}{more}: {message}"

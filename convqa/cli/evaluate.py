@@ -170,7 +170,8 @@ def _compared(evaluation: Evaluation, expected: Expected, quiet: bool) -> int:
     for line in outside:
         typer.echo(f"convqa: {line}", err=True)
     if not quiet:
-        typer.echo(f"{len(expected.measures) - len(outside)} of {len(expected.measures)} measures as expected.")
+        of = f" of {expected.run}" if expected.run else ""
+        typer.echo(f"{len(expected.measures) - len(outside)} of {len(expected.measures)} measures as expected{of}.")
     return int(bool(outside))
 
 

@@ -38,13 +38,13 @@ def export(
     """Write a run's answers, with every citation, as TREC RAG, iKAT, JWHR, QReCC evidence or plain text; or its
     rankings as a TREC run.
     """
-    from convqa.driver.responses import read_responses
+    from convqa.driver.responses import read_responses, task_of
     from convqa.exports import Submission, find_format
     from convqa.exports import export as write
     from convqa.files import whole_file
 
     format = find_format(as_)
-    submission = Submission(run_id or run.resolve().name, team_id, run_type)
+    submission = Submission(run_id or run.resolve().name, team_id, run_type, task_of(run))
     if run_type not in format.run_types:
         raise InputError(f"--run-type {run_type}: {as_} knows {', '.join(format.run_types)}.")
     responses = read_responses(run)

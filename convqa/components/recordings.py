@@ -70,9 +70,10 @@ class Recording:
         :param check: gives the value as it is wanted, None for another thing.
         :raises InputError: naming the record that is not as wanted.
         """
-        records = parse_json(self.path, self._data, _WANTED)
+        wanted = "a run.json, or a JSON array of {Conversation_no, Turn_no, ...}"
+        records = parse_json(self.path, self._data, wanted)
         if not isinstance(records, list):
-            raise InputError(f"{self.path}: found {shorten(records)}; wanted {_WANTED}.")
+            raise InputError(f"{self.path}: found {shorten(records)}; wanted {wanted}.")
         values: dict[str, T] = {}
         for number, record in enumerate(records):
             where = f"{self.path}: record {number}"

@@ -91,3 +91,10 @@ def _turns_of_whole_run(folder: Path) -> int | None:
     counts = found.get("counts")
     turns = counts.get("turns") if isinstance(counts, dict) else None
     return turns if isinstance(turns, int) else None
+
+
+def task_of(folder: Path) -> str:
+    """The name of the task that a run answers; "" if its folder does not say."""
+    meta = read_json(folder / META, "what convqa run notes about a run") if (folder / META).is_file() else {}
+    mark = meta.get("fingerprint") if isinstance(meta, dict) else None
+    return str(mark.get("task", "")) if isinstance(mark, dict) else ""

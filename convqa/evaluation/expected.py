@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from convqa.errors import InputError, nearest
 from convqa.evaluation.result import Evaluation
+from convqa.files import read_json
 from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, read_as
@@ -24,12 +25,17 @@ class Interval(Record):
     mean: float
     low: float
     high: float
+    turns: int | None = None
 
 
 class Expected(Record):
-    """A file of ``configs/benchmarks``, or the output of ``convqa evaluate --json`` for another run."""
+    """A file of ``configs/benchmarks``, or the output of ``convqa evaluate --json`` for another run.
+
+    :param run: the run that the scores are of: its file, or the command that makes it.
+    """
 
     task: str
+    run: str = ""
     measures: dict[str, Interval] = Field(min_length=1)
 
 
@@ -44,7 +50,8 @@ def read_expected(name: str) -> Expected:
     elif not path.suffix:
         raise InputError(f"--check {name}: unknown name.{nearest(name, known)} Known: {', '.join(known)}.")
     advice = "Expected: task, and measures with mean, low and high of each."
-    return read_as(Expected, read_yaml(path, "expected scores"), str(path), advice)
+    read = read_json if path.suffix == ".json" else read_yaml  # YAML takes 5e-05 for a string
+    return read_as(Expected, read(path, "expected scores"), str(path), advice)
 
 
 def moved(evaluation: Evaluation, expected: Expected) -> list[str]:
@@ -62,4 +69,6 @@ def moved(evaluation: Evaluation, expected: Expected) -> list[str]:
             messages.append(f"{name}: has no value; expected {mean:.4g}")
         elif not low - _ROUNDED <= summary.mean <= high + _ROUNDED:
             messages.append(f"{name}: {summary.mean:.4g}; expected {mean:.4g} ({low:.4g} to {high:.4g})")
+        elif interval.turns not in {None, summary.turns}:
+            messages.append(f"{name}: rests on {summary.turns} turns; expected {interval.turns}")
     return messages

@@ -25,7 +25,7 @@ from convqa.experiments.cell import Cell, part_of, work
 from convqa.experiments.grid import Ablation, InputChoice, Row, baseline_of, read_ablation, rows_of
 from convqa.files import mend, whole_file
 from convqa.pipeline.load import load
-from convqa.tasks import Task, find_task
+from convqa.tasks import Task, find_task, tasks
 
 RECORD = "ablation.json"
 """The file in the output folder that says what was run, and what came of each cell."""
@@ -84,6 +84,10 @@ def ablate(
     ablation, file = read_ablation(name)
     rows = rows_of(ablation, file)
     baseline = baseline_of(ablation, rows, file)
+    if name_of_task := next((kind.name for kind in tasks().values() if kind.has_input(output)), None):
+        raise InputError(
+            f"output {output}: is an input of {name_of_task}; the last folder is the output. Add one."
+        )
     sources = [_read_input(path.resolve(), task, ablation, limits.turns, output) for path in inputs]
     _check_names(ablation, rows, sources, file)
     deadline = None if limits.minutes is None else time.monotonic() + 60 * limits.minutes
@@ -164,10 +168,7 @@ def _result(
     if deadline is not None and time.monotonic() >= deadline:
         return result | {"status": "stopped", "message": "no time was left"}
     label = f"{row} over {source}"
-    result |= _run(cell, progress(label), deadline)
-    if result["status"] == "failed":
-        logger.warning("%s failed: %s", label, result["message"])
-    return result
+    return result | _run(cell, progress(label), deadline)
 
 
 def _version(library: str) -> str | None:
@@ -223,13 +224,18 @@ def _read_input(path: Path, task: str, ablation: Ablation, turns: int | None, ou
     kind = find_task(task, path)
     name = path.name if path.is_dir() else path.name.partition(".")[0]
     choice = ablation.inputs.get(name, InputChoice())
-    count, given = 0, False
+    conversations, count, given = 0, 0, False
     for conversation in part_of(kind.read(path), choice.conversations, turns):
-        count += len(conversation.turns)
+        conversations, count = conversations + 1, count + len(conversation.turns)
         given = given or any(turn.history for turn in conversation.turns)
     if not count:
         raise InputError(f"{path}: no conversation is left to run. Raise --turns, or change conversations.")
     history = choice.history or ablation.history or ("gold" if given else "none")
+    if history == "none" and not (choice.history or ablation.history) and count > conversations:
+        logger.warning(
+            "%s gives no earlier answers, so that every turn is answered as if it were the first and rewriters change "
+            "nothing. Set history: own in the ablation to use each row's own answers.", name,
+        )  # fmt: skip
     return _Input(name, path, kind, choice.model_copy(update={"history": history}), count)
 
 

@@ -14,11 +14,15 @@ from convqa.files import log
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """The names of a run and its team, for the formats of shared tasks."""
+    """The names of a run and its team, for the formats of shared tasks.
+
+    :param task: the task that the run answers, "" if unknown.
+    """
 
     run_id: str
     team_id: str = "convqa"
     run_type: str = "automatic"
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)

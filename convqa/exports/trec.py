@@ -8,8 +8,8 @@ from convqa.metrics.trec import run_lines
 
 
 def write(cited: CitedAnswer, submission: Submission) -> bytes:
-    """Format the lines of one turn, called ``CONVERSATION_TURN``, or as its conversation if that has no other turn."""
-    turn = str(cited.id.conversation) if cited.alone else str(cited.id)
+    """Format the lines of a turn: ``CONVERSATION_TURN``, or ``TOPIC`` where a topic of the task trec has one turn."""
+    turn = str(cited.id.conversation) if cited.alone and submission.task == "trec" else str(cited.id)
     return "".join(run_lines(turn, cited.scores, submission.run_id)).encode()
 
 

@@ -68,13 +68,23 @@ class Recorded(Retriever):
             for turn, rewrite in zip(turns, rewrites, strict=True)
         ]
         if missing := sum(ranking is None for ranking in recorded):
-            logger.warning("%s: %d turns are not in it, and have empty rankings", self.path, missing)
+            self._warn("%s: %d turns of a batch are not in it, and have empty rankings", missing)
         cut = [Ranking(ranking.hits[: self.top_k]) if ranking else Ranking() for ranking in recorded]
         rankings = attach(cut, self.texts, self.fetch)
         firsts = [hit for ranking in rankings for hit in ranking.hits[: self.texts]]
         if unknown := sum(hit.passage is None for hit in firsts):
-            logger.warning("%s: %d of %d passages are not in the collection", self.path, unknown, len(firsts))
+            self._warn("%s: %d of %d passages of a batch are not in the collection", unknown, len(firsts))
         return rankings
+
+    def _warn(self, message: str, *counts: int) -> None:
+        """Warn once of what every batch may repeat."""
+        if message not in self._warned:
+            self._warned.add(message)
+            logger.warning(message, self.path, *counts)
+
+    @cached_property
+    def _warned(self) -> set[str]:
+        return set()
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         return open_store(self.collection).fetch(ids)
