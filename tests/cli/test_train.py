@@ -16,7 +16,11 @@ from tests.training.conftest import tiny_encoder as tiny_encoder
 
 def test_an_unknown_recipe_is_a_mistake(call):
     code, _, error = call("train", "resolverr")
-    assert code == 2 and "found 'resolverr'; wanted: resolver, reader, support" in error and "'resolver'?" in error
+    assert (
+        code == 2
+        and "expected one of resolver, reader, support, conditions, got 'resolverr'" in error
+        and "'resolver'?" in error
+    )
 
 
 def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
@@ -97,7 +101,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
     again = process(*asked, "--set", "epochs=15", "--set", "checkpoint=60")
     printed, error = again.communicate(timeout=600)
     assert again.returncode == 0, error
-    assert "going on at step" in error and f"Model: {output / 'model'}" in printed
+    assert "resuming at step" in error and f"Model: {output / 'model'}" in printed
     assert (output / "model" / "model.onnx").exists()
 
 
