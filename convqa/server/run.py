@@ -1,4 +1,4 @@
-"""A server from its configuration: the address first, then the models, then the port."""
+"""Run a server from its settings: bind the address, load the pipelines, then listen."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from convqa.server.listening import bound, serve
 def run(config: ServerConfig, settings: Mapping[str, Any], llm: Llm | None = None) -> None:
     """Serve until a signal ends it.
 
-    :param settings: of every pipeline, before its own. :param llm: of every pipeline that names none.
-    :raises InputError: for an address that is taken, or a pipeline or collection that does not exist.
+    :param settings: defaults of every pipeline's own settings. :param llm: the default language model.
+    :raises InputError: if the address is taken, or a pipeline or collection does not exist.
     """
     with bound(config.host, config.port) as listener:
         pipelines = {name: _loaded(name, served, config, settings, llm) for name, served in config.pipelines.items()}
@@ -27,10 +27,10 @@ def run(config: ServerConfig, settings: Mapping[str, Any], llm: Llm | None = Non
 
 
 def _loaded(name: str, served: Served, config: ServerConfig, settings: Mapping[str, Any], llm: Llm | None) -> Pipeline:
-    made = load(served.pipeline or name, {**settings, **served.set}, read_llm(served.llm) if served.llm else llm)
+    pipeline = load(served.pipeline or name, {**settings, **served.set}, read_llm(served.llm) if served.llm else llm)
     collection = served.collection or config.collection
-    if collection is None and made.needs_collection:
+    if collection is None and pipeline.needs_collection:
         raise InputError(f"pipeline {name}: searches a collection; name one with --collection.")
-    if "answers" not in made.stages:
-        raise InputError(f"pipeline {name}: makes no answers; wanted one that does, such as talk.")
-    return ready(made, None if collection is None else collection_of(collection))
+    if "answers" not in pipeline.stages:
+        raise InputError(f"pipeline {name}: expected a pipeline that writes answers, such as talk.")
+    return ready(pipeline, None if collection is None else collection_of(collection))

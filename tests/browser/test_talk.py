@@ -270,10 +270,10 @@ def refuse(route, status, body):
 
 def test_a_turn_that_failed_can_be_asked_again(page, ask):
     failed = {"conversation": None, "pipeline": "talk", "question": MARBURY, "answer": None, "ranking": []}
-    failed |= {"error": {"stage": "reader", "message": "The reader failed at this question."}}
+    failed |= {"error": {"stage": "reader", "message": "The reader failed to process this question."}}
     page.route("**/api/turn", lambda route: route.fulfill(json=failed))
     turn = ask(page, MARBURY)
-    assert "The reader failed at this question." in turn.locator(".mishap").inner_text()
+    assert "The reader failed to process this question." in turn.locator(".mishap").inner_text()
     page.unroute("**/api/turn")
     turn.get_by_role("button", name="Try again").click()
     turn.locator(".answer").wait_for()
