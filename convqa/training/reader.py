@@ -167,19 +167,18 @@ def score(reader: SpanReader, contexts: Sequence[Context], calibration: Calibrat
     asked = [(question, context.text) for context in contexts for question in context.questions]
     readings = reader.read([(question.text, text) for question, text in asked], 1)
     forced = [_best_span(reading, text) for reading, (_, text) in zip(readings, asked, strict=True)]
-    chosen = [
-        span
-        if reading.spans
-        and probability(reading.margin, calibration.answer) >= probability(reading.margin, calibration.null)
-        else ""
-        for reading, span in zip(readings, forced, strict=True)
-    ]
+
+    def answers(margin: float) -> bool:
+        return probability(margin, calibration.answer) >= probability(margin, calibration.null)
+
+    chosen = [span if reading.spans and answers(reading.margin) else ""
+              for reading, span in zip(readings, forced, strict=True)]  # fmt: skip
     questions = [question for question, _ in asked]
     answered = [index for index, question in enumerate(questions) if question.answers]
     empty = [index for index, question in enumerate(questions) if not question.answers]
 
-    def mean(measure: Measure, answers: Sequence[str], indices: Sequence[int]) -> float:
-        return 100 * sum(_best(measure, questions[index], answers[index]) for index in indices) / len(indices)
+    def mean(measure: Measure, texts: Sequence[str], indices: Sequence[int]) -> float:
+        return 100 * sum(_best(measure, questions[index], texts[index]) for index in indices) / len(indices)
 
     every = range(len(questions))
     scores = {"questions": len(questions), "EM": mean(exact_match, chosen, every), "F1": mean(f1, chosen, every)}

@@ -104,14 +104,13 @@ def summary(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
     >>> summary({"validation": {"F1": 0.81234, "turns": 253}})
     ['validation: F1 0.812, turns 253']
     """
-
-    def shown(value: float) -> str:
-        return f"{value:.3f}" if value % 1 else f"{value:.0f}"
-
-    return [
-        f"{name}: {', '.join(f'{measure} {shown(value)}' for measure, value in row.items())}"
-        for name, row in scores.items()
-    ]
+    lines = []
+    for name, row in scores.items():
+        figures = [
+            f"{measure} {value:.3f}" if value % 1 else f"{measure} {value:.0f}" for measure, value in row.items()
+        ]
+        lines.append(f"{name}: {', '.join(figures)}")
+    return lines
 
 
 def _same_training(settings: Settings, folder: Path) -> None:

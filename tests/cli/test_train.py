@@ -88,7 +88,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
     output = tmp_path / "made"
     asked = [
         "train", "resolver", "--data", data, "--base", tiny_encoder, "--output", output, "--threads", "1",
-        "--set", "own=[own.jsonl]", "--set", "mix=[{sets: [own]}]", "--set", "batch=1", "--set", "pattern=1",
+        "--set", "own=[own.jsonl]", "--set", "mix=[{sets: [own]}]", "--set", "batch=1", "--set", "pattern=1", "--set", "talks=null",
         "--device", "cpu", "-v",
     ]  # fmt: skip
     # So many steps that it is interrupted before it is done; the checkpoint is the first one's.
@@ -96,7 +96,8 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
     _wait(lambda: (output / "checkpoint.pt").exists() or started.poll() is not None)
     started.send_signal(signal.SIGINT)
     _, error = started.communicate(timeout=600)
-    assert started.returncode == 130 and "interrupted. The last checkpoint is kept" in error
+    assert started.returncode == 130, error
+    assert "interrupted. The last checkpoint is kept" in error
     assert not (output / "model").exists()
     again = process(*asked, "--set", "epochs=15", "--set", "checkpoint=60")
     printed, error = again.communicate(timeout=600)

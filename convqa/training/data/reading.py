@@ -73,13 +73,8 @@ def split(settings: ReaderSettings, root: Path | None) -> Split:
                 f"own: expected at least {_VALIDATED} contexts, because one in {_VALIDATED} is for validation; the "
                 f"{len(own)} files have fewer."
             )
-    taken = {
-        sentence
-        for sets in held.values()
-        for contexts in sets.values()
-        for context in contexts
-        for sentence in _distinctive(context.text)
-    }
+    held_out = [context for sets in held.values() for contexts in sets.values() for context in contexts]
+    taken = set().union(*(_distinctive(context.text) for context in held_out))
 
     def apart(contexts: Iterator[Context]) -> Iterator[Context]:
         return (context for context in contexts if taken.isdisjoint(_distinctive(context.text)))

@@ -141,12 +141,11 @@ def with_own(split: Split, own: Sequence[Example]) -> Split:
 def silenced(examples: Iterable[Example], share: float, seed: int) -> list[Example]:
     """Remove the history's answers from a share of the examples, because answers may be missing in use."""
     chance = random.Random(seed)
-    return [
-        replace(example, history=tuple(Past(past.question, "") for past in example.history))
-        if chance.random() < share
-        else example
-        for example in examples
-    ]
+
+    def silent(example: Example) -> Example:
+        return replace(example, history=tuple(Past(past.question, "") for past in example.history))
+
+    return [silent(example) if chance.random() < share else example for example in examples]
 
 
 class _Turn(Record):

@@ -154,7 +154,11 @@ def test_damaged_files_are_refused_with_file_place_and_field(tmp_path, read, tex
     with pytest.raises(InputError) as caught:
         read(tmp_path / "damaged")
     message = str(caught.value)
-    assert said in message and str(tmp_path / "damaged") in message and "xpected" in message
+    assert (
+        said in message
+        and str(tmp_path / "damaged") in message
+        and ("wanted" in message.lower() or "expected" in message.lower())
+    )
 
 
 @pytest.mark.parametrize("line", [b"C_1_0_q#2", b"C_1_0\tSecond?", b"C_1_0_q#x\tSecond?", b"C_1_0_q#2\t\xff"])
