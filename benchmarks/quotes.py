@@ -159,7 +159,7 @@ def train(some: Sequence[Example], names: list[str], start: torch.Tensor) -> Net
     chance = random.Random(1)
     net = Net(start.clone())
     places = {name: place for place, name in enumerate(names)}
-    described = [(words, one) for one in some if (words := prose.described(one.text, places)).starts]
+    described = [(words, one) for one in some if (words := prose.encoded(one.text, places)).starts]
     steps = EPOCHS * math.ceil(len(some) / BATCH)
     steering = torch.optim.Adam(net.parameters(), lr=RATE)
     falling = torch.optim.lr_scheduler.LambdaLR(steering, lambda step: max(0.01, 1 - step / steps))

@@ -85,9 +85,7 @@ def ablate(
     rows = rows_of(ablation, file)
     baseline = baseline_of(ablation, rows, file)
     if name_of_task := next((kind.name for kind in tasks().values() if kind.has_input(output)), None):
-        raise InputError(
-            f"output {output}: is an input of {name_of_task}; the last folder is the output. Add one."
-        )
+        raise InputError(f"output {output}: is an input of {name_of_task}; the last folder is the output. Add one.")
     sources = [_read_input(path.resolve(), task, ablation, limits.turns, output) for path in inputs]
     _check_names(ablation, rows, sources, file)
     deadline = None if limits.minutes is None else time.monotonic() + 60 * limits.minutes

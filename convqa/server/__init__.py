@@ -1,1 +1,1 @@
-"""Answers over HTTP."""
+"""The HTTP API, the web page, and the MCP server."""

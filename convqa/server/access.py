@@ -1,4 +1,4 @@
-"""Who asks, and what they may see: keys, users that a proxy names, filters that no client can widen, rates."""
+"""Access control: keys, users named by a proxy, passage filters and rate limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from convqa.components.filtering import both, filter_of
 from convqa.domain import Passage
-from convqa.server.config import FilterFields, ServerConfig
+from convqa.server.config import ServerConfig
 from convqa.stores.base import Filter
 from convqa.stores.content import meta_term, meta_terms
 
@@ -24,14 +24,15 @@ _USER = "{user}"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. ``owner`` names whose conversations are kept together; ``filter`` says which passages they may see."""
+    """The sender of a request. ``owner``: key of the caller's conversations; ``filter``: the passages that they may
+    see."""
 
     owner: str
     filter: Filter = field(default_factory=dict, hash=False)
 
 
 class Access:
-    """The rules of a server, applied to a request."""
+    """The access rules of a server."""
 
     def __init__(self, config: ServerConfig) -> None:
         self._secrets = {name: secret.encode() for name, secret in config.secrets.items()}
@@ -45,76 +46,67 @@ class Access:
 
     @property
     def has_rules(self) -> bool:
-        """Whether some callers may see passages that others may not."""
+        """Whether callers differ in the passages that they may see."""
         return bool(self._users or self._everybody or any(self._filters.values()))
 
     def caller(self, request: Request) -> Caller:
-        """Who asks.
+        """Identify the sender of a request.
 
-        :raises HTTPException: 401 without a key that is known; 403 for a user who may see nothing.
+        :raises HTTPException: 401 without a valid key; 403 for a user who may see nothing.
         """
         key = self._key(request) if self._secrets else ""
         accepted = self._filters.get(key, self._everybody)
         users = self._users
         if users is None or key not in users.keys:
             return Caller(key, accepted)
-        named = request.headers.getlist(users.header)
-        if len(named) > 1:
-            raise HTTPException(400, f"The header {users.header} is there twice.")
-        user = "".join(named).strip()
+        values = request.headers.getlist(users.header)
+        if len(values) > 1:
+            raise HTTPException(400, f"Duplicate header {users.header}.")
+        user = "".join(values).strip()
         if not user:
-            raise HTTPException(
-                403, f"This server wants to know which user asks: the header {users.header} is missing."
-            )
+            raise HTTPException(403, f"This server requires the name of the user in the header {users.header}.")
         rule = users.filters.get(user, users.others)
         if rule is None:
-            raise HTTPException(403, "This user may see no passages here.")
-        return Caller(f"{key}\n{user}", both(accepted, filter_of(_for(user, rule))))
+            raise HTTPException(403, "This user has no access to any passages.")
+        own = {name: [user if value == _USER else value for value in values] for name, values in rule.items()}
+        return Caller(f"{key}\n{user}", both(accepted, filter_of(own)))
 
     def count(self, caller: Caller) -> None:
         """Count a question of a caller.
 
-        :raises HTTPException: 429 for one too many.
+        :raises HTTPException: 429 over the rate limit.
         """
         if self._rate is None or self._limiter.hit(self._rate, caller.owner):
             return
         left = self._limiter.get_window_stats(self._rate, caller.owner).reset_time - time.time()
         seconds = max(1, math.ceil(left))
-        raise HTTPException(
-            429,
-            f"More than {self._rate.amount} questions a minute. Ask again in {seconds} s.",
-            {"Retry-After": f"{seconds}"},
-        )
+        message = f"More than {self._rate.amount} questions per minute. Try again in {seconds} s."
+        raise HTTPException(429, message, {"Retry-After": f"{seconds}"})
 
     def _key(self, request: Request) -> str:
-        """The name of the key that a request has, found in the same time whichever it is."""
-        given = request.headers.get("Authorization", "").partition(" ")[2].strip().encode("latin-1")
-        matching = [name for name, secret in self._secrets.items() if hmac.compare_digest(secret, given)]
-        if not matching:
-            raise HTTPException(
-                401, "This server wants a key: Authorization: Bearer KEY.", {"WWW-Authenticate": "Bearer"}
-            )
-        return matching[0]
-
-
-def _for(user: str, rule: FilterFields) -> FilterFields:
-    return {name: [user if value == _USER else value for value in values] for name, values in rule.items()}
+        """Return the name of a request's key, in constant time."""
+        token = request.headers.get("Authorization", "").partition(" ")[2].strip().encode("latin-1")
+        names = [name for name, secret in self._secrets.items() if hmac.compare_digest(secret, token)]
+        if not names:
+            message = "This server requires a key: Authorization: Bearer KEY."
+            raise HTTPException(401, message, {"WWW-Authenticate": "Bearer"})
+        return names[0]
 
 
 def passes(passage: Passage, filter: Filter) -> bool:
-    """Whether a filter lets a passage through, as it does in a search.
+    """Return whether a passage passes a filter, as in a search.
 
     >>> passes(Passage("p", "", meta={"year": 2001}), {"year": (2001.0, 2002)})
     True
     >>> passes(Passage("p", ""), {"year": (2001,)})
     False
     """
-    has = {meta_term(name, value) for name, value in passage.meta.items()}
-    return all(has.intersection(group) for group in meta_terms(filter))
+    terms = {meta_term(name, value) for name, value in passage.meta.items()}
+    return all(terms.intersection(group) for group in meta_terms(filter))
 
 
 def within(narrow: Filter, wide: Filter) -> bool:
-    """Whether a filter surely lets through nothing that another does not.
+    """Return whether every passage that passes ``narrow`` certainly passes ``wide``.
 
     >>> within({"set": ("law",), "year": (1,)}, {"set": ("law", "wiki")}), within({}, {"set": ("law",)})
     (True, False)

@@ -1,4 +1,4 @@
-"""The application: pipelines behind their queues, and the routes in front of them."""
+"""The application: routes, middleware, and a service per pipeline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import convqa
 from convqa.domain import DEFAULT_LANGUAGE, Turn, TurnId
-from convqa.domain import Response as Answered
+from convqa.domain import Response as TurnResponse
 from convqa.driver.waves import answer
 from convqa.errors import RunError
 from convqa.pipeline.load import Pipeline
@@ -34,10 +34,10 @@ open_routes = APIRouter()
 
 
 def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastAPI:
-    """The application of a server.
+    """Create the application of a server.
 
-    :param pipelines: bound to their collections and warm, by the names that they are served as.
-    :raises InputError: for keys or a file of conversations that cannot be read.
+    :param pipelines: served name -> pipeline, bound to its collection and loaded.
+    :raises InputError: if a key or the conversations file cannot be read.
     """
     metrics, limits = Metrics(), config.limits
     services = {
@@ -55,22 +55,22 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
         if app.state.conversations is not None:
             app.state.conversations.close()
 
-    # The pages that show a schema come from another host: only the schema itself is served.
+    # FastAPI's documentation pages load scripts from another host, so only the schema is served.
     app = FastAPI(title="convqa", version=convqa.__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.config, app.state.services, app.state.metrics = config, services, metrics
     app.state.access = Access(config)
     file = _file_of(services.values()) if config.conversations is None else config.conversations
     app.state.conversations = Conversations(file) if file else None
     for name, service in services.items():
-        given = config.pipelines[name].examples if name in config.pipelines else None
-        service.examples = _examples(service) if given is None and not app.state.access.has_rules else given or []
+        examples = config.pipelines[name].examples if name in config.pipelines else None
+        service.examples = _examples(service) if examples is None and not app.state.access.has_rules else examples or []
     routers = [open_routes, turns.router, openai.router, page.router]
     if config.is_local or config.keys:
         routers.append(mrqa.router)
     for router in routers:
         app.include_router(router)
     guard.install(app)
-    # Else another site's name could be made to point at this machine, and its page would read everything here.
+    # Prevents DNS rebinding, by which the page of another site could read everything here.
     hosts = [*LOOPBACK, config.host, *config.hosts] if config.is_local and not config.keys else None
     app.add_middleware(guard.Guard, most=limits.body_bytes, hosts=hosts)
     if config.cors:
@@ -82,14 +82,14 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
 @open_routes.head("/healthz", include_in_schema=False)
 @open_routes.get("/healthz")
 async def healthz() -> dict[str, str]:
-    """Whether the server runs."""
+    """Return 200 while the server runs."""
     return {"status": "ok"}
 
 
 @open_routes.head("/readyz", include_in_schema=False)
 @open_routes.get("/readyz")
 async def readyz(request: Request) -> Response:
-    """Whether it can answer: 503 while a collection's server is away."""
+    """Return 200 if the server can answer, 503 while a collection's server is unavailable."""
     services: Mapping[str, Service] = request.app.state.services
     try:
         await run_in_threadpool(lambda: [service.pipeline.language for service in services.values()])
@@ -106,26 +106,25 @@ async def metrics(request: Request) -> Response:
 
 
 def _file_of(services: Iterable[Service]) -> str:
-    """Where conversations over the collections of these services are kept; those over others stand in other files."""
-    places = sorted({service.place for service in services} - {""})
-    name = hashlib.blake2b(os.fsencode("\n".join(places)), digest_size=8).hexdigest()
-    return str(data_folder() / (f"conversations-{name}.sqlite" if places else "conversations.sqlite"))
+    """Return the conversations file for the collections of these services. Each set of collections has its own."""
+    locations = sorted({service.location for service in services} - {""})
+    name = hashlib.blake2b(os.fsencode("\n".join(locations)), digest_size=8).hexdigest()
+    return str(data_folder() / (f"conversations-{name}.sqlite" if locations else "conversations.sqlite"))
 
 
 def _examples(service: Service) -> list[str]:
-    """Questions to begin with; the pipeline has then answered once, and nothing is cold any more."""
+    """Return example questions. Answers at least one question, which warms the pipeline up."""
     pipeline = service.pipeline
 
-    def ask(question: str) -> Answered:
+    def ask(question: str) -> TurnResponse:
         return answer(pipeline, [Turn(TurnId("example", 1), question, language=service.language)])[0]
 
     try:
         store = service.store if service.language == DEFAULT_LANGUAGE else None
         if pipeline.asks_a_server or store is None:
             ask("Is this ready?")
-        # Questions to a language model are waited for and paid for: one is enough.
-        tried = None if pipeline.asks_a_server else ask
-        return [] if store is None else examples(store.scan(), tried, _EXAMPLES)
+        # Does not try examples on a language model, which takes time and money.
+        return [] if store is None else examples(store.scan(), None if pipeline.asks_a_server else ask, _EXAMPLES)
     except RunError as error:
         log.warning("no example questions: %s", error)
         return []

@@ -1,4 +1,4 @@
-"""An answer as the text of a chat message, and back: chat clients keep nothing else of a conversation.
+"""Format an answer as the text of a chat message, and parse it back, because chat clients keep only the text.
 
     Goethe wrote Faust. [1][2] He was born in Frankfurt. [3]
 
@@ -7,7 +7,7 @@
     - [1] [Faust](https://example.org/faust): "Faust is a play by Goethe."
     - ...
 
-The marks and the list are Markdown; ``[1]`` of a sentence's own text is ``\\[1]``.
+The marks and the list are Markdown. ``[1]`` within a sentence is escaped as ``\\[1]``.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _ESCAPED = {"\\": "\\", "[": "[", "n": "\n", "r": "\r"}
 
 
 def pieces(response: Response, language: str) -> Iterator[str]:
-    """The text of a message, sentence by sentence, then the list of its sources, and what to know of it."""
+    """Yield the text of a message: its sentences, the list of sources, and the caveat."""
     answer, caveat = response.answer, f"\n\n{response.caveat}" if response.caveat else ""
     if answer is None or answer.kind == "none":
-        asked = response.rewrite is None or bool(response.rewrite.queries)
-        reason = answer.reason if answer else "this pipeline makes no answers"
-        yield f"{_NO_ANSWER}{escape(reason)}.{caveat}" if asked else _IDLE
+        has_query = response.rewrite is None or bool(response.rewrite.queries)
+        reason = answer.reason if answer else "this pipeline writes no answers"
+        yield f"{_NO_ANSWER}{escape(reason)}.{caveat}" if has_query else _IDLE
         return
     yield _ASKED if answer.kind == "question" else "".join(_NOTES.get(note, "") for note in answer.notes)
     numbers, first = numbered(answer), True
@@ -56,29 +56,27 @@ def pieces(response: Response, language: str) -> Iterator[str]:
 
 def _source(citation: replies.CitationReply) -> str:
     title = escape(citation["title"] or citation["passage"]).replace("[", "(").replace("]", ")")
-    named = f"[{title}]({citation['url']})" if is_address(citation["url"]) else title
+    link = f"[{title}]({citation['url']})" if is_address(citation["url"]) else title
     quote = shorten(escape(citation["quote"]), _QUOTE, placeholder=" ...")
-    return f'- [{citation["number"]}] {named}: "{quote}"'
+    return f'- [{citation["number"]}] {link}: "{quote}"'
 
 
 def is_address(url: str) -> bool:
-    """Whether a link may point there."""
+    """Return whether a URL is safe to link to."""
     return re.fullmatch(r"https?://[^\s()<>]+", url) is not None
 
 
 def marks(content: str) -> list[tuple[int, int, int]]:
-    """The marks of a message's text, before the list of its sources: characters [start, end) and the number of each."""
-    said = content.partition("\n\n")[0]
-    places = (place.span() for place in _MARKS.finditer(said))
+    """Return start, end and number of each citation mark before the list of sources."""
     return [
-        (start + found.start(), start + found.end(), int(found[1]))
-        for start, end in places
-        for found in re.finditer(r"\[(\d+)\]", said[start:end])
+        (match.start(), match.end(), int(match[1]))
+        for group in _MARKS.finditer(content.partition("\n\n")[0])
+        for match in re.compile(r"\[(\d+)\]").finditer(content, *group.span())
     ]
 
 
 def exchange(question: str, content: str) -> Exchange:
-    r"""What a client kept of an exchange, with its marks and its list of sources taken off again.
+    r"""Parse a message that a client sends back, without its marks and its list of sources.
 
     >>> exchange("Who?", 'Not sure: Goethe did. [1]\n\nSources:\n\n- [1] Faust: "Goethe did."').answer
     'Goethe did.'
@@ -87,9 +85,9 @@ def exchange(question: str, content: str) -> Exchange:
         return Exchange(question, "", status="idle")
     if content.startswith(_NO_ANSWER) or not content.strip():
         return Exchange(question, "", status="unanswered")
-    said = content.partition("\n\n")[0]
-    status: ExchangeStatus = "asked" if said.startswith(_ASKED) else "answered"
+    text = content.partition("\n\n")[0]
+    status: ExchangeStatus = "asked" if text.startswith(_ASKED) else "answered"
     for prefix in (_ASKED, *_NOTES.values()):
-        said = said.removeprefix(prefix)
-    plain = _ESCAPES.sub(lambda found: _ESCAPED.get(found[1]) or chr(int(found[1][1:], 16)), _MARKS.sub("", said))
+        text = text.removeprefix(prefix)
+    plain = _ESCAPES.sub(lambda match: _ESCAPED.get(match[1]) or chr(int(match[1][1:], 16)), _MARKS.sub("", text))
     return Exchange(question, plain.replace("\n", " ").strip(), status=status)

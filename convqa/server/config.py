@@ -1,4 +1,4 @@
-"""What a server serves, to whom, and within which limits: a file of ``configs/server``, and the command's options."""
+"""Server settings: pipelines, keys, users and limits, from a file in ``configs/server`` and the command line."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from convqa.validation import Record, read_as, refuse_secrets
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 FilterFields = dict[str, list[MetaValue]]
-"""A filter as it is written: meta field -> accepted values."""
+"""A filter in a file: meta field -> accepted values."""
 
 
 class _Section(Record, extra="forbid"):
-    """A part of the file: unknown fields are refused."""
+    """A part of the file, which refuses unknown fields."""
 
 
 class Served(_Section):
-    """A pipeline with its collection. ``pipeline`` is a shipped name or a file; empty = the name that it is served as.
+    """A pipeline with its collection.
 
-    ``llm`` is a language model for it, as ``--llm`` takes it. ``examples`` are questions to begin with; None = some are
-    drawn from the collection.
+    ``pipeline``: a shipped name or a file; empty = the served name. ``llm``: a language model, as for ``--llm``.
+    ``examples``: example questions; None = drawn from the collection.
     """
 
     pipeline: str = ""
@@ -41,35 +41,35 @@ class Served(_Section):
 
 
 class Key(_Section):
-    """A key, in an environment variable (``env``) or a file, and the passages that it opens (None: all)."""
+    """A key in an environment variable (``env``) or a ``file``. ``filter``: its passages, None = all."""
 
     env: str = ""
     file: str = ""
     filter: FilterFields | None = None
 
     def secret(self, name: str) -> str:
-        """The key itself.
+        """Read the key.
 
-        :raises InputError: if it is not there, or too short to be one.
+        :raises InputError: if it is missing or too short.
         """
         if bool(self.env) == bool(self.file):
-            raise InputError(f"keys.{name}: wanted is either env, the name of a variable, or file, that of a file.")
-        place = f"the environment variable {self.env}" if self.env else f"the file {self.file}"
+            raise InputError(f"keys.{name}: expected either env, the name of a variable, or file, the name of a file.")
+        source = f"the environment variable {self.env}" if self.env else f"the file {self.file}"
         try:
-            found = os.environ.get(self.env, "") if self.env else Path(self.file).read_text(encoding="utf-8")
+            key = os.environ.get(self.env, "") if self.env else Path(self.file).read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
-            raise InputError(f"keys.{name}: {place} cannot be read ({error}).") from error
-        if len(found.strip()) < _SHORTEST_KEY:
-            raise InputError(f"keys.{name}: {place} holds no key; wanted is one of {_SHORTEST_KEY} letters or more.")
-        return found.strip()
+            raise InputError(f"keys.{name}: {source} cannot be read ({error}).") from error
+        if len(key.strip()) < _SHORTEST_KEY:
+            raise InputError(f"keys.{name}: expected a key of {_SHORTEST_KEY} characters or more in {source}.")
+        return key.strip()
 
 
 class Users(_Section):
-    """Users whom a proxy or a chat client names in a header, because it lets all of them use one key.
+    """Users whom a proxy or a chat client names in a header because they share a key.
 
-    Only requests with one of ``keys`` are believed: anybody could send the header. ``filters`` say what each user may
-    see; ``others`` what the rest may, None = nothing: they are refused. The value ``{user}`` in a filter stands for the
-    user's name.
+    The header counts only with one of ``keys``, because anybody could send it. ``filters``: the passages that each user
+    may see. ``others``: those for all other users, None = these are refused. The value ``{user}`` in a filter is
+    replaced by the user's name.
     """
 
     header: str
@@ -79,7 +79,7 @@ class Users(_Section):
 
 
 class Limits(_Section):
-    """What one request, and all of them together, may ask for. ``per_minute`` counts a caller's questions; 0 = any."""
+    """Limits of a request, and of waiting requests. ``per_minute``: questions of one caller, 0 = unlimited."""
 
     body_bytes: Annotated[int, Field(ge=1_000)] = 1_000_000
     question: Annotated[int, Field(ge=1)] = 4_000
@@ -90,18 +90,18 @@ class Limits(_Section):
 
 
 class Batch(_Section):
-    """How questions of several users are gathered: at most so many ``turns``, for at most so many ``milliseconds``."""
+    """Batching of several users' questions: at most ``turns`` questions, waiting at most ``milliseconds``."""
 
     turns: Annotated[int, Field(ge=1, le=256)] = 32
     milliseconds: Annotated[float, Field(ge=0, le=50)] = 2.0
 
 
 class ServerConfig(_Section):
-    """A file of ``configs/server``. ``without_keys`` permits a server without keys beyond this machine.
+    """A file in ``configs/server``.
 
-    ``filter`` says which passages anybody may see. ``conversations`` is the file that keeps them; None = one in the
-    folder of the user's data, for these collections alone; "" = they are not kept. ``hosts``: names by which a proxy
-    on this machine calls a server without keys.
+    ``without_keys``: allow access from other machines without keys. ``filter``: the passages that anybody may see.
+    ``conversations``: the conversations file; None = one in the user's data folder for these collections; "" = do not
+    keep conversations. ``hosts``: names by which a local proxy may address a server without keys.
     """
 
     pipelines: dict[str, Served] = {"talk": Served()}
@@ -120,26 +120,26 @@ class ServerConfig(_Section):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the server."""
         return self.host in LOOPBACK or self.host.startswith("127.")
 
     @cached_property
     def secrets(self) -> Mapping[str, str]:
-        """The keys themselves, by name."""
+        """The keys by name."""
         return {name: key.secret(name) for name, key in self.keys.items()}
 
     def checked(self) -> ServerConfig:
-        """The same.
+        """Return the settings if they are safe to serve.
 
-        :raises InputError: for a server that anybody could ask, and for keys that are not there.
+        :raises InputError: for a server open to other machines, or a missing key.
         """
         if not self.secrets and not self.is_local and not self.without_keys:
             raise InputError(
-                f"host {self.host}: others could reach the server, and it has no keys. Name some under keys: in a file "
-                "for --config, or say --without-keys if everybody there may ask."
+                f"host {self.host}: other machines can reach the server, but it has no keys. Add some under keys: in a "
+                "file for --config, or pass --without-keys to let everybody ask."
             )
         if self.users and (unknown := sorted(set(self.users.keys) - set(self.keys))):
-            raise InputError(f"users.keys: there is no key {unknown[0]!r} under keys.")
+            raise InputError(f"users.keys: unknown key {unknown[0]!r}; expected a name under keys.")
         return self
 
 
@@ -147,13 +147,13 @@ _SHORTEST_KEY = 16
 
 
 def read_config(name: str) -> ServerConfig:
-    """A file by its path, or a shipped one of ``configs/server`` by its name.
+    """Read a file, given its path or its name in ``configs/server``.
 
     :raises InputError: naming the file and the field.
     """
     file = Path(name) if name.endswith((".yaml", ".yml")) else shipped("configs", "server", f"{name}.yaml")
     if not file.is_file():
-        raise InputError(f"--config {name}: there is no such file. Wanted: a YAML file, or a name in configs/server.")
-    found = read_yaml(file, "server file") or {}
-    refuse_secrets(found, str(file))
-    return read_as(ServerConfig, found, str(file), "docs/server.md has all fields.")
+        raise InputError(f"--config {name}: no such file; expected a YAML file, or a name in configs/server.")
+    settings = read_yaml(file, "server file") or {}
+    refuse_secrets(settings, str(file))
+    return read_as(ServerConfig, settings, str(file), "See docs/server.md for all fields.")

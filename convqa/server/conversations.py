@@ -1,4 +1,4 @@
-"""The conversations that a server keeps, each for whoever held it, in one SQLite file."""
+"""The conversations of a server's callers, kept in an SQLite file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TITLE = 80
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A conversation in a list; times are ISO 8601 in UTC."""
+    """A conversation in a list. Times are ISO 8601 in UTC."""
 
     id: str
     title: str
@@ -48,9 +48,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """A turn as it was answered: by which pipeline, what it adds to the history, and its trimmed response.
+    """A kept turn with its pipeline, its exchange and its trimmed response.
 
-    ``response`` is None where the caller may no longer see all passages that it was answered from.
+    ``response`` is None if the caller may no longer see all passages that it is based on.
     """
 
     pipeline: str
@@ -59,7 +59,7 @@ class KeptTurn:
 
 
 class Conversations:
-    """Kept in a file (":memory:" = until the server ends). A turn that was added survives a kill.
+    """The conversations in a file (":memory:" = until the server ends). Added turns survive a kill.
 
     :raises InputError: if the file cannot be used.
     """
@@ -69,7 +69,7 @@ class Conversations:
         try:
             if file != ":memory:":
                 Path(file).parent.mkdir(parents=True, exist_ok=True)
-                # For nobody else on this machine; its companions take its mode.
+                # Readable by the owner only; SQLite's journal files take the same mode.
                 Path(file).touch(0o600)
             self._database = sqlite3.connect(file, check_same_thread=False)
             self._database.executescript(f"PRAGMA journal_mode=WAL; PRAGMA foreign_keys=ON; {_TABLES}")
@@ -79,8 +79,8 @@ class Conversations:
     def close(self) -> None:
         self._database.close()
 
-    def of(self, owner: str, limit: int = 100, offset: int = 0, id: str | None = None) -> list[Summary]:
-        """At most ``limit`` of an owner's conversations, the latest first; of an id only that one, if it is theirs."""
+    def summaries(self, owner: str, limit: int = 100, offset: int = 0, id: str | None = None) -> list[Summary]:
+        """Return an owner's conversations, or only the one with an id, latest first."""
         rows = self._database.execute(
             "SELECT id, title, c.pipeline, count(number), created, updated FROM conversations c LEFT JOIN turns"
             " ON conversation = id WHERE owner = ? AND id = coalesce(?, id) GROUP BY id ORDER BY updated DESC, id"
@@ -90,20 +90,20 @@ class Conversations:
         return [Summary(*row) for row in rows]
 
     def find(self, owner: str, id: str) -> Summary | None:
-        """A conversation of an owner; None where they have none of that id."""
-        return next(iter(self.of(owner, id=id)), None)
+        """Return an owner's conversation, None if it does not exist."""
+        return next(iter(self.summaries(owner, id=id)), None)
 
     def turns(self, caller: Caller, id: str) -> list[KeptTurn]:
-        """The turns of a conversation, in order; none where the caller has none of that id."""
+        """Return the turns of a caller's conversation in order, none if it does not exist."""
         rows = self._database.execute(
             "SELECT t.pipeline, exchange, response, filter FROM turns t JOIN conversations ON id = conversation"
             " WHERE id = ? AND owner = ? ORDER BY number",
             [id, caller.owner],
         )
-        return [_kept(caller.filter, *row) for row in rows]
+        return [_kept_turn(caller.filter, *row) for row in rows]
 
     def begin(self, owner: str, turn: Turn, pipeline: str, exchange: Exchange, response: Response) -> str:
-        """Keep the first turn of a new conversation, and return its id, which cannot be guessed."""
+        """Add a conversation with its first turn, and return its unguessable id."""
         id, now = secrets.token_urlsafe(12), _now()
         row = [id, owner, turn.question[:_TITLE], pipeline, now, now]
         with self._lock, self._database:
@@ -112,7 +112,7 @@ class Conversations:
         return id
 
     def add(self, id: str, turn: Turn, pipeline: str, exchange: Exchange, response: Response) -> bool:
-        """Keep a turn, and say whether it could be: not if another took its number, or the conversation was deleted."""
+        """Add a turn. Return False if its number is taken or the conversation was deleted."""
         try:
             with self._lock, self._database:
                 self._insert(id, turn, pipeline, exchange, response)
@@ -122,34 +122,34 @@ class Conversations:
         return True
 
     def _insert(self, id: str, turn: Turn, pipeline: str, exchange: Exchange, response: Response) -> None:
-        named = replace(_slim(response), id=TurnId(id, turn.id.number))
-        data = [to_json_bytes(part) for part in (exchange.to_json(), named.to_json(), turn.filter)]
+        trimmed = replace(_trimmed(response), id=TurnId(id, turn.id.number))
+        data = [to_json_bytes(part) for part in (exchange.to_json(), trimmed.to_json(), turn.filter)]
         row = [id, turn.id.number, pipeline, *data]
         self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def delete(self, owner: str, id: str) -> bool:
-        """Remove a conversation with its turns, and say whether there was one."""
+        """Delete a conversation with its turns. Return False if it does not exist."""
         sql = "DELETE FROM conversations WHERE id = ? AND owner = ?"
         with self._lock, self._database:
             return bool(self._database.execute(sql, [id, owner]).rowcount)
 
 
-def _kept(accepted: Filter, pipeline: str, exchange: bytes, response: bytes, filter: bytes) -> KeptTurn:
-    said = Exchange.from_json(orjson.loads(exchange))
+def _kept_turn(accepted: Filter, pipeline: str, exchange: bytes, response: bytes, filter: bytes) -> KeptTurn:
+    kept = Exchange.from_json(orjson.loads(exchange))
     if not within(filter_of(orjson.loads(filter)), accepted):
-        return KeptTurn(pipeline, Exchange(said.question, status="failed"), None)
-    return KeptTurn(pipeline, said, Response.from_json(orjson.loads(response)))
+        return KeptTurn(pipeline, Exchange(kept.question, status="failed"), None)
+    return KeptTurn(pipeline, kept, Response.from_json(orjson.loads(response)))
 
 
-def _slim(response: Response) -> Response:
-    """A response with only those texts that its reply shows: of cited and of nearest passages."""
+def _trimmed(response: Response) -> Response:
+    """Drop the texts that a reply does not show: all but those of cited and nearest passages."""
     answer, ranking = response.answer, response.ranking or Ranking()
     shown = answer.cited_ids().union(answer.nearest) if answer else frozenset()
     hits = (
         Hit(hit.id, hit.score, passage if hit.id in shown else Passage(hit.id, "", passage.title, passage.url))
-        if (passage := hit.passage) is not None and (hit.id in shown or place < RANKED)
+        if (passage := hit.passage) is not None and (hit.id in shown or rank < RANKED)
         else Hit(hit.id, hit.score)
-        for place, hit in enumerate(ranking.hits)
+        for rank, hit in enumerate(ranking.hits)
     )
     return replace(response, ranking=response.ranking and Ranking(tuple(hits)), reading=None)
 

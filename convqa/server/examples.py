@@ -1,4 +1,4 @@
-"""Questions to begin with, drawn from a collection: of what its passages say what it is, or when it was made."""
+"""Example questions drawn from a collection, about things that a passage defines or dates."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from itertools import islice
 from convqa.domain import UNSURE, Passage, Response
 from convqa.text.sentences import sentences
 
-_LOOKED_AT = 2_000
-"""Passages, from the collection's beginning."""
+_PASSAGES = 2_000
+"""Passages to scan at the beginning of the collection."""
 
-_FIRST = 3
-"""Sentences of each."""
+_SENTENCES = 3
+"""Sentences to scan in each passage."""
 
 _TIMES = 2
-"""How often a passage must speak of a name, unless its title does."""
+"""Minimum mentions of a name in a passage whose title lacks it."""
 
-_ASKED = 16
-"""Questions that are tried."""
+_TRIED = 16
+"""Maximum questions to try."""
 
 _FEW = 3
-"""Blanks below which the name in a question is of one word."""
+"""Spaces below which the name in a question is a single word."""
 
 _NAME = r"(?P<name>(?:[Tt]he )?[A-Z][\w'-]+(?: (?:(?:of|the|and|de|von) )?[A-Z][\w'-]+){0,4})(?: \([^()]{0,80}\))?,? "
 _IS = re.compile(_NAME + r"(?P<verb>is|was|are|were) (?:an?|the|one of)\b")
@@ -36,41 +36,41 @@ _NO_NAME = re.compile(
 )
 
 
-def examples(passages: Iterator[Passage], ask: Callable[[str], Response] | None, wanted: int) -> list[str]:
-    """At most so many questions that the pipeline answers without doubt.
+def examples(passages: Iterator[Passage], ask: Callable[[str], Response] | None, count: int) -> list[str]:
+    """Return up to ``count`` questions that the pipeline answers with confidence.
 
-    :param ask: answers a question as the first of a conversation; None = they are not tried.
+    :param ask: answers the first question of a conversation; None = do not try the questions.
     """
-    looked_at = list(islice(passages, _LOOKED_AT))
-    # Those that a passage speaks of in passing come last: a small collection may have no others.
-    drawn = dict.fromkeys(question for times in (_TIMES, 1) for question in _questions(looked_at, times))
-    # A name of several words is rarely another thing too.
-    tried = sorted(drawn, key=lambda question: question.count(" ") < _FEW)[: _ASKED if ask else wanted]
-    return list(islice((question for question in tried if ask is None or _is_sure(ask(question))), wanted))
+    scanned = list(islice(passages, _PASSAGES))
+    # Names that a passage mentions once come last, because a small collection may have no others.
+    candidates = dict.fromkeys(question for times in (_TIMES, 1) for question in _questions(scanned, times))
+    # Prefers names of several words, which are rarely ambiguous.
+    tried = sorted(candidates, key=lambda question: question.count(" ") < _FEW)[: _TRIED if ask else count]
+    return list(islice((question for question in tried if ask is None or _is_confident(ask(question))), count))
 
 
-def _is_sure(response: Response) -> bool:
+def _is_confident(response: Response) -> bool:
     answer = response.answer
     return answer is not None and answer.kind == "answer" and UNSURE not in answer.notes
 
 
 def _questions(passages: Iterable[Passage], times: int) -> Iterator[str]:
-    """English questions of what a sentence says at its beginning, and the passage speaks of as often.
+    """Yield English questions about the names that begin a sentence and occur ``times`` times in the passage.
 
     >>> list(_questions([Passage("p", "Ada Lovelace was born in 1815. Ada Lovelace wrote a program.")], 2))
     ['When was Ada Lovelace born?']
     """
     for passage in passages:
-        for start, end in sentences(passage.text[:1000], "en")[:_FIRST]:
+        for start, end in sentences(passage.text[:1000], "en")[:_SENTENCES]:
             sentence = passage.text[start:end]
-            says = _WHEN.match(sentence) or _IS.match(sentence)
-            if says is None or _NO_NAME.search(says["name"]):
+            match = _WHEN.match(sentence) or _IS.match(sentence)
+            if match is None or _NO_NAME.search(match["name"]):
                 continue
-            if passage.text.count(says["name"]) < times and says["name"].split()[-1] not in passage.title:
+            if passage.text.count(match["name"]) < times and match["name"].split()[-1] not in passage.title:
                 continue
-            name = re.sub("^The ", "the ", says["name"])
-            made = says.groupdict().get("made")
-            asked = (
-                "When" if made else "Who" if _PERSON.search(passage.text) and says["verb"] in {"is", "was"} else "What"
-            )
-            yield f"{asked} {says['verb']} {name}{f' {made}' if made else ''}?"
+            name, verb = re.sub("^The ", "the ", match["name"]), match["verb"]
+            if made := match.groupdict().get("made"):
+                yield f"When {verb} {name} {made}?"
+            else:
+                is_person = _PERSON.search(passage.text) and verb in {"is", "was"}
+                yield f"{'Who' if is_person else 'What'} {verb} {name}?"

@@ -1,4 +1,4 @@
-"""What stands before every route: limits of bodies and time, JSON that cannot do harm, and errors in one form."""
+"""Protection of all routes: limits on body size and time, safe JSON parsing, and uniform errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 
 from convqa.errors import ConvqaError, InputError, RunError
 from convqa.server.listening import GRACE
-from convqa.server.service import Asked, Saturated
+from convqa.server.service import PendingTurn, Saturated
 from convqa.validation import explain
 
 log = logging.getLogger("convqa")
@@ -39,16 +39,16 @@ _HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
 _HEARTBEAT = 5
-"""Seconds of silence after which a stream says that it is there."""
+"""Seconds between heartbeats of a silent stream."""
 
 _PAUSE = 0.5
-"""Seconds before a question is refused because too many wait."""
+"""Seconds before a saturated server refuses a question."""
 
 _MISTAKES = 5
-"""Mistakes of a body that a reply names."""
+"""Maximum mistakes of a body that a reply names."""
 
 _AGAIN = "5"
-"""Seconds after which to ask a server again that is away."""
+"""Seconds to wait before trying an unavailable server again."""
 
 
 class _Error(TypedDict):
@@ -57,34 +57,32 @@ class _Error(TypedDict):
     code: int
 
 
-class Failed(TypedDict):
-    """Every error's form."""
+class ErrorBody(TypedDict):
+    """The body of every error."""
 
     error: _Error
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    code: {"model": Failed, "description": said}
-    for code, said in {
-        400: "No JSON, or a mistake in it", 401: "No key, or a wrong one", 403: "This user may see nothing",
-        404: "Not there, or not to be seen", 405: "Another method", 409: "The conversation went on meanwhile",
-        413: "The body is too long", 415: "Not declared as JSON", 422: "A field is not as it should be",
-        429: "Too many questions a minute", 503: "Too many questions wait, or a collection's server is away",
-        504: "It took too long",
+    code: {"model": ErrorBody, "description": description}
+    for code, description in {
+        400: "Malformed JSON, or a mistake in it", 401: "Missing or wrong key", 403: "This user may see nothing",
+        404: "Not found, or not visible to the caller", 405: "Method not allowed",
+        409: "The conversation has changed", 413: "The body is too long", 415: "Not declared as JSON",
+        422: "Malformed field", 429: "Too many questions per minute",
+        503: "Too many waiting questions, or a collection's server is unavailable", 504: "Timeout",
     }.items()
 }  # fmt: skip
 
 
 class Guard:
-    """Refuses bodies that are too long, at once where their length is declared, and adds the headers of security.
+    """Refuses bodies that are too long and adds security headers.
 
-    :param hosts: the names that a request may call the server by; None = any.
+    :param hosts: allowed host names of requests; None = any.
     """
 
     def __init__(self, app: ASGIApp, most: int, hosts: Sequence[str] | None) -> None:
-        self._app = app
-        self._most = most
-        self._hosts = hosts
+        self._app, self._most, self._hosts = app, most, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -107,8 +105,8 @@ class Guard:
 
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         if self._hosts is not None and Request(scope).url.hostname not in self._hosts:
-            said = "A server without keys answers only to this machine's names, and those under hosts: in its file."
-            await failure(HTTPException(400, said))(scope, receive, secured)
+            message = "Unknown host: a server without keys accepts local names, and those under hosts: in its file."
+            await failure(HTTPException(400, message))(scope, receive, secured)
         elif declared.isdigit() and int(declared[:20]) > self._most:
             await failure(self._too_long())(scope, receive, secured)
         else:
@@ -120,18 +118,18 @@ class Guard:
 
 class _Json(Request):
     async def json(self) -> Any:
-        """The body, read by a parser that bounds its depth and takes no half characters.
+        """Parse the body with a parser that limits nesting and refuses lone surrogates.
 
-        :raises HTTPException: 400 for what is no JSON.
+        :raises HTTPException: 400 for malformed JSON.
         """
         try:
             return orjson.loads(await self.body())
         except orjson.JSONDecodeError as error:
-            raise HTTPException(400, f"The body is no JSON: {error}.") from None
+            raise HTTPException(400, f"The body is not valid JSON: {error}.") from None
 
 
 class Guarded(APIRoute):
-    """A route that first asks who is there (``app.state.access``), and whose work must end in time."""
+    """A route that identifies the caller (``app.state.access``) and has a time limit."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -141,11 +139,11 @@ class Guarded(APIRoute):
             try:
                 request.state.caller = state.access.caller(request)
                 if self.body_field is not None and "json" not in request.headers.get("Content-Type", ""):
-                    raise HTTPException(415, "The body is JSON: say so with the header Content-Type: application/json.")
+                    raise HTTPException(415, "Expected a JSON body with the header Content-Type: application/json.")
                 async with asyncio.timeout(state.config.limits.seconds):
                     return await handle(_Json(request.scope, request.receive))
             except Saturated as error:
-                # Somebody who asks again at once would take the processor from the questions that wait.
+                # Slows down clients that retry at once, which would take the processor from waiting questions.
                 await asyncio.sleep(_PAUSE)
                 return failure(error)
             except (RunError, Exception) as error:
@@ -155,12 +153,12 @@ class Guarded(APIRoute):
 
 
 def stream(
-    asked: Asked, events: AsyncIterable[ServerSentEvent], seconds: float, error: str | None = None
+    pending: PendingTurn, events: AsyncIterable[ServerSentEvent], seconds: float, error: str | None = None
 ) -> EventSourceResponse:
-    """A reply of events, with a heartbeat; at the server's end it has the time that other replies have.
+    """Return a stream of events with a heartbeat, which gets the same grace period at shutdown as other replies.
 
-    :param asked: is given up where the client goes away. :param seconds: that the events may take, to be said.
-    :param error: the name of the event that tells an error.
+    :param pending: the turn to cancel if the client disconnects.
+    :param seconds: the time limit, for the error message. :param error: the name of error events.
     """
 
     async def guarded() -> AsyncIterator[ServerSentEvent]:
@@ -170,7 +168,7 @@ def stream(
         except (RunError, Exception) as raised:
             yield ServerSentEvent(bytes(failure(raised, seconds).body).decode(), event=error)
         finally:
-            asked.response.cancel()
+            pending.response.cancel()
 
     return EventSourceResponse(
         guarded(), ping=_HEARTBEAT, shutdown_event=anyio.Event(), shutdown_grace_period=GRACE - _HEARTBEAT
@@ -178,11 +176,11 @@ def stream(
 
 
 def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
-    """An error as JSON. Only a caller's mistake is told with its details; those of other errors go to the log.
+    """Return an error as JSON. The details of errors other than the caller's go to the log only.
 
-    :param seconds: how long the work was allowed to take; 0 = any time.
+    :param seconds: the time limit of the work; 0 = none.
     """
-    status, message, headers = 500, "The server failed at this request. Its log says why.", {}
+    status, message, headers = 500, "The server failed to process this request. See its log.", {}
     match error:
         case HTTPException():
             status, message, headers = error.status_code, str(error.detail), dict(error.headers or {})
@@ -194,7 +192,7 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
             status, message = 400, str(error)
         case OperationalError() | RunError(transient=True):
             log.warning("%s", error)
-            status, message, headers = 503, "What is searched does not answer now. Ask again.", {"Retry-After": _AGAIN}
+            status, message, headers = 503, "The collection is unavailable. Try again.", {"Retry-After": _AGAIN}
         case ConvqaError():
             log.error("%s", error)
         case _:
@@ -203,7 +201,7 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
 
 
 def install(app: FastAPI) -> None:
-    """Let errors outside the routes, such as an unknown path, end as :func:`failure` says too."""
+    """Handle errors outside the routes, such as an unknown path, by :func:`failure`."""
 
     async def handled(_: Request, error: Exception) -> JSONResponse:
         return failure(error)
@@ -213,18 +211,15 @@ def install(app: FastAPI) -> None:
 
 
 def _mistakes(error: RequestValidationError) -> str:
-    found = explain(error)  # type: ignore[arg-type]
-    said = "; ".join(f"{_field(field)}: {what}" for field, what in found[:_MISTAKES])
-    return f"{said}." if len(found) <= _MISTAKES else f"{said}; and {len(found) - _MISTAKES} more."
-
-
-def _field(path: str) -> str:
-    return re.sub(r"^(body|query|path)\.?", "", path) or "the body"
+    mistakes = [
+        f"{re.sub(r'^(body|query|path)[.]?', '', path) or 'the body'}: {problem}"
+        for path, problem in explain(error)  # type: ignore[arg-type]
+    ]
+    more = f"; and {len(mistakes) - _MISTAKES} more" if len(mistakes) > _MISTAKES else ""
+    return f"{'; '.join(mistakes[:_MISTAKES])}{more}."
 
 
 def _type(status: int) -> str:
-    """The kind of an error, in the words of OpenAI's API."""
-    known = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
-    return known.get(status) or (
-        "invalid_request_error" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "server_error"
-    )
+    """Return the type of an error in OpenAI's API."""
+    types = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+    return types.get(status, "invalid_request_error" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "server_error")

@@ -1,4 +1,4 @@
-"""An address, and an application behind it, until a signal ends it."""
+"""Bind an address and serve an application there until a signal ends it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import uvicorn
 from convqa.errors import InputError
 
 GRACE = 30
-"""Seconds that are left to what was asked before the end."""
+"""Seconds that requests in progress have at shutdown."""
 
 
 class _Server(uvicorn.Server):
-    """Says where it listens when it does."""
+    """Prints its address once it listens."""
 
     path = "/"
 
@@ -27,12 +27,12 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started and sockets:
             host, port = sockets[0].getsockname()[:2]
-            place = f"http://{f'[{host}]' if ':' in host else host}:{port}{self.path}"
-            print(f"Answering on {place} (Ctrl-C ends it)", flush=True)
+            url = f"http://{f'[{host}]' if ':' in host else host}:{port}{self.path}"
+            print(f"Listening on {url} (Ctrl-C to stop)", flush=True)
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """The address, taken before anything is loaded; it listens later."""
+    """Return a socket bound to an address, which does not listen yet."""
     with _mistakes(host, port):
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -49,15 +49,15 @@ def bound(host: str, port: int) -> socket.socket:
 def _mistakes(host: str, port: int) -> Iterator[None]:
     try:
         yield
-    except (OSError, UnicodeError) as error:  # the latter: what can be no name of a host
+    except (OSError, UnicodeError) as error:  # UnicodeError: a malformed host name
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(
-            f"{host}, port {port}: cannot be listened to ({reason}); choose another port or --host, 0 for a free port."
+            f"cannot listen on {host}, port {port} ({reason}); choose another --host or port, 0 for a free port."
         ) from error
 
 
 def serve(app: Any, listener: socket.socket, path: str = "/") -> None:
-    """Serve an application at an address until a signal ends it. :param path: where it is, as the user is told."""
+    """Serve an application until a signal ends it. :param path: the path to print in the address."""
     log = logging.getLogger("uvicorn")
     log.handlers, log.propagate = logging.getLogger("convqa").handlers, False
     options = uvicorn.Config(
@@ -71,5 +71,5 @@ def serve(app: Any, listener: socket.socket, path: str = "/") -> None:
             server.run([listener])
         finally:
             if threading.active_count() > 1 and server.should_exit:
-                # Work that outlived its grace would hold the process until it ends, which a language model's may not.
+                # Work that exceeds the grace period, such as a language model's, must not keep the process alive.
                 threading.Timer(1, os._exit, [143]).start()

@@ -1,4 +1,4 @@
-"""What a server counts, for Prometheus. Nothing of it names a user or a question."""
+"""Metrics of a server for Prometheus. They name neither users nor questions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,15 @@ _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 3
 
 
 class Metrics:
-    """The counts of one server."""
+    """The metrics of one server."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self.requests = Counter("convqa_requests", "Requests", ["route", "status"], registry=self._registry)
         self.latency = Histogram(
-            "convqa_request_seconds",
-            "Seconds to the end of a reply",
-            ["route"],
-            buckets=_SECONDS,
-            registry=self._registry,
-        )
+            "convqa_request_seconds", "Seconds to the end of a reply", ["route"],
+            buckets=_SECONDS, registry=self._registry,
+        )  # fmt: skip
         self._stages = Histogram(
             "convqa_stage_seconds", "Seconds of a station, a turn's share of its batch", ["pipeline", "stage"],
             buckets=_SECONDS, registry=self._registry,
@@ -39,7 +36,7 @@ class Metrics:
         )
 
     def batch(self, pipeline: str, responses: Sequence[Response]) -> None:
-        """Count a batch that was answered."""
+        """Count an answered batch."""
         self._batches.labels(pipeline).observe(len(responses))
         for response in responses:
             for stage, seconds in response.timings.items():
@@ -48,16 +45,15 @@ class Metrics:
                 self._errors.labels(pipeline, response.error.stage).inc()
 
     def text(self) -> bytes:
-        """Everything, as Prometheus reads it."""
+        """Return all metrics in Prometheus's format."""
         return generate_latest(self._registry)
 
 
 class Measured:
-    """Counts each request by its route, its status and the time until its reply had ended."""
+    """Middleware that counts requests by route and status, and measures the time to the end of the reply."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
+        self._app, self._metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

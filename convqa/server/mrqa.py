@@ -1,9 +1,8 @@
-"""MRQA 2019's predict function: a context with its questions in, their answers out.
+"""MRQA 2019's predict function: answers the questions of a context.
 
-What the task's evaluator (predict_server.py) does: it connects to the port, up to 600 times, and drops the connection
-without a word; then it POSTs the contexts of a file to ``/``, one after another, waits for each as long as it takes,
-reads every reply as JSON, whatever its status, and merges the objects {qid: answer}. One reply that is no JSON would
-end it, so every reply here is JSON, errors too.
+The task's evaluator (predict_server.py) first connects to the port, up to 600 times, and drops the connection. Then it
+POSTs the contexts of a file to ``/`` one after another without a timeout, parses every reply as JSON regardless of its
+status, and merges the objects {qid: answer}. A reply that is not JSON would end it, so even errors are JSON here.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from convqa.server.turns import Asker
 from convqa.tasks.mrqa.contexts import Context, Question, conversations
 from convqa.validation import Record, read_as
 
-_WANTED = "Wanted: an object with context and qas."
+_EXPECTED = "Expected an object with context and qas."
 
 log = logging.getLogger("convqa")
 router = APIRouter(route_class=Guarded, responses=ERRORS)
 
 
-class _Asked(Record):
-    """The fields that are read of a question: all else, the gold above all, stays outside."""
+class _Question(Record):
+    """A question without its gold answers, which are ignored."""
 
     qid: str
     question: str
@@ -38,27 +37,27 @@ class _Asked(Record):
 
 class _Line(Record):
     context: str
-    qas: list[_Asked]
+    qas: list[_Question]
 
 
 def answer_context(qa: QA, line: object) -> dict[str, str]:
-    """The answers to all questions of a context, "" where there is none, in one run of the pipeline.
+    """Answer all questions of a context in one run of the pipeline, with "" for no answer.
 
-    :param line: a line of an MRQA file, as JSON gives it. A header line, and one without ``qas``, asks nothing.
-    :raises InputError: naming the field that is not as it should be.
-    :raises ConvqaError: if the work cannot go on.
+    :param line: a parsed line of an MRQA file. A header line, and one without ``qas``, has no questions.
+    :raises InputError: naming the malformed field.
+    :raises ConvqaError: if the run fails.
     """
     if not isinstance(line, dict):
-        raise InputError(f"the body: found {type(line).__name__}; wanted an object with context and qas.")
+        raise InputError(f"the body: expected an object with context and qas, got {type(line).__name__}.")
     if "header" in line or "qas" not in line:
         return {}
-    read = read_as(_Line, line, "the body", "Wanted: context, and qas with qid and question each.")
+    record = read_as(_Line, line, "the body", "Expected context, and qas with qid and question each.")
     seen: set[str] = set()
-    for index, asked in enumerate(read.qas):
-        if asked.qid in seen:
-            raise InputError(f"qas[{index}].qid: {asked.qid!r} names an earlier question too; wanted an id for each.")
-        seen.add(asked.qid)
-    context = Context(read.context, tuple(Question(asked.qid, asked.question) for asked in read.qas))
+    for index, item in enumerate(record.qas):
+        if item.qid in seen:
+            raise InputError(f"qas[{index}].qid: expected an id for each question, got duplicate {item.qid!r}.")
+        seen.add(item.qid)
+    context = Context(record.context, tuple(Question(item.qid, item.question) for item in record.qas))
     answers = {question.id: "" for question in context.questions}
     for response in qa.drive(conversations(context)):
         if response.error is not None:
@@ -71,13 +70,13 @@ def answer_context(qa: QA, line: object) -> dict[str, str]:
 
 @router.post("/", summary="Answer the questions of a context (MRQA 2019)")
 async def predict(request: Request, caller: Asker) -> dict[str, str]:
-    """Answers by question id, "" where there is none, of the first pipeline that answers from a text that is given."""
+    """Return question id -> answer, "" for none, by the first pipeline that needs no collection."""
     services: Mapping[str, Service] = request.app.state.services
-    service = next((one for one in services.values() if not one.pipeline.needs_collection), None)
+    service = next((each for each in services.values() if not each.pipeline.needs_collection), None)
     if service is None:
-        raise HTTPException(404, "No pipeline here answers from a text that is given: convqa serve --pipeline mrqa.")
+        raise HTTPException(404, "No served pipeline answers from a given text; run convqa serve --pipeline mrqa.")
     if "Origin" in request.headers:
-        raise HTTPException(403, "This is for programs, not for pages of other sites.")
+        raise HTTPException(403, "This route is for programs, not for pages of other sites.")
     request.app.state.access.count(caller)
-    line, _ = parse_line(await request.body(), "the body", _WANTED, first=True)
+    line, _ = parse_line(await request.body(), "the body", _EXPECTED, first=True)
     return await service.do(lambda: answer_context(QA(service.pipeline), line))

@@ -1,4 +1,4 @@
-"""OpenAI's API of chat completions, which chat clients speak: Open WebUI, LibreChat, the package openai."""
+"""OpenAI's chat completions API, for chat clients such as Open WebUI, LibreChat and the package openai."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
 from convqa.domain import Exchange
-from convqa.domain import Response as Answered
+from convqa.domain import Response as TurnResponse
 from convqa.server import chat_text, replies
 from convqa.server.guard import ERRORS, Guarded, stream
-from convqa.server.service import Asked, Service
-from convqa.server.turns import Asker, Filters, Some, prepared, service_of
+from convqa.server.service import PendingTurn, Service
+from convqa.server.turns import Asker, BoundedList, Filters, prepared, service_of
 from convqa.validation import Record, Text
 
 router = APIRouter(prefix="/v1", route_class=Guarded, responses=ERRORS)
 
 _USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-"""Clients want the field; nothing here is counted or paid by token."""
+"""Required by clients; nothing here is counted in tokens."""
 
 _ERRANDS = re.compile(
     r"\s*### Task:|\s*Provide a concise, 5-word-or-less title|\s*Analyze this conversation and provide"
     r"|\s*Please generate a concise title"
 )
-"""How the prompts begin that clients send on their own: Open WebUI's and LibreChat's."""
+"""The beginnings of prompts that Open WebUI and LibreChat send on their own."""
 
 _FIELDS = ("title", "tags", "follow_ups", "queries", "text", "emoji")
-"""Of the JSON that Open WebUI's prompts ask for."""
-_FIRST_SAID = re.compile(r"^[ \t]*(?:USER|User|Human|user):[ \t]*(\S.*)$", re.M)
+"""Fields of the JSON that Open WebUI's prompts ask for."""
+_FIRST_QUESTION = re.compile(r"^[ \t]*(?:USER|User|Human|user):[ \t]*(\S.*)$", re.M)
 _TITLE = 60
 _TEXTS = frozenset(["text", "input_text"])
 
 
 class Part(Record, extra="allow"):
-    """A part of a message; those that are no text are passed over."""
+    """A part of a message. Parts other than text are ignored."""
 
     type: str
     text: Text | None = None
@@ -52,15 +52,15 @@ class Part(Record, extra="allow"):
 
 def _parts(content: Any) -> Any:
     if content is not None and not isinstance(content, str | list):
-        raise ValueError("wanted a string or a list of parts")
+        raise ValueError("expected a string or a list of parts")
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 class Message(Record, extra="allow"):
-    """A message; of other roles than user and assistant it is passed over."""
+    """A message. Roles other than user and assistant are ignored."""
 
     role: str
-    content: Annotated[Some[Part] | None, BeforeValidator(_parts, str | Some[Part] | None)] = None
+    content: Annotated[BoundedList[Part] | None, BeforeValidator(_parts, str | BoundedList[Part] | None)] = None
 
     @property
     def text(self) -> str:
@@ -68,10 +68,10 @@ class Message(Record, extra="allow"):
 
 
 class Completion(Record, extra="allow"):
-    """A request. ``filter`` is ours: meta field -> accepted values; other fields are passed over."""
+    """A request. ``filter`` is an extension: meta field -> accepted values. Unknown fields are ignored."""
 
     model: str
-    messages: Annotated[Some[Message], Field(min_length=1)]
+    messages: Annotated[BoundedList[Message], Field(min_length=1)]
     stream: bool | None = False
     stream_options: dict[str, Any] | None = None
     filter: Filters = {}
@@ -79,21 +79,21 @@ class Completion(Record, extra="allow"):
 
 @router.get("/models")
 async def models(request: Request) -> dict[str, Any]:
-    """The pipelines that are served, as models."""
+    """List the served pipelines as models."""
     return {"object": "list", "data": [_model(name) for name in request.app.state.services]}
 
 
 @router.get("/models/{id}")
 async def model(request: Request, id: str) -> dict[str, Any]:
-    """A pipeline, as a model."""
+    """Return a pipeline as a model."""
     return _model(service_of(request, id).name)
 
 
 @router.post("/chat/completions")
 async def complete(request: Request, body: Completion, caller: Asker) -> Response:
-    """Answer the last message, with those before it as the conversation.
+    """Answer the last message; the messages before it are the conversation.
 
-    Citations come as marks with a list of sources in the text, as ``annotations`` of type url_citation (indices into
+    Citations appear as marks with a list of sources in the text, as ``annotations`` of type url_citation (indices into
     the text, in code points), and as ``citations`` with passage, quote and offsets into the passage's text.
     """
     service = service_of(request, body.model)
@@ -102,20 +102,22 @@ async def complete(request: Request, body: Completion, caller: Asker) -> Respons
         text = errand(question, history)
         return EventSourceResponse(iter(_chunks(body, [text], {}))) if body.stream else _json(_reply(body, text, {}))
     turn = prepared(request, service, caller, question, history, body.filter)
-    asked = service.ask(turn)
+    pending = service.ask(turn)
     if body.stream:
         seconds = request.app.state.config.limits.seconds
-        return stream(asked, _answering(asked, body, str(request.base_url), service, seconds), seconds)
+        return stream(pending, _events(pending, body, str(request.base_url), service, seconds), seconds)
     try:
-        response = _sound(await asked.response)
+        response = _successful(await pending.response)
     finally:
-        asked.response.cancel()
+        pending.response.cancel()
     content = "".join(chat_text.pieces(response, turn.language))
     return _json(_reply(body, content, _cited(response, content, str(request.base_url), service)))
 
 
 def conversation(messages: Sequence[Message]) -> tuple[str, list[Exchange]]:
-    """The question and the exchanges before it. Questions in a row are one; answers to no question are passed over.
+    """Return the question and the exchanges before it.
+
+    Consecutive questions are joined, and answers without a question are ignored.
 
     :raises HTTPException: 422 if the last message is not a question.
     """
@@ -133,9 +135,9 @@ def conversation(messages: Sequence[Message]) -> tuple[str, list[Exchange]]:
 
 
 def errand(prompt: str, history: Sequence[Exchange]) -> str:
-    """The reply to a prompt that a client sends on its own: a title is the first question, all else is empty."""
-    said = _FIRST_SAID.search(prompt)
-    first = said[1] if said else history[0].question if history else ""
+    """Reply to a prompt that a client sends on its own: the first question as a title, all else empty."""
+    match = _FIRST_QUESTION.search(prompt)
+    first = match[1] if match else history[0].question if history else ""
     title = shorten(first, _TITLE, placeholder=" ...")
     field = next((name for name in _FIELDS if f'"{name}"' in prompt), None)
     if field is None:
@@ -144,31 +146,31 @@ def errand(prompt: str, history: Sequence[Exchange]) -> str:
     return orjson.dumps({field: empty}).decode()
 
 
-async def _answering(
-    asked: Asked, body: Completion, address: str, service: Service, seconds: float
+async def _events(
+    pending: PendingTurn, body: Completion, address: str, service: Service, seconds: float
 ) -> AsyncIterator[ServerSentEvent]:
-    """The chunks of an answer; stages come as comments, which clients pass over."""
+    """Yield the chunks of an answer, after the stages as comments, which clients ignore."""
     async with asyncio.timeout(seconds):
-        async for label, _ in asked.outputs():
+        async for label, _ in pending.outputs():
             yield ServerSentEvent(comment=label)
-        response = _sound(await asked.response)
-    said = list(chat_text.pieces(response, asked.turn.language))
-    for chunk in _chunks(body, said, _cited(response, "".join(said), address, service)):
+        response = _successful(await pending.response)
+    pieces = list(chat_text.pieces(response, pending.turn.language))
+    for chunk in _chunks(body, pieces, _cited(response, "".join(pieces), address, service)):
         yield chunk
 
 
-def _sound(response: Answered) -> Answered:
-    """:raises HTTPException: 500 for a turn that failed."""
+def _successful(response: TurnResponse) -> TurnResponse:
+    """:raises HTTPException: 500 for a failed turn."""
     if response.error is not None:
-        raise HTTPException(500, f"The {response.error.stage} failed at this question.")
+        raise HTTPException(500, f"The {response.error.stage} failed to process this question.")
     return response
 
 
-def _cited(response: Answered, content: str, address: str, service: Service) -> dict[str, Any]:
-    """The annotations and citations of a message."""
+def _cited(response: TurnResponse, content: str, address: str, service: Service) -> dict[str, Any]:
+    """Return the annotations and citations of a message."""
     citations = {citation["number"]: citation for citation in replies.citations(response)}
     annotations = [
-        {"type": "url_citation", "url_citation": {**_named(citations[number], address, service.name),
+        {"type": "url_citation", "url_citation": {**_link(citations[number], address, service.name),
                                                   "start_index": start, "end_index": end}}
         for start, end, number in chat_text.marks(content)
         if number in citations
@@ -176,8 +178,8 @@ def _cited(response: Answered, content: str, address: str, service: Service) -> 
     return {"annotations": annotations, "citations": list(citations.values())} if citations else {}
 
 
-def _named(citation: Mapping[str, Any], address: str, pipeline: str) -> dict[str, str]:
-    """Where a passage can be opened: its own address, or this server's."""
+def _link(citation: Mapping[str, Any], address: str, pipeline: str) -> dict[str, str]:
+    """Return title and URL of a passage, on this server if the passage has no URL."""
     passage, url = citation["passage"], citation["url"]
     own = f"{address}api/passages/{quote(passage, safe='')}?pipeline={quote(pipeline)}"
     return {"url": url if chat_text.is_address(url) else own, "title": citation["title"] or passage}
@@ -189,19 +191,15 @@ def _reply(body: Completion, content: str, cited: Mapping[str, Any]) -> dict[str
     return {**_head(body, "chat.completion"), "choices": [choice], "usage": _USAGE}
 
 
-def _chunks(body: Completion, said: Sequence[str], cited: Mapping[str, Any]) -> list[ServerSentEvent]:
+def _chunks(body: Completion, pieces: Sequence[str], cited: Mapping[str, Any]) -> list[ServerSentEvent]:
     head = _head(body, "chat.completion.chunk")
-    deltas = [
-        {"role": "assistant", "content": ""},
-        *({"content": piece} for piece in said),
-        *([cited] if cited else []),
-    ]
+    deltas = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces), *filter(None, [cited])]
     chunks: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     chunks.append({"index": 0, "delta": {}, "finish_reason": "stop"})
     data = [{**head, "choices": [chunk]} for chunk in chunks]
     if body.stream_options and body.stream_options.get("include_usage"):
         data.append({**head, "choices": [], "usage": _USAGE})
-    return [*(ServerSentEvent(orjson.dumps(one).decode()) for one in data), ServerSentEvent("[DONE]")]
+    return [*(ServerSentEvent(orjson.dumps(chunk).decode()) for chunk in data), ServerSentEvent("[DONE]")]
 
 
 def _head(body: Completion, kind: str) -> dict[str, Any]:

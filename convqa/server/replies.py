@@ -1,4 +1,4 @@
-"""What the API says of a turn: plain JSON, with numbered citations and offsets in code points."""
+"""Turns as JSON replies of the API, with numbered citations and offsets in code points."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Respons
 from convqa.exports.text import begins_item, numbered
 
 RANKED = 20
-"""Hits of a ranking that a reply names."""
+"""Maximum hits of a ranking in a reply."""
 
 NEAREST = 160
-"""Characters by which a passage is named that is near, though no answer."""
+"""Maximum characters of a nearest passage in a reply."""
 
-NO_LONGER = Failure("access", "NotAllowed", "You may no longer see what this was answered from.")
+NO_LONGER = Failure("access", "NotAllowed", "You may no longer see the passages of this answer.")
 
 
 class RewriteReply(TypedDict):
-    """The self-contained question. ``added``: the characters [start, end) of ``text`` that the conversation added."""
+    """The self-contained question. ``added``: characters [start, end) of ``text`` that come from the conversation."""
 
     text: str
     added: list[list[int]]
 
 
 class HitReply(TypedDict):
-    """A passage of the ranking; title and url are empty where it has none."""
+    """A passage of the ranking. Title and url may be empty."""
 
     id: str
     score: float
@@ -36,7 +36,7 @@ class HitReply(TypedDict):
 
 
 class SentenceReply(TypedDict):
-    """Characters [start, end) of the answer's text, whether an item of a list begins there, and what it cites."""
+    """Characters [start, end) of the answer's text. ``item``: whether a list item begins there."""
 
     text: str
     start: int
@@ -46,7 +46,7 @@ class SentenceReply(TypedDict):
 
 
 class NearestReply(TypedDict):
-    """A passage that is near, by its first words."""
+    """A nearest passage, with its first words."""
 
     id: str
     title: str
@@ -54,9 +54,9 @@ class NearestReply(TypedDict):
 
 
 class AnswerReply(TypedDict):
-    """Of kind ``question`` the system asks back; of kind ``none`` there are a reason and the nearest passages.
+    """An answer; of kind ``question``, a question to the user; of kind ``none``, a reason and the nearest passages.
 
-    ``score``: how well the passages answer, 0 to 1; null where that was not decided.
+    ``score``: how well the passages answer, 0 to 1; null if undecided.
     """
 
     kind: AnswerKind
@@ -70,7 +70,7 @@ class AnswerReply(TypedDict):
 
 
 class CitationReply(TypedDict):
-    """Characters [start, end) of the text of a passage, and what stands there; null: the whole passage."""
+    """Characters [start, end) of a passage's text, and the quote there; null = the whole passage."""
 
     number: int
     passage: str
@@ -91,7 +91,7 @@ class ErrorReply(TypedDict):
 class TurnReply(TypedDict):
     """A turn. Offsets are code points; timings are seconds by station, a turn's share of its batch.
 
-    ``caveat`` says in a sentence what the user should know of the answer, such as that the language model was away.
+    ``caveat``: a sentence of warning for the user, such as that the language model was unavailable.
     """
 
     conversation: str | None
@@ -108,9 +108,11 @@ class TurnReply(TypedDict):
 
 
 def turn(response: Response, question: str, pipeline: str, conversation: str | None = None) -> TurnReply:
-    """A turn's reply. A failure says which station failed, not how: that stands in the server's log."""
-    failure, rewrite = response.error, response.rewrite
-    said = failure and (failure.message if failure is NO_LONGER else f"The {failure.stage} failed at this question.")
+    """Return the reply for a turn. A failure names the station; details are in the server's log."""
+    failure, rewrite, error = response.error, response.rewrite, None
+    if failure is not None:
+        message = failure.message if failure is NO_LONGER else f"The {failure.stage} failed to process this question."
+        error = ErrorReply(stage=failure.stage, message=message)
     return {
         "conversation": conversation,
         "number": response.id.number,
@@ -122,27 +124,26 @@ def turn(response: Response, question: str, pipeline: str, conversation: str | N
         "citations": citations(response),
         "caveat": response.caveat,
         "timings": dict(response.timings),
-        "error": None if failure is None else {"stage": failure.stage, "message": said or ""},
+        "error": error,
     }
 
 
-def rewritten(made: Rewrite, added: Sequence[tuple[int, int]]) -> RewriteReply:
-    """A rewritten question, with the characters that the conversation added."""
-    return {"text": made.text, "added": [list(place) for place in added]}
+def rewritten(rewrite: Rewrite, added: Sequence[tuple[int, int]]) -> RewriteReply:
+    """Return the reply for a rewrite, with the characters that come from the conversation."""
+    return {"text": rewrite.text, "added": [list(span) for span in added]}
 
 
-def ranking(made: Ranking | None) -> list[HitReply]:
-    """The best hits."""
-    passages = _passages(made)
+def ranking(ranking: Ranking | None) -> list[HitReply]:
+    """Return the best hits."""
     return [
-        {"id": hit.id, "score": hit.score, "title": named.title, "url": named.url}
-        for hit in (made.hits[:RANKED] if made else ())
-        for named in [passages.get(hit.id, _NAMELESS)]
+        {"id": hit.id, "score": hit.score, "title": passage.title, "url": passage.url}
+        for hit in (ranking.hits[:RANKED] if ranking else ())
+        for passage in [hit.passage or _NAMELESS]
     ]
 
 
 def citations(response: Response) -> list[CitationReply]:
-    """The places that an answer cites, by number."""
+    """Return the citations of an answer by number."""
     if response.answer is None:
         return []
     passages, quoted = _passages(response.ranking), quotes(response.answer, response.ranking or Ranking())
@@ -150,22 +151,22 @@ def citations(response: Response) -> list[CitationReply]:
         {
             "number": number,
             "passage": citation.passage_id,
-            "title": named.title,
-            "url": named.url,
+            "title": passage.title,
+            "url": passage.url,
             "start": citation.start,
             "end": citation.end,
             "quote": quoted[citation],
         }
         for citation, number in numbered(response.answer).items()
-        for named in [passages.get(citation.passage_id, _NAMELESS)]
+        for passage in [passages.get(citation.passage_id, _NAMELESS)]
     ]
 
 
 def _answer(answer: Answer, passages: Mapping[str, Passage]) -> AnswerReply:
     nearest: list[NearestReply] = [
-        {"id": id, "title": named.title, "text": shorten(named.text, NEAREST, placeholder=" ...")}
+        {"id": id, "title": passage.title, "text": shorten(passage.text, NEAREST, placeholder=" ...")}
         for id in answer.nearest
-        for named in [passages.get(id, _NAMELESS)]
+        for passage in [passages.get(id, _NAMELESS)]
     ]
     return {
         "kind": answer.kind,
@@ -181,14 +182,14 @@ def _answer(answer: Answer, passages: Mapping[str, Passage]) -> AnswerReply:
 
 def _sentences(answer: Answer) -> list[SentenceReply]:
     numbers, end = numbered(answer), 0
-    found: list[SentenceReply] = []
+    result: list[SentenceReply] = []
     for sentence in answer.sentences:
         start = max(answer.text.find(sentence.text, end), end)
         end = start + len(sentence.text)
         cited = [numbers[citation] for citation in sentence.citations]
         item = begins_item(sentence.text)
-        found.append({"text": sentence.text, "start": start, "end": end, "item": item, "citations": cited})
-    return found
+        result.append({"text": sentence.text, "start": start, "end": end, "item": item, "citations": cited})
+    return result
 
 
 def _passages(ranking: Ranking | None) -> dict[str, Passage]:

@@ -1,4 +1,4 @@
-"""A server from its configuration: the address first, then the models, then the port."""
+"""Run a server from its settings: bind the address, load the pipelines, then listen."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def run(
 ) -> None:
     """Serve until a signal ends it.
 
-    :param settings: of every pipeline, before its own. :param llm: of every pipeline that names none.
-    :param options: how models run, where a pipeline does not say so.
-    :raises InputError: for an address that is taken, or a pipeline or collection that does not exist.
+    :param settings: defaults of every pipeline's own settings. :param llm: the default language model.
+    :param options: how models run, where a pipeline does not say.
+    :raises InputError: if the address is taken, or a pipeline or collection does not exist.
     """
     with bound(config.host, config.port) as listener:
         pipelines = {
@@ -37,10 +37,10 @@ def _loaded(
     options: ModelOptions | None,
 ) -> Pipeline:  # fmt: skip
     llm = read_llm(served.llm) if served.llm else llm
-    made = load(served.pipeline or name, {**settings, **served.set}, llm, options)
+    pipeline = load(served.pipeline or name, {**settings, **served.set}, llm, options)
     collection = served.collection or config.collection
-    if collection is None and made.needs_collection:
+    if collection is None and pipeline.needs_collection:
         raise InputError(f"pipeline {name}: searches a collection; name one with --collection.")
-    if "answers" not in made.stages:
-        raise InputError(f"pipeline {name}: makes no answers; wanted one that does, such as talk.")
-    return ready(made, None if collection is None else collection_of(collection))
+    if "answers" not in pipeline.stages:
+        raise InputError(f"pipeline {name}: expected a pipeline that writes answers, such as talk.")
+    return ready(pipeline, None if collection is None else collection_of(collection))

@@ -1,4 +1,4 @@
-"""A loaded pipeline that answers the questions of many users at once, gathered into batches."""
+"""A loaded pipeline that answers questions of concurrent users in batches."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ T = TypeVar("T")
 log = logging.getLogger("convqa")
 
 _AT_ONCE = 4
-"""Batches at the same time of a pipeline that waits for a language model's server; any other has the processor busy."""
+"""Concurrent batches of a pipeline that waits for a language model's server. Other pipelines are bound by the CPU."""
 
 
 class Saturated(HTTPException):
-    """More waits than a server may keep."""
+    """Too many questions are waiting."""
 
 
 @dataclass(slots=True, eq=False)
-class Asked:
-    """A turn on its way through a pipeline. ``stages`` hears of its rewrite and ranking, and of None at the end."""
+class PendingTurn:
+    """A turn on its way through a pipeline. ``stages`` receives its outputs, and None at the end."""
 
     turn: Turn
     response: asyncio.Future[Response]
     stages: asyncio.Queue[tuple[str, Any] | None] = field(default_factory=asyncio.Queue)
 
     async def outputs(self) -> AsyncIterator[tuple[str, Any]]:
-        """What was made for the turn, as it is made: ("rewrites", Rewrite), ("rankings", Ranking) ..."""
-        while (made := await self.stages.get()) is not None:
-            yield made
+        """Yield the outputs of the stations as they arrive: ("rewrites", Rewrite), ("rankings", Ranking) ..."""
+        while (output := await self.stages.get()) is not None:
+            yield output
 
 
 class Service:
-    """One pipeline. Turns that wait together are answered together; each as it would be alone.
+    """One pipeline. Waiting turns are answered in a batch, each as it would be alone.
 
-    :param told: is called after each batch with its responses, for metrics.
+    :param on_batch: called with the pipeline's name and the responses of each batch.
     """
 
     def __init__(
@@ -62,19 +62,19 @@ class Service:
         pipeline: Pipeline,
         gathering: Gathering,
         waiting: int,
-        told: Callable[[str, list[Response]], None],
+        on_batch: Callable[[str, list[Response]], None],
     ) -> None:
         self.name = name
         self.pipeline = pipeline
         self.language = pipeline.language
-        # As the stations do, it keeps to the collection as it was when it was opened.
+        # Like the stations, keeps reading the version of the collection that it opened.
         self.store = None if pipeline.collection is None else open_store(pipeline.collection)
         self._info = None if self.store is None else self.store.info()
         self.examples: list[str] = []
         self._gathering = gathering
         self._waiting = waiting
-        self._told = told
-        self._asked: asyncio.Queue[Asked] = asyncio.Queue()
+        self._on_batch = on_batch
+        self._queue: asyncio.Queue[PendingTurn] = asyncio.Queue()
         self._busy = 0
         self._pace = 0.05
         self._workers = _AT_ONCE if pipeline.asks_a_server else 1
@@ -82,14 +82,14 @@ class Service:
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
-    def place(self) -> str:
-        """Where its collection is, or the file that it was made of; "" where it has none."""
+    def location(self) -> str:
+        """The collection, or the file that it was indexed from; "" without a collection."""
         url, info = self.pipeline.collection, self._info
         return "" if url is None or info is None else os.path.normpath(info.source or key_of(url))
 
     @property
     def description(self) -> dict[str, Any]:
-        """What clients are shown of it. A collection is named by the last part of its URL alone."""
+        """The description for clients, which names only the last part of the collection's URL."""
         url, info = self.pipeline.collection, self._info
         return {
             "id": self.name,
@@ -100,44 +100,44 @@ class Service:
         }
 
     def start(self) -> None:
-        """Begin to answer, in the running loop."""
+        """Start answering in the running loop."""
         self._tasks = [asyncio.create_task(self._work()) for _ in range(self._workers)]
 
     async def stop(self) -> None:
-        """Answer what waits, then end."""
+        """Answer the waiting turns, then stop."""
         while self._busy:
             await asyncio.sleep(0.01)
         for task in self._tasks:
             task.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def ask(self, turn: Turn) -> Asked:
-        """Put a turn into the queue.
+    def ask(self, turn: Turn) -> PendingTurn:
+        """Queue a turn.
 
-        :raises Saturated: if too many wait already.
+        :raises Saturated: if too many questions are waiting.
         """
         self._enter()
-        asked = Asked(turn, asyncio.get_running_loop().create_future())
-        asked.response.add_done_callback(self._done)
-        self._asked.put_nowait(asked)
-        return asked
+        pending = PendingTurn(turn, asyncio.get_running_loop().create_future())
+        pending.response.add_done_callback(self._done)
+        self._queue.put_nowait(pending)
+        return pending
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Do other work with the pipeline, when it is free. :raises Saturated: if too many wait already."""
+        """Run other work with the pipeline once it is free. :raises Saturated: if too many questions are waiting."""
         self._enter()
         done = asyncio.get_running_loop().run_in_executor(self._pool, work)
         done.add_done_callback(self._done)
         return await asyncio.shield(done)
 
     def passage(self, id: str) -> Passage | None:
-        """A passage of the pipeline's collection; None where there is none."""
+        """Return a passage of the pipeline's collection, None if it does not exist."""
         return None if self.store is None else self.store.fetch([id])[0]
 
     def _enter(self) -> None:
         if self._busy >= self._waiting:
             seconds = f"{max(1, math.ceil(self._busy * self._pace))}"
-            said = f"The server has more questions than it can answer. Ask again in {seconds} s."
-            raise Saturated(503, said, {"Retry-After": seconds})
+            message = f"The server has too many waiting questions. Try again in {seconds} s."
+            raise Saturated(503, message, {"Retry-After": seconds})
         self._busy += 1
 
     def _done(self, response: asyncio.Future[Any]) -> None:  # noqa: ARG002 - the callback's signature
@@ -145,57 +145,58 @@ class Service:
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
-        batch: list[Asked] = []
+        batch: list[PendingTurn] = []
         while True:
-            # Where the last batch had one turn there is one client: it would wait for nobody.
+            # After a batch of one turn, does not wait for other clients.
             pause = self._gathering.milliseconds / 1000 if len(batch) > 1 else 0
-            batch = [await self._asked.get()]
+            batch = [await self._queue.get()]
             await asyncio.sleep(pause)
-            while len(batch) < self._gathering.turns and not self._asked.empty():
-                batch.append(self._asked.get_nowait())
-            # Whoever went away needs no answer.
-            batch = [asked for asked in batch if not asked.response.done()]
+            while len(batch) < self._gathering.turns and not self._queue.empty():
+                batch.append(self._queue.get_nowait())
+            # Drops the turns of clients that disconnected.
+            batch = [pending for pending in batch if not pending.response.done()]
             if batch:
                 start = time.perf_counter()
                 await loop.run_in_executor(self._pool, self._answer, loop, batch)
                 self._pace = 0.8 * self._pace + 0.2 * (time.perf_counter() - start) / len(batch)
 
-    def _answer(self, loop: asyncio.AbstractEventLoop, batch: list[Asked]) -> None:
-        """Answer a batch, in a thread of the pool. What stops the run is tried alone."""
+    def _answer(self, loop: asyncio.AbstractEventLoop, batch: list[PendingTurn]) -> None:
+        """Answer a batch in a thread of the pool. If a turn stops the run, answers each turn alone."""
 
-        def tell(label: str, made: Batch) -> None:
-            for asked, item in zip(batch, made.items, strict=True):
+        def report(label: str, outputs: Batch) -> None:
+            for pending, item in zip(batch, outputs.items, strict=True):
                 if not isinstance(item, Failure):
-                    loop.call_soon_threadsafe(asked.stages.put_nowait, (label, item))
+                    loop.call_soon_threadsafe(pending.stages.put_nowait, (label, item))
 
         try:
-            made = answer(self.pipeline, [asked.turn for asked in batch], tell)
+            responses = answer(self.pipeline, [pending.turn for pending in batch], report)
         except (RunError, Exception) as error:
-            if len(batch) > 1 and not (isinstance(error, RunError) and error.transient):
-                for asked in batch:
-                    self._answer(loop, [asked])
-                return
-            for asked in batch:
-                loop.call_soon_threadsafe(_settle, asked, error)
+            alone = len(batch) > 1 and not (isinstance(error, RunError) and error.transient)
+            for pending in batch:
+                if alone:
+                    self._answer(loop, [pending])
+                else:
+                    loop.call_soon_threadsafe(_settle, pending, error)
             return
-        loop.call_soon_threadsafe(self._told, self.name, made)
-        for asked, response in zip(batch, made, strict=True):
-            loop.call_soon_threadsafe(_settle, asked, response)
+        loop.call_soon_threadsafe(self._on_batch, self.name, responses)
+        for pending, response in zip(batch, responses, strict=True):
+            loop.call_soon_threadsafe(_settle, pending, response)
 
 
-def _settle(asked: Asked, result: Response | BaseException) -> None:
-    if not asked.response.done():
+def _settle(pending: PendingTurn, result: Response | BaseException) -> None:
+    if not pending.response.done():
         if isinstance(result, Response):
-            asked.response.set_result(result)
+            pending.response.set_result(result)
         else:
-            asked.response.set_exception(_for_clients(result))
-    asked.stages.put_nowait(None)
+            pending.response.set_exception(_for_clients(result))
+    pending.stages.put_nowait(None)
 
 
 def _for_clients(error: BaseException) -> BaseException:
-    """The error that stopped a run. Of a mistake only the log says the details, which may name paths of the server."""
+    """Hide the details of a mistake, which may name paths on the server. They go to the log."""
     ordinary = error.ordinary() if isinstance(error, RunError) and not error.transient else error
     if isinstance(ordinary, InputError):
-        log.warning("a question was refused: %s", ordinary)
-        return HTTPException(422, "The pipeline cannot take this question, perhaps for its filter. The log says why.")
+        log.warning("refused a question: %s", ordinary)
+        message = "The pipeline cannot process this question, perhaps because of its filter. See the server's log."
+        return HTTPException(422, message)
     return ordinary

@@ -1,1 +1,1 @@
-"""Language without models: tokens, sentences, BM25, rules of English."""
+"""Language processing without models: tokens, sentences, BM25 and the grammar of English rules."""

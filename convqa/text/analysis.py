@@ -1,9 +1,9 @@
-"""Text to tokens: the one analysis that every writable store indexes and every query goes through.
+"""Turn text into tokens. Every writable store indexes these tokens, and every query is analyzed the same way.
 
-English is Lucene's ``EnglishAnalyzer`` (words by UAX 29, possessive dropped, lower case, 33 stop words, Porter);
-German is Snowball's stemmer and stop list; Polish is Snowball's stem of Morfeusz's lemma, without diacritics (extra
-``pl``); Japanese is Sudachi's short units under their normal forms (extra ``ja``).
-A language is one entry of ``_LANGUAGES`` and a stop list.
+English follows Lucene's ``EnglishAnalyzer`` (words by UAX 29, possessives removed, lower case, 33 stop words, Porter).
+German uses Snowball's stemmer and stop list. Polish uses Snowball's stem of Morfeusz's lemma, without diacritics (extra
+``pl``). Japanese uses the normalized forms of Sudachi's short units (extra ``ja``).
+To add a language, add an entry to ``_LANGUAGES`` and a stop list.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from convqa.text.words import words as split
 logger = logging.getLogger(__name__)
 
 LONGEST_TOKEN = 255
-"""Characters, as in Lucene. Longer tokens are dropped."""
+"""Maximum characters of a token, as in Lucene. Longer tokens are dropped."""
 
 MOST_TOKENS = 1024
-"""Distinct tokens of a query."""
+"""Maximum distinct tokens of a query."""
 
 _CACHED_WORDS = 300_000
 
 
 @dataclass(frozen=True)
 class Analyzer:
-    """How texts of one language become tokens. Safe to share between threads.
+    """The analysis of one language. Safe to share between threads.
 
-    ``stopwords`` are dropped everywhere; ``long_stopwords`` (a superset) from queries only, where asked for.
+    ``stopwords`` are always dropped; ``long_stopwords``, a superset, only from queries that ask for it.
     """
 
     language: str
@@ -48,21 +48,21 @@ class Analyzer:
     stopwords: frozenset[str]
     long_stopwords: frozenset[str]
     stem: Callable[[str], str] = field(repr=False, compare=False)
-    """Lower-case word -> its stem."""
+    """Lower-case word -> stem."""
     _possessive: bool = field(repr=False, compare=False)
     _split: Callable[[str], list[str]] = field(default=split, repr=False, compare=False)
     """Text -> lower-case words."""
     _compose: bool = field(default=False, repr=False, compare=False)
-    """Whether texts are brought to NFKC before they become tokens; words stay as they are written."""
+    """Whether to normalize text to NFKC before cutting it into tokens. Words keep their spelling."""
     _tokens: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """Word -> token, "" for what is dropped."""
+    """Cache of word -> token, "" for a dropped word."""
 
     def words(self, text: str) -> list[str]:
-        """Lower-case words without a possessive 's; nothing else is removed."""
+        """Return the lower-case words without possessive 's."""
         return [self._bare(word) for word in self._split(text)]
 
     def tokens(self, text: str) -> list[str]:
-        """Stemmed words without stop words, in order.
+        """Return the stems of all words but stop words, in order.
 
         >>> analyzer("en").tokens("The engineers' bridges of London's river")
         ['engin', 'bridg', 'london', 'river']
@@ -70,11 +70,11 @@ class Analyzer:
         return self._stemmed(self._cut(text))
 
     def content(self, text: str) -> list[str]:
-        """The same, without the long stop words."""
+        """Return the tokens without the long stop words."""
         return self._stemmed(word for word in self._cut(text) if self._bare(word) not in self.long_stopwords)
 
     def content_words(self, text: str) -> Iterator[tuple[str, str]]:
-        """Each word of a text but for the long stop words, with its stem."""
+        """Yield each word outside the long stop words, with its stem."""
         for word in self.words(text):
             if word not in self.long_stopwords:
                 yield word, self.stem(word)
@@ -83,12 +83,11 @@ class Analyzer:
         return self._split(unicodedata.normalize("NFKC", text) if self._compose else text)
 
     def _stemmed(self, words: Iterable[str]) -> list[str]:
-        known = self._tokens
         tokens = []
         for word in words:
-            token = known.get(word)
+            token = self._tokens.get(word)
             if token is None:
-                token = self._learn(word)
+                token = self._add_token(word)
             if token:
                 tokens.append(token)
         return tokens
@@ -96,7 +95,7 @@ class Analyzer:
     def _bare(self, word: str) -> str:
         return word[:-2] if self._possessive and word[-1] == "s" and word[-2:-1] in _APOSTROPHES else word
 
-    def _learn(self, word: str) -> str:
+    def _add_token(self, word: str) -> str:
         if len(word) > LONGEST_TOKEN:
             return ""
         bare = self._bare(word)
@@ -109,22 +108,21 @@ class Analyzer:
 
 @cache
 def analyzer(language: str) -> Analyzer:
-    """The analyzer of a language, by its two-letter code.
+    """Return the analyzer of a language, given its two-letter code.
 
-    :raises InputError: for a language that is not known.
+    :raises InputError: if the language is unknown.
     """
-    made = _LANGUAGES.get(language)
-    if made is None:
+    if language not in _LANGUAGES:
         raise InputError(
-            f"language {language!r} is not known here; wanted: one of {', '.join(sorted(_LANGUAGES))}."
+            f"unknown language {language!r}; expected one of {', '.join(sorted(_LANGUAGES))}."
             + nearest(language, _LANGUAGES)
         )
-    return made()
+    return _LANGUAGES[language]()
 
 
 @cache
 def analyzer_or_words(language: str) -> Analyzer:
-    """The analyzer of a language; of one without an analysis one that takes words as they are written."""
+    """Return the analyzer of a language, or one that only lower-cases words if the language has no analysis."""
     try:
         return analyzer(language)
     except InputError:
@@ -132,10 +130,10 @@ def analyzer_or_words(language: str) -> Analyzer:
 
 
 def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"] = "default") -> dict[str, float]:
-    """A query as one map of token -> summed weight: what every store searches for.
+    """Return the token -> weight map that every store searches for.
 
-    Each token of the text counts 1 per occurrence; each token of an analysed history term adds that term's weight.
-    Stop words drop out of both. Over 1,024 distinct tokens the heaviest stay (ties by token), with one warning.
+    Each occurrence of a token in the text counts 1; each token of a history term adds the term's weight. Stop words are
+    removed from both. Over 1,024 distinct tokens, logs a warning and keeps the heaviest (ties by token).
 
     >>> weigh(Query("Is Rome older?", (("Old Rome", 0.5),)), analyzer("en"))
     {'rome': 1.5, 'older': 1.0, 'old': 0.5}
@@ -152,12 +150,12 @@ def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"
 
 
 def placed(text: str, language: str) -> Iterator[tuple[str, int]]:
-    """Each word of the analysis, in lower case, with the offset where it is written in the text.
+    """Yield each lower-case word with its offset in the text.
 
     >>> list(placed("Ada's Engine", "en"))
     [('ada', 0), ('engine', 6)]
     """
-    # The dotted capital I is the one character whose lower case in Python is longer than itself.
+    # The dotted capital I is the only character that str.lower makes longer.
     lowered = text.replace("\u0130", "i").lower()
     start = 0
     for word in analyzer(language).words(text):
@@ -171,7 +169,7 @@ _VOWEL_THEN_CONSONANT = re.compile(r"[aeiou].*[^aeiouy]|[^aeiou]y.*[^aeiouy]|[ae
 
 
 def _porter(stem: Callable[[str], str], word: str) -> str:
-    """Porter as in Lucene: Snowball's, but for words of two letters and Porter's own departures (-bli, -logi)."""
+    """Stem as Lucene's Porter does: Snowball's stem, except for words of two letters, -bli and -logi."""
     if len(word) < 3:
         return word
     stemmed = stem(word)
@@ -183,7 +181,7 @@ def _porter(stem: Callable[[str], str], word: str) -> str:
 
 
 def _snowball(algorithm: str) -> Callable[[str], str]:
-    """A stemmer for many threads: PyStemmer's objects keep state while they work."""
+    """Return a thread-safe stemmer; PyStemmer's objects are not."""
     stemmer, lock = Stemmer.Stemmer(algorithm, 0), threading.Lock()
 
     def stem(word: str) -> str:
@@ -206,8 +204,8 @@ def _english() -> Analyzer:
 
 
 def _german() -> Analyzer:
-    listed = _stopwords("de")
-    return Analyzer("de", "convqa-de-1", listed, listed, _snowball("german"), False)
+    stopwords = _stopwords("de")
+    return Analyzer("de", "convqa-de-1", stopwords, stopwords, _snowball("german"), False)
 
 
 def _japanese() -> Analyzer:
@@ -224,13 +222,13 @@ def _polish() -> Analyzer:
     from convqa.text.polish import Morfeusz, plain
 
     morfeusz, snowball, short = Morfeusz(), _snowball("polish"), _stopwords("pl")
-    listed = short | _stopwords("pl-long")
+    stopwords = short | _stopwords("pl-long")
 
     def stem(word: str) -> str:
         return plain(snowball(morfeusz.lemma(unicodedata.normalize("NFC", word))))
 
     # Questions are often typed without diacritics.
-    long = listed | {plain(word) for word in listed}
+    long = stopwords | {plain(word) for word in stopwords}
     return Analyzer("pl", f"convqa-pl-1-{morfeusz.dictionary}", short, long, stem, False)
 
 

@@ -1,4 +1,4 @@
-"""The BM25 formula: folders and the retriever ``given`` use it, Elasticsearch and Anserini compute an equal one."""
+"""The BM25 formula of folder stores and the ``given`` retriever. Elasticsearch and Anserini compute the same scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 K1, B = 0.82, 0.68
-"""Anserini's for passages of the web (tuned on MS MARCO), and the default of every retriever."""
+"""Anserini's parameters for web passages (tuned on MS MARCO), the default of every retriever."""
 
 
 def bm25(
@@ -21,26 +21,26 @@ def bm25(
     k1: float = K1,
     b: float = B,
 ) -> NDArray[np.float64]:
-    """Sum of weight * idf * tf / (tf + k1 (1 - b + b len/avg)), without the old factor (k1 + 1).
+    """Return the sum over terms of weight * idf * tf / (tf + k1 (1 - b + b len/avg)), without the factor (k1 + 1).
 
-    idf is Lucene's, ln(1 + (N - df + .5) / (df + .5)); lengths are rounded as Lucene keeps them
-    (docs/decisions/002-lengths-as-lucene-rounds-them.md), the average is not.
+    The idf is Lucene's, ln(1 + (N - df + .5) / (df + .5)). Lengths are rounded as in Lucene
+    (docs/decisions/002-lengths-as-lucene-rounds-them.md); their average is not.
 
-    :param frequencies: shape (terms, candidates). :param weights, df: of each term. :param lengths: of each candidate.
-    :param passages, average: N and the mean length, of the passages in which the field has a token.
+    :param frequencies: shape (terms, candidates). :param weights, df: one per term. :param lengths: one per candidate.
+    :param passages, average: number and mean length of the passages with a token in the field.
     :return: shape (candidates,).
     """
     idf = np.log1p((passages - df + 0.5) / (df + 0.5))
     norms = k1 * (1 - b + b * lucene_lengths(lengths) / average)
-    # Never 0 / 0, though k1 may be 0.
+    # Avoids 0 / 0 when k1 is 0.
     parts = frequencies / (frequencies + np.maximum(norms, 1e-30))
-    # Added term by term, so that a passage's score does not depend on its neighbours.
+    # Summed term by term, so that a passage's score does not depend on the other candidates.
     scores: NDArray[np.float64] = ((weights * idf)[:, None] * parts).sum(axis=0)
     return scores
 
 
 def lucene_lengths(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """Lengths in tokens as Lucene keeps them in one byte: exact below 40, then rounded down to 4 binary digits over 24.
+    """Round lengths as Lucene does to fit one byte: exact below 40, then down to 4 significant bits above 24.
 
     Source: org.apache.lucene.util.SmallFloat.intToByte4.
 

@@ -1,4 +1,4 @@
-"""An ``lru_cache`` for functions of texts, which does not keep very long texts."""
+"""An ``lru_cache`` for functions of text that skips very long texts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import lru_cache, wraps
 from typing import TypeVar
 
 LONGEST = 10_000
-"""Characters. Passages of open collections have some 700."""
+"""Maximum characters of the arguments of a cached call. Passages of open collections average about 700."""
 
 T = TypeVar("T")
 
 
 def remembered(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """A cache of ``entries`` results by arguments, which passes over calls with more than ``LONGEST`` characters.
+    """Cache up to ``entries`` results, except for calls with more than ``LONGEST`` characters.
 
     >>> calls = []
     >>> size = remembered(8)(lambda text: calls.append(text) or len(text))

@@ -1,6 +1,6 @@
-"""Reading of a turn: its open question, whether it asks anything, and what a rewrite adds to it.
+"""Analysis of a turn: its open question, whether it asks anything, and which words a rewrite adds.
 
-It reads any language as far as marks tell; by words English and German.
+Question marks are recognized in any language, question words in English and German.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from convqa.text import german
 from convqa.text.english import lexicon
 
 _WORD = re.compile(r"\w(?:\S*\w)?")
-_READ = 300
+_MOST_WORDS = 300
 _MARKS = ("?", "\uff1f")
 _ALL_MARKS = (*_MARKS, "\u061f")
 _AFTER_THE_MARK = " \t\r\n\"'\u201d\u2019\u00bb)]!."
@@ -23,19 +23,19 @@ _QUESTION_WORDS = {
     "en": lexicon.QUESTION_WORDS | lexicon.CONTRACTED_QUESTION_WORDS,
     "de": german.QUESTION_WORDS,
 }
-"""Of these one is among the first three words of a question."""
+"""Words that mark a question if they are among its first three words."""
 
 _OPENINGS = {"en": lexicon.AUXILIARIES | lexicon.NEGATED_AUXILIARIES | lexicon.REQUESTS, "de": german.OPENINGS}
-"""Words that questions without a question word, and requests, begin with."""
+"""First words of requests and of questions without a question word."""
 
 _AUXILIARIES = lexicon.AUXILIARIES | lexicon.CONTRACTED_AUXILIARIES
 _SUBJECTS = lexicon.SUBJECT_PRONOUNS | lexicon.OPENING_DETERMINERS
 
 
 def open_question(turn: Turn) -> str:
-    """The question that the user wants answered: before any trailing exchanges in which the system asked back.
+    """Return the question that the user wants answered, skipping trailing exchanges in which the system asked back.
 
-    What the user said in reply is a question of its own where :func:`is_question` says so.
+    A reply that is itself a question (:func:`is_question`) becomes the open question.
 
     >>> from convqa.domain import Exchange, TurnId
     >>> asked = Exchange("Can I apply?", "Are you over 60?", status="asked")
@@ -44,14 +44,14 @@ def open_question(turn: Turn) -> str:
     >>> open_question(Turn(TurnId(1, 2), "How much is it?", (asked,)))
     'How much is it?'
     """
-    given = len(replies(turn))
-    return turn.history[-given].question if given else turn.question
+    count = len(replies(turn))
+    return turn.history[-count].question if count else turn.question
 
 
 def replies(turn: Turn) -> tuple[tuple[str, str], ...]:
-    """The questions that the system asked back since the open question, each with the user's reply, oldest first.
+    """Return the system's questions since the open question, each with the user's reply, oldest first.
 
-    Empty where the turn is itself a new question.
+    Empty if the turn is itself a new question.
 
     >>> from convqa.domain import Exchange, TurnId
     >>> history = (
@@ -62,19 +62,20 @@ def replies(turn: Turn) -> tuple[tuple[str, str], ...]:
     (('Are you over 60?', 'Yes'), ('Do you live here?', 'Not yet'))
     """
     pairs = []
-    said = turn.question
+    reply = turn.question
     for exchange in reversed(turn.history):
-        if exchange.status != "asked" or is_question(said):
+        if exchange.status != "asked" or is_question(reply):
             break
-        pairs.append((exchange.answer, said))
-        said = exchange.question
+        pairs.append((exchange.answer, reply))
+        reply = exchange.question
     return tuple(reversed(pairs))
 
 
 def is_question(text: str) -> bool:
-    r"""Whether what the user said asks something of its own, and is no reply to a question asked back.
+    r"""Return whether a text is a question of its own and not a reply to a question asked back.
 
-    It ends in a question mark, or begins like an English question. A word alone ("What?") only asks what was meant.
+    Such a text ends in a question mark or begins like an English question. A single word ("What?") only asks for an
+    explanation.
 
     >>> [is_question(text) for text in ("Can I apply?", "how much is it", "what's the limit", "何歳から\uff1f")]
     [True, True, True, True]
@@ -99,20 +100,22 @@ def is_question(text: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    """Words in lower case, without "n't", and "is" for every other shortened verb, which is all that is asked here."""
+    """Return lower-case words, with "n't" removed and every other contracted verb replaced by "is"."""
     straight = text.lower().replace("\u2019", "'")
     return re.findall(r"\w+", re.sub(r"(?<=\w)'\w+", " is", straight.replace("n't", "")))
 
 
 def asks(text: str, language: str) -> bool:
-    """Whether a text asks or requests something: it ends with a question mark, or begins as questions do and has none.
+    """Return whether a text asks or requests something.
+
+    It ends in a question mark, or it has none and begins like a question.
 
     >>> [asks(text, "en") for text in ("where is it", "It is here.", "Where is it? It is here.")]
     [True, False, False]
     """
     bare = text.rstrip(" \t\n\"'\u201d)").lower()
     if any(mark in bare for mark in _ALL_MARKS):
-        # A question mark before the end: it was asked, and then something was said.
+        # After a question mark before the end comes a statement.
         return bare.endswith(_ALL_MARKS)
     words = bare.replace("\u2019", "'").split()
     asking, opening = _QUESTION_WORDS.get(language, frozenset()), _OPENINGS.get(language, frozenset())
@@ -120,17 +123,17 @@ def asks(text: str, language: str) -> bool:
 
 
 def added(question: str, text: str) -> tuple[tuple[int, int], ...]:
-    """Characters [start, end) of the words of a rewritten text that the question does not have in their place.
+    """Return the characters [start, end) of the rewritten text that the question lacks.
 
-    Of texts that no person reads (over 300 words) nothing is said.
+    Empty for texts of over 300 words, which nobody reads.
 
     >>> text = "How much does Signal's CEO earn?"
     >>> [text[start:end] for start, end in added("How much does its CEO earn?", text)]
     ["Signal's"]
     """
-    asked, made = ([*islice(_WORD.finditer(one), _READ + 1)] for one in (question, text))
-    if text == question or len(made) > _READ:
+    before, after = ([*islice(_WORD.finditer(each), _MOST_WORDS + 1)] for each in (question, text))
+    if text == question or len(after) > _MOST_WORDS:
         return ()
-    matcher = SequenceMatcher(None, [word[0].lower() for word in asked], [word[0].lower() for word in made], False)
-    places = [(first, last) for tag, _, _, first, last in matcher.get_opcodes() if tag != "equal" and first < last]
-    return tuple((made[first].start(), made[last - 1].end()) for first, last in places)
+    matcher = SequenceMatcher(None, [word[0].lower() for word in before], [word[0].lower() for word in after], False)
+    ranges = [(first, last) for tag, _, _, first, last in matcher.get_opcodes() if tag != "equal" and first < last]
+    return tuple((after[first].start(), after[last - 1].end()) for first, last in ranges)

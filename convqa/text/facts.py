@@ -1,4 +1,4 @@
-"""Whether a question asks for one fact, which a sentence gives: by its form, in English and German."""
+"""Recognize questions that one sentence can answer, in English and German."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from convqa.text.english.replies import is_yes_no_question
 
 
 def asks_for_fact(question: str, language: str) -> bool:
-    """Whether one fact is asked for: who, when, where, which, how many, what year; or yes or no.
+    """Return whether a question asks for one fact (who, when, where, which, how many, what year) or for yes or no.
 
-    False in a language whose words are not known here.
+    Always False for other languages.
 
     >>> [asks_for_fact(text, "en") for text in ("And who wrote it?", "How long is the Nile?", "Was it unanimous?")]
     [True, True, True]

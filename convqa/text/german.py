@@ -1,4 +1,4 @@
-"""The closed word lists of German, beside those of :mod:`convqa.text.english.lexicon`."""
+"""Word lists of German, the counterpart of :mod:`convqa.text.english.lexicon`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OPENINGS = listed(
     "ist sind war waren hat haben hatte hatten kann konnte können wird werden darf soll muss gibt gab nenne erkläre "
     "beschreibe zeige sag vergleiche"
 )
-"""Verbs that questions without a question word, and requests, begin with."""
+"""First words of requests and of questions without a question word."""
 
 ASKS_FOR_FACT = re.compile(
     r"^\W*(?:(?:und|aber)\s+)?(?:(?:in|an|bei|von|seit|aus|mit)\s+)?(?:we[rnm]|wessen|wann|wo|wohin|woher|welche[rsmn]?|"
@@ -22,10 +22,10 @@ ASKS_FOR_FACT = re.compile(
     r"(?:ist|sind|war|waren|hat|haben|hatte|hatten|kann|können|wird|werden|darf|soll|muss|gibt|gab))\b",
     re.I,
 )
-"""A question for one fact, or for yes or no."""
+"""A question that asks for one fact, or for yes or no."""
 
 CONVERSATIONAL = listed("ja nein")
-"""Words of the conversation itself: they name nothing that it is about."""
+"""Words about the conversation itself, which name no topic."""
 
 NEGATIONS = listed("nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne weder")
 _UNITS = {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9}

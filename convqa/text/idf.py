@@ -1,7 +1,7 @@
-"""How rare a word is, from a small shipped table: so that rewrites and answers do not depend on the collection.
+"""Inverse document frequencies from a shipped table, so that rewrites and answers do not depend on the collection.
 
-English: document frequencies in the lead paragraphs of 10,033 Wikipedia articles (CC BY-SA 4.0, see NOTICE), made by
-``python benchmarks/idf_table.py``. Words of three leads or fewer have the ceiling, and are left out of the table.
+The English table counts words in the lead paragraphs of 10,033 Wikipedia articles (CC BY-SA 4.0, see NOTICE); it is
+built by ``python benchmarks/idf_table.py``. Words in three leads or fewer are left out and have the maximum idf.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 
 CEILING = 8.0
-"""The idf of a word that is not in the table, and of every word of a language without a table."""
+"""The idf of words missing from the table, and of all words in a language without a table."""
 
 _FOLDER = Path(__file__).parent
 
 
 def idf(word: str, language: str = "en") -> float:
-    """ln(N / df) of a lower-case word, at most ``CEILING``.
+    """Return ln(N / df) of a lower-case word, at most ``CEILING``.
 
     >>> idf("the") < 0.2 < 4 < idf("opera") < idf("zeppelin") <= CEILING
     True
@@ -29,7 +29,7 @@ def idf(word: str, language: str = "en") -> float:
 
 @cache
 def table(language: str) -> Mapping[str, float]:
-    """Word -> idf, empty for a language without a table. Read at first need (about 20 ms)."""
+    """Return the word -> idf table of a language, empty if it has none. The first call takes about 20 ms."""
     path = _FOLDER / f"idf-{language}.tsv.gz"
     if not language.isalpha() or not path.is_file():
         return {}

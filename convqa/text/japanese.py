@@ -1,7 +1,7 @@
-"""Japanese: words by Sudachi, and boundaries of sentences that hold others in brackets.
+"""Japanese: words by Sudachi, and sentence boundaries that respect brackets.
 
-Words are Sudachi's short units, as search wants them, each brought to its one way of writing it. They need the extra
-``ja``. Why this library and this dictionary: docs/dependencies.md.
+Words are Sudachi's short units, each in its normalized form. They need the extra ``ja``. See docs/dependencies.md for
+the choice of library and dictionary.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from itertools import pairwise
 from typing import Any
 
 from convqa.errors import InputError
+from convqa.text.words import cut
 
 LONGEST_PIECE = 1000
-"""Characters that Sudachi is given at once. It takes 49,149 bytes, and 65,535 once they are in NFKC, by which a
-character of 3 bytes may grow to 33."""
+"""Maximum characters per call of Sudachi, which takes 49,149 bytes, or 65,535 in NFKC, where a character of 3 bytes may
+grow to 33."""
 
 _DICTIONARY = "small"
 _END = re.compile(r"[\s\u3002\uff01\uff1f\uff0e]+")
 _PAUSE = re.compile(r"[\u3001\uff0c\u30fb\uff09\u300d\u300f]")
 
-# Without Sudachi's third plugin, which makes one word of a name and its reading in brackets.
+# Omits Sudachi's third plugin, which joins a name and its reading in brackets into one word.
 _PLUGINS = [
     {"class": "com.worksap.nlp.sudachi.DefaultInputTextPlugin"},
     {
@@ -37,9 +38,9 @@ _PLUGINS = [
 
 
 class Sudachi:
-    """Cuts texts, in as many threads as there are: each gets a tokenizer of its own over the one dictionary.
+    """A thread-safe tokenizer: all threads share the dictionary, and each has its own Sudachi tokenizer.
 
-    :raises InputError: where the extra ``ja`` is not installed.
+    :raises InputError: if the extra ``ja`` is not installed.
     """
 
     def __init__(self) -> None:
@@ -56,39 +57,39 @@ class Sudachi:
         self._own = threading.local()
 
     def words(self, text: str) -> list[str]:
-        """Lower-case words as they are written, in order; signs are left out.
+        """Return the lower-case words as written, without punctuation.
 
         >>> Sudachi().words("東京タワーは、1958年12月に完成した。Tokyo Tower")
         ['東京', 'タワー', 'は', '1958', '年', '12', '月', 'に', '完成', 'し', 'た', 'tokyo', 'tower']
         """
-        # Lower case in Python makes two characters of a dotted capital I.
+        # str.lower turns a dotted capital I into two characters.
         lowered = text.replace("\u0130", "i").lower()
-        tokenizer, found = self._tokenizer(), []
+        tokenizer, words = self._tokenizer(), []
         for piece in pieces(lowered):
-            for morpheme in tokenizer.tokenize(_speakable(piece)):
-                # What a sign such as ㍿ stands for is several morphemes, of which only the first has a place.
+            for morpheme in tokenizer.tokenize(_encodable(piece)):
+                # A sign such as ㍿ expands to several morphemes, of which only the first has an extent.
                 word = piece[morpheme.begin() : morpheme.end()]
                 if word.isalnum():
-                    found.append(word)
+                    words.append(word)
                 else:
-                    found += [part for part in word.split() if _says_something(part)]
-        return found
+                    words += [part for part in word.split() if _has_content(part)]
+        return words
 
     def stem(self, word: str) -> str:
-        """The one form under which a word is searched, whatever stands beside it.
+        """Return the normalized form of a word, independent of its context.
 
         >>> [Sudachi().stem(word) for word in ("打込ん", "打ち込む", "シュミレーション", "二〇")]
         ['打ち込む', '打ち込む', 'シミュレーション', '20']
         """
         if len(word) > LONGEST_PIECE:
             return word
-        form, speakable = unicodedata.normalize("NFKC", word), _speakable(word)
-        found = self._tokenizer().tokenize(speakable)
-        if len(found) == 1:
-            form = found[0].normalized_form()
-        if len(found) != 1 or found[0].is_oov():
-            # A form that does not stand alone in Japanese may be in the dictionary all the same.
-            entries = self._dictionary.lookup(speakable)
+        form, encodable = unicodedata.normalize("NFKC", word), _encodable(word)
+        morphemes = self._tokenizer().tokenize(encodable)
+        if len(morphemes) == 1:
+            form = morphemes[0].normalized_form()
+        if len(morphemes) != 1 or morphemes[0].is_oov():
+            # The dictionary also has forms that never occur alone in a text.
+            entries = self._dictionary.lookup(encodable)
             form = entries[0].normalized_form() if len(entries) else form
         return "".join(str(form).lower().split())
 
@@ -100,61 +101,52 @@ class Sudachi:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text in pieces of at most ``LONGEST_PIECE`` characters.
+    """Cut a text into pieces of at most ``LONGEST_PIECE`` characters.
 
-    Each but the last is cut behind a sentence if one ends in its second half, else behind a comma or a bracket, else
-    anywhere.
+    Cuts after the last sentence in a piece's second half, else after a comma or bracket, else anywhere.
 
     >>> [len(piece) for piece in pieces("犬" * 600 + "。" + "猫" * 1500)]
     [601, 1000, 500]
     """
-    start = 0
-    while len(text) - start > LONGEST_PIECE:
-        half, last = start + LONGEST_PIECE // 2, start + LONGEST_PIECE
-        ends = [found.end() for found in _END.finditer(text, half, last)]
-        ends = ends or [found.end() for found in _PAUSE.finditer(text, half, last)]
-        middle = ends[-1] if ends else last
-        yield text[start:middle]
-        start = middle
-    yield text[start:]
+    return (text[start:end] for start, end in cut(text, 0, len(text), LONGEST_PIECE, _END, _PAUSE))
 
 
-def _says_something(word: str) -> bool:
-    """Whether a word has a letter or a digit, if only in what a sign such as ㎏ or ① stands for."""
+def _has_content(word: str) -> bool:
+    """Return whether a word has a letter or a digit, also as part of a sign such as ㎏ or ①."""
     return any(map(str.isalnum, unicodedata.normalize("NFKC", word)))
 
 
-def _speakable(text: str) -> str:
-    """Sudachi speaks UTF-8; a lone surrogate becomes one "?", so that offsets stay."""
+def _encodable(text: str) -> str:
+    """Replace each lone surrogate, which UTF-8 cannot encode, with "?", so that offsets stay valid."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 FARTHEST = 400
-"""Characters from a bracket to the one that closes it: farther off, one of them was forgotten."""
+"""Maximum characters between matching brackets. Beyond that, one is taken to be missing."""
 
 _OPENING_BRACKETS = "\u300c\u300e\uff08\u3010\u3008\u300a\u3014\uff3b"
 _CLOSING_BRACKETS = "\u300d\u300f\uff09\u3011\u3009\u300b\u3015\uff3d"
 _BRACKET = re.compile(f"[{_OPENING_BRACKETS}{_CLOSING_BRACKETS}\n]")
 _NESTED = 8
-"""How deep a closing bracket looks for its partner, so that a million brackets cost nothing."""
+"""Innermost open brackets that a closing bracket may match, which keeps runs of brackets cheap."""
 
 _NUMBERED = re.compile(r"[\u3002\uff01\uff1f](?=\d)")
 
-_LEFT_OVER = re.compile(f"\\s{{0,20}}[{_CLOSING_BRACKETS}\u3001\u3002\uff0c\uff0e]")
-"""Signs with which no sentence begins."""
+_NO_OPENING = re.compile(f"\\s{{0,20}}[{_CLOSING_BRACKETS}\u3001\u3002\uff0c\uff0e]")
+"""Characters that cannot begin a sentence."""
 
-# Particles and what leans on a quotation, but not as the beginning of a word that opens sentences (ところが, はじめに).
-_LEANS = re.compile(
+# Particles that follow a quotation, except where they begin a word that opens sentences (ところが, はじめに).
+_PARTICLE = re.compile(
     "って|など|を|だ(?!が|から|って|け)|から(?!だ)|まで(?!も)|と(?!ころ|もかく|もあれ|はいえ|にかく|りわけ|くに|ても|ある|き)|の(?!ち|んびり)"
     "|が(?!っ|ん)|は(?!い|じ|る|た|な|や)|に(?!も|ほ|わ|ぎ|っ|こ)|で(?!も|は|すから|きれ)|も(?!し|う|ち|っ|の|は|と)|や(?!が|っ|は|り|め)"
 )
 
 
 def joined(text: str, boundaries: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """sentencex's boundaries put right.
+    """Correct the sentence boundaries of sentencex.
 
-    Without those inside brackets, before a closing one, or between a quotation and its particle; and with those between
-    a full stop and a number, where it sees a decimal point.
+    Removes boundaries inside brackets, before a closing bracket, and between a quotation and its particle. Adds those
+    between a full stop and a number, where sentencex sees a decimal point.
 
     >>> joined("彼は「行く。」と言った。2年後。", [(0, 7), (7, 16)])
     [(0, 12), (12, 16)]
@@ -163,18 +155,18 @@ def joined(text: str, boundaries: Sequence[tuple[int, int]]) -> list[tuple[int, 
     starts = [start for start, _ in spans]
     reach = 0
     farthest = [reach := max(reach, end) for _, end in spans]
-    found: list[int] = []
-    for place in sorted({*(start for start, _ in boundaries), *(stop.end() for stop in _NUMBERED.finditer(text))}):
-        before = bisect_left(starts, place)
-        inside = before > 0 and place <= farthest[before - 1]
-        leans = text[place - 1] in _CLOSING_BRACKETS and _LEANS.match(text, place)
-        if not found or not (inside or leans or _LEFT_OVER.match(text, place)):
-            found.append(place)
-    return list(pairwise([*found, boundaries[-1][1]])) if boundaries else []
+    kept: list[int] = []
+    for start in sorted({*(start for start, _ in boundaries), *(stop.end() for stop in _NUMBERED.finditer(text))}):
+        before = bisect_left(starts, start)
+        inside = before > 0 and start <= farthest[before - 1]
+        follows_quotation = text[start - 1] in _CLOSING_BRACKETS and _PARTICLE.match(text, start)
+        if not kept or not (inside or follows_quotation or _NO_OPENING.match(text, start)):
+            kept.append(start)
+    return list(pairwise([*kept, boundaries[-1][1]])) if boundaries else []
 
 
 def _bracketed(text: str) -> Iterator[tuple[int, int]]:
-    """Places of brackets and of those that close them, on one line."""
+    """Yield the offsets of matching brackets on one line."""
     opened: list[tuple[str, int]] = []
     for match in _BRACKET.finditer(text):
         sign = match.group()
@@ -183,9 +175,10 @@ def _bracketed(text: str) -> Iterator[tuple[int, int]]:
         elif sign in _OPENING_BRACKETS:
             opened.append((_CLOSING_BRACKETS[_OPENING_BRACKETS.index(sign)], match.start()))
         else:
-            partners = [place for place, (wanted, _) in enumerate(opened[-_NESTED:]) if wanted == sign]
-            if partners:
-                start = opened[-_NESTED:][partners[-1]][1]
-                del opened[len(opened) - len(opened[-_NESTED:]) + partners[-1] :]
+            innermost = range(len(opened) - 1, max(-1, len(opened) - 1 - _NESTED), -1)
+            partner = next((index for index in innermost if opened[index][0] == sign), None)
+            if partner is not None:
+                start = opened[partner][1]
+                del opened[partner:]
                 if match.start() - start <= FARTHEST:
                     yield start, match.start()

@@ -1,9 +1,8 @@
-"""Sentences of a text, as offsets.
+"""Split text into sentences, given as offsets.
 
-The boundaries are sentencex's (Wikimedia, MIT). Two things are added, because the passages of open collections are
-raw web text: lines of lists and menus are sentences of their own, and what is longer than a person would read as one
-sentence (whole quoted paragraphs, menus without a full stop) is cut. What sentencex cuts wrongly in Japanese is put
-together again.
+sentencex (Wikimedia, MIT) finds the boundaries. Because open collections hold raw web text, lines of lists and menus
+become sentences of their own, and overlong sentences (quoted paragraphs, menus without a full stop) are cut. Wrong
+Japanese boundaries are corrected.
 """
 
 from __future__ import annotations
@@ -16,17 +15,18 @@ import sentencex
 
 from convqa.text.cache import remembered
 from convqa.text.japanese import joined
+from convqa.text.words import cut
 
 LONGEST = 400
-"""Characters of a sentence. In the passages of six real collections 0.2 to 4 % of sentencex's are longer."""
+"""Maximum characters of a sentence. In six real collections, sentencex finds 0.2 to 4 % longer ones."""
 
-# A line ends a sentence, unless the next line goes on in lower case, or the text is wrapped at a width: then the
-# line is long and has no closing mark. Repetitions are bounded: runs of a million blanks occur, and must cost nothing.
+# A newline ends a sentence unless the next line continues in lower case, or the text is wrapped: then the line is long
+# and lacks a closing mark. Repetitions are bounded so that runs of a million blanks stay cheap.
 _LINE = re.compile(
     r"(?:(?<=[.!?:;])[^\S\n]{0,8}|(?<![^\n]{60}))\n(?=\s{0,20}[^\s a-zß-ÿа-я])"
     r"|\n(?=\s{0,20}(?:[*•#|]|[\u2013-]\s|\d{1,3}[.)]\s))"
 )
-# A Japanese character is as wide as two Latin letters, and a line that ends with a comma goes on.
+# A Japanese character is as wide as two Latin letters, and a line that ends in a comma continues.
 _LINE_JA = re.compile(
     r"(?:(?<=[.!?:;\u3002\uff01\uff1f\uff1a])[^\S\n]{0,8}|(?<![^\n]{30})(?<![\u3001\uff0c]))"
     r"\n(?=\s{0,20}[^\s\u3001\u3002\uff0c\uff0e\u300d\u300f\uff09])"
@@ -39,20 +39,20 @@ _STRONG = re.compile(
 _BLANK = re.compile(r"\s|(?<=[\u3001\u3002\uff0c\uff01\uff1f\u300d\u300f\uff09])")
 
 BLOCK = 4000
-"""Characters that sentencex sees at once. It looks back to the last blank at every full stop, and ahead from every
-quotation mark to the one that closes it: where there is none, its time grows with the square of the text, as it does
-in Japanese and Chinese. Passages of open collections are hardly ever longer."""
+"""Maximum characters per call of sentencex. It looks back to the last blank at every full stop and ahead to the closing
+mark at every quotation mark, which takes quadratic time where there is none, as in Japanese and Chinese. Passages of
+open collections are rarely longer."""
 
 AHEAD = 1000
-"""Characters behind the last boundary that is believed in a block, so that what follows it has been seen."""
+"""Characters of context that a block must have after a boundary for the boundary to be trusted."""
 
-# sentencex takes the blank between a capital letter and a full stop to be one byte long, and panics inside others.
+# sentencex assumes that a blank between a capital letter and a full stop is one byte long, and panics otherwise.
 _WIDE_BLANK = re.compile(r"[^\S\x00-\x7f]")
 _STOP = re.compile(r"[.!?…]\s|[\u3002\uff01\uff1f]")
 
 
 def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
-    """Sentences as offsets ``[start, end)`` in code points: in order, apart, trimmed of white space, never empty.
+    """Return sentences as offsets ``[start, end)`` in code points: ordered, disjoint, trimmed and never empty.
 
     >>> text = "It is Dr. Smith! 👍 He lives   here.\\n"
     >>> [text[start:end] for start, end in sentences(text)]
@@ -62,14 +62,14 @@ def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
 
 
 def whole_sentences(text: str, start: int, end: int, language: str) -> tuple[int, int]:
-    """Characters ``[start, end)``, grown to the sentences that they are part of."""
-    touched = [place for place in sentences(text, language) if place[0] < end and place[1] > start]
+    """Extend the characters ``[start, end)`` to whole sentences."""
+    touched = [span for span in sentences(text, language) if span[0] < end and span[1] > start]
     return min([start, *(first for first, _ in touched)]), max([end, *(last for _, last in touched)])
 
 
 @remembered(512)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     whole = boundaries(text, language)
     for begin, stop in joined(text, whole) if language == "ja" else whole:
         for start, end in _parts(text, begin, stop, language):
@@ -77,8 +77,8 @@ def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
             left = start + len(piece) - len(piece.lstrip())
             right = start + len(piece.rstrip())
             if left < right:
-                found.append((left, right))
-    return tuple(found)
+                spans.append((left, right))
+    return tuple(spans)
 
 
 def _parts(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
@@ -88,53 +88,42 @@ def _parts(text: str, start: int, end: int, language: str) -> Iterator[tuple[int
             yield line
             continue
         for part in _split(_STRONG, text, *line):
-            yield from _cut(text, *part)
+            yield from cut(text, *part, LONGEST, _BLANK)
 
 
 def _split(mark: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for found in mark.finditer(text, start, end):
-        yield start, found.end()
-        start = found.end()
-    yield start, end
-
-
-def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut at the last white space that keeps a part short enough; where there is none, anywhere."""
-    while end - start > LONGEST:
-        blanks = [found.end() for found in _BLANK.finditer(text, start + LONGEST // 2, start + LONGEST)]
-        middle = blanks[-1] if blanks else start + LONGEST
-        yield start, middle
-        start = middle
+    for match in mark.finditer(text, start, end):
+        yield start, match.end()
+        start = match.end()
     yield start, end
 
 
 def boundaries(text: str, language: str) -> list[tuple[int, int]]:
-    """sentencex's sentences as offsets in code points: one behind the other, from the text's beginning to its end.
+    """Return sentencex's sentences as offsets in code points, which cover the text without gaps.
 
-    A text of at most ``BLOCK`` characters is seen as a whole. A longer one is cut where a sentence was found to end;
-    a sentence longer than a block is still one.
+    A text longer than ``BLOCK`` characters is processed in blocks that end at a sentence. Sentences may be longer.
 
     >>> boundaries("Rich in vitamin C\\u00a0. They grow.", "en")
     [(0, 20), (20, 30)]
     """
-    # The library speaks UTF-8; a lone surrogate becomes one "?", and a blank one blank, so that offsets stay.
-    speakable = _WIDE_BLANK.sub(" ", text.encode("utf-8", "replace").decode("utf-8"))
-    places = [0]
+    # The library needs UTF-8. Lone surrogates become "?" and wide blanks a space, so that offsets stay valid.
+    encodable = _WIDE_BLANK.sub(" ", text.encode("utf-8", "replace").decode("utf-8"))
+    ends = [0]
     start = 0
     while len(text) - start > BLOCK:
-        ends = [end for end in _ends(speakable[start : start + BLOCK], language) if end <= BLOCK - AHEAD]
-        places += [start + end for end in ends]
-        start += ends[-1] if ends else BLOCK - AHEAD
-    places += [start + end for end in _ends(speakable[start:], language)]
-    return list(pairwise(places))
+        trusted = [end for end in _ends(encodable[start : start + BLOCK], language) if end <= BLOCK - AHEAD]
+        ends += [start + end for end in trusted]
+        start += trusted[-1] if trusted else BLOCK - AHEAD
+    ends += [start + end for end in _ends(encodable[start:], language)]
+    return list(pairwise(ends))
 
 
 def _ends(block: str, language: str) -> list[int]:
-    """Where sentences end, the block's own end among them; never empty ones."""
+    """Return where sentences end, including the end of the block."""
     try:
-        return [found["end_index"] for found in sentencex.get_sentence_boundaries(language, block)]
+        return [boundary["end_index"] for boundary in sentencex.get_sentence_boundaries(language, block)]
     except BaseException as error:
-        # What a panic in Rust becomes: no Exception, and importable from nowhere.
+        # A panic in Rust raises a BaseException whose class cannot be imported.
         if type(error).__name__ != "PanicException":
             raise
         return sorted({*(stop.end() for stop in _STOP.finditer(block)), len(block)} - {0})

@@ -1,6 +1,7 @@
-"""Small talk: thanks, agreement, greetings and the like, which ask nothing. Closed lists: ``configs/small_talk.yaml``.
+"""Recognize small talk that asks nothing: thanks, agreement, greetings.
 
-A text is small talk where all of it is made of these phrases: "ok, thanks!" is, "thanks, and his wife?" is not.
+A text is small talk if it consists only of phrases from ``configs/small_talk.yaml``: "ok, thanks!" does, "thanks, and
+his wife?" does not.
 """
 
 from __future__ import annotations
@@ -13,17 +14,18 @@ from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
 
 _LONGEST = 20
-"""Words; what is longer says something."""
+"""Maximum words of small talk."""
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _COURTESY = re.compile(r"\b(?:how (?:are|r) (?:you|u)(?: \w+)*|how's it going|how do you do|what's up|sup)\Z")
-"""Of what ends with a question mark only this asks nothing of a collection."""
+"""The only questions that count as small talk."""
 
 
 def asks_nothing(text: str, language: str = "en") -> bool:
-    """Whether all of what the user said is small talk, so that there is nothing to look for.
+    """Return whether a text is only small talk, so that there is nothing to search for.
 
-    A question mark asks, but for "how are you?". In a language whose phrases are not known everything asks something.
+    A text with a question mark is not, except for "how are you?" and the like. Nor is any text in a language without
+    phrases.
 
     >>> [asks_nothing(text) for text in ("ok cool", "Thanks, that's very helpful!", "lol", "\U0001f44d")]
     [True, True, True, True]
@@ -40,7 +42,7 @@ def asks_nothing(text: str, language: str = "en") -> bool:
 
 
 def _made_of(phrase: re.Pattern[str], words: list[str]) -> bool:
-    """Whether words are phrases one after another: the longest first, so that no time is lost with going back."""
+    """Return whether words are a sequence of phrases, matching the longest first to avoid backtracking."""
     start = 0
     while start < len(words):
         ends = range(len(words), start, -1)
@@ -52,12 +54,12 @@ def _made_of(phrase: re.Pattern[str], words: list[str]) -> bool:
 
 @cache
 def _phrase(language: str) -> re.Pattern[str] | None:
-    """The pattern of one phrase of a language; None for a language without a list."""
-    known: dict[str, Any] = read_yaml(shipped("configs", "small_talk.yaml"), "small talk")
-    if language not in known["phrases"]:
+    """Return the pattern of one phrase of a language, or None if the language has no phrases."""
+    lists: dict[str, Any] = read_yaml(shipped("configs", "small_talk.yaml"), "small talk")
+    if language not in lists["phrases"]:
         return None
     address = "{address}" if language == "en" else ""
-    pattern = f"(?:and |but )?(?:{'|'.join(known['phrases'][language])}){address}"
-    for name, part in reversed(known["parts"].items()):
+    pattern = f"(?:and |but )?(?:{'|'.join(lists['phrases'][language])}){address}"
+    for name, part in reversed(lists["parts"].items()):
         pattern = pattern.replace(f"{{{name}}}", part)
     return re.compile(pattern)

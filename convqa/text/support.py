@@ -1,7 +1,7 @@
-"""How far a text bears out a sentence, by its words: what needs no model, and the floor that a model has to beat.
+"""Lexical support of a sentence by a text: needs no model, and is the baseline that a model has to beat.
 
-The score is the share of the sentence's content words that the evidence has, weighed by how rare they are. What other
-words cannot make good caps it: a number that the evidence lacks, and a word that is negated in one of them alone.
+The score is the share of the sentence's content words that occur in the evidence, weighted by idf. It is capped if the
+evidence lacks a number, or if a word is negated in only one of the two.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from convqa.text.english import lexicon
 from convqa.text.idf import idf
 
 IDENTITY = "lexical-1"
-"""Of the score, for whoever keeps scores: with another number it is another score."""
+"""Name and version of the score, for caches and saved scores."""
 
 NAME_WEIGHT = 2.0
-"""How many times more a capitalised word weighs than another as rare."""
+"""Factor on the weight of a capitalised word."""
 
 CAP = 0.4
-"""The most that a sentence gets with a number that the evidence lacks, or with a word negated in one of them alone."""
+"""Maximum score of a sentence with a number that the evidence lacks, or a word negated in only one of the two."""
 
 SUPPORTED = 0.5
-"""From this score on a sentence is taken to be supported."""
+"""Minimum score of a supported sentence."""
 
 POWER = 1.5
-"""share -> score: so that support begins at 63 % of the words."""
+"""Exponent that turns a share into a score, so that support begins at 63 % of the words."""
 
 _CLAUSE = re.compile(r"[.,;:!?()]+(?=\s|$)|[\n\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _OPENING = re.compile(r"(?:^|[.!?:\n\"\u201c(])\s*\W*$")
@@ -40,20 +40,20 @@ _NUMBER = re.compile(r"\d[\d.]*")
 _MARK = re.compile(r"\[[^\[\]\s]{0,8}\s?\d{1,3}\]")
 """References to a note or a source: [3], [注釈 1]."""
 _ONE = {"en": "one", "de": "eins"}
-"""The same as 1, yet no number that must be there: "one of the best"."""
+"""Equals 1, but is not a number that the evidence must have: "one of the best"."""
 _TENS, _UNITS = lexicon.TENS, {"one": 1, **lexicon.UNITS}
 _TWO_WORDS = re.compile(rf"\b({'|'.join(_TENS)})[-\u2010 ]({'|'.join(_UNITS)})\b", re.IGNORECASE | re.ASCII)
-"""Twenty-five: one number of two words."""
+"""A number written as two words: twenty-five."""
 _NUMERALS = {"en": lexicon.NUMERALS, "de": german.NUMERALS}
-# "Noch" is one behind "weder". Japanese has none here: its negations follow what they negate.
+# "Noch" negates after "weder". Japanese is left out because its negations follow what they negate.
 _NEGATIONS = {"en": lexicon.NEGATIONS, "de": german.NEGATIONS | {"noch"}}
 
 
 class Overlap(NamedTuple):
-    """Shares of a sentence that its evidence has.
+    """The shares of a sentence's words that occur in its evidence, each 0 to 1.
 
-    ``share``: of the content words, by weight; ``pairs``: of neighbouring content words, as neighbours; ``numbers`` and
-    ``names``: of these, 1 without any; ``opposed``: whether a word is negated in one of them alone. Shares are 0 to 1.
+    ``share``: of content words, by weight. ``pairs``: of adjacent content words. ``numbers`` and ``names``: 1 if the
+    sentence has none. ``opposed``: whether a word is negated in only one of the two.
     """
 
     share: float
@@ -64,8 +64,8 @@ class Overlap(NamedTuple):
 
 
 class Word(NamedTuple):
-    """``token``: the stem, of a number its digits; ``number``: in digits or in words, but for "one"; ``name``: written
-    with a capital letter inside a sentence."""
+    """``token``: the stem, or the digits of a number; ``number``: in digits or in words, except "one"; ``name``:
+    capitalised within a sentence."""
 
     token: str
     negated: bool
@@ -76,7 +76,7 @@ class Word(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """``content``: the content words in order, all words where none is one. ``pairs``: tokens of neighbours there."""
+    """``content``: the content words in order, or all words if there are none. ``pairs``: adjacent tokens of these."""
 
     content: tuple[Word, ...]
     signed: frozenset[tuple[str, bool]]
@@ -84,11 +84,11 @@ class _Text(NamedTuple):
 
 
 def lexical_support(evidence: str, sentence: str, language: str = "en") -> float:
-    """How far the evidence has what the sentence says, 0 to 1; from .5 on it is taken to be supported.
+    """Return how far the evidence supports a sentence, 0 to 1; from .5 on the sentence counts as supported.
 
-    A sentence supports itself (1). Without evidence, or without a word in the sentence, it is 0. More evidence lowers
-    it only where that says the opposite of one of the sentence's words, and then to 0.4. Give a passage's title with
-    its text (``convqa.domain.Passage.whole_text``): answers name what only the title says.
+    A sentence supports itself (1). Empty evidence or an empty sentence gives 0. More evidence lowers the score only if
+    it contradicts a word of the sentence, and then to 0.4. Pass the title together with the text
+    (``convqa.domain.Passage.whole_text``), because answers name things that only the title mentions.
 
     >>> passage = "Goethe wrote Faust in 1808. He did not finish it in Rome."
     >>> lexical_support(passage, "Faust: Goethe wrote it in 1808.")
@@ -96,30 +96,30 @@ def lexical_support(evidence: str, sentence: str, language: str = "en") -> float
     >>> lexical_support(passage, "Goethe wrote Faust in 1832."), lexical_support("", "Goethe wrote Faust.")
     (0.4, 0.0)
 
-    :raises InputError: for a language without an analysis.
+    :raises InputError: if the language has no analysis.
     """
-    found = overlap(evidence, sentence, language)
-    score: float = found.share**POWER
-    return min(score, CAP) if found.opposed or found.numbers < 1 else score
+    shares = overlap(evidence, sentence, language)
+    score: float = shares.share**POWER
+    return min(score, CAP) if shares.opposed or shares.numbers < 1 else score
 
 
 def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
-    """Shares of a sentence that its evidence has; none where either has no words.
+    """Return the shares of a sentence that occur in its evidence, all 0 if either has no words.
 
     >>> overlap("He did not go to Rome.", "He went to Rome in 1786.")  # doctest: +ELLIPSIS
     Overlap(share=0.41..., pairs=0.0, numbers=0.0, names=1.0, opposed=False)
 
-    :raises InputError: for a language without an analysis.
+    :raises InputError: if the language has no analysis.
     """
-    said, there = _text(sentence, language), _text(evidence, language)
-    total = sum(word.weight for word in said.content)
-    if not total or not there.signed:
+    claim, source = _text(sentence, language), _text(evidence, language)
+    total = sum(word.weight for word in claim.content)
+    if not total or not source.signed:
         return Overlap(0.0, 0.0, 0.0, 0.0, opposed=False)
-    signs = [(word, (word.token, word.negated) in there.signed, (word.token, not word.negated) in there.signed)
-             for word in said.content]  # fmt: skip
+    signs = [(word, (word.token, word.negated) in source.signed, (word.token, not word.negated) in source.signed)
+             for word in claim.content]  # fmt: skip
     return Overlap(
         min(1.0, float(sum(word.weight for word, same, _ in signs if same) / total)),
-        _share([pair in there.pairs for pair in said.pairs]),
+        _share([pair in source.pairs for pair in claim.pairs]),
         _share([same or other for word, same, other in signs if word.number]),
         _share([same or other for word, same, other in signs if word.name]),
         any(other and not same for _, same, other in signs),
@@ -127,12 +127,12 @@ def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
 
 
 def content(text: str, language: str = "en") -> tuple[Word, ...]:
-    """The content words of a text in order; all its words where none is one."""
+    """Return the content words of a text in order, or all its words if there are none."""
     return _text(text, language).content
 
 
-def _share(found: list[bool]) -> float:
-    return sum(found) / len(found) if found else 1.0
+def _share(hits: list[bool]) -> float:
+    return sum(hits) / len(hits) if hits else 1.0
 
 
 @remembered(1024)
@@ -142,24 +142,24 @@ def _text(text: str, language: str) -> _Text:
     return _Text(
         content,
         frozenset((word.token, word.negated) for word in words),
-        frozenset((one.token, other.token) for one, other in pairwise(content)),
+        frozenset((first.token, second.token) for first, second in pairwise(content)),
     )
 
 
 def _words(text: str, language: str) -> Iterator[Word]:
-    """The words of a text. A negation is taken to be one of the next content word of its clause but "one"."""
+    """Yield the words of a text. A negation applies to the next content word of its clause, except "one"."""
     analysis = analyzer(language)
     negations = _NEGATIONS.get(language, frozenset())
     text = _MARK.sub(" ", unicodedata.normalize("NFKC", text))
     if language == "en":
-        text = _TWO_WORDS.sub(lambda found: str(_TENS[found[1].lower()] + _UNITS[found[2].lower()]), text)
+        text = _TWO_WORDS.sub(lambda match: str(_TENS[match[1].lower()] + _UNITS[match[2].lower()]), text)
     names = {word for piece in _names(text) for word in analysis.words(piece)}
     for clause in _CLAUSE.split(text):
         negated = False
         for word in analysis.words(clause):
             number = _number(word, language)
-            one = word == _ONE.get(language)
-            token = "1" if one else number or analysis.stem(word)
+            is_one = word == _ONE.get(language)
+            token = "1" if is_one else number or analysis.stem(word)
             content = word not in analysis.long_stopwords
             if word in negations or word.endswith(lexicon.CONTRACTED_NOT):
                 yield Word(token, False, idf(word, language), False, False, False)
@@ -167,23 +167,22 @@ def _words(text: str, language: str) -> Iterator[Word]:
                 continue
             name = word in names
             weight = idf(word, language) * (NAME_WEIGHT if name else 1.0)
-            # "No one came" says what nobody did, and nothing of a number.
-            takes = content and not one
-            yield Word(token, negated and takes, weight, number is not None, name, content)
-            negated = negated and not takes
+            # "No one came" does not negate a number.
+            negatable = content and not is_one
+            yield Word(token, negated and negatable, weight, number is not None, name, content)
+            negated = negated and not negatable
 
 
 def _number(word: str, language: str) -> str | None:
-    """The digits of a lower-case word that is a number."""
+    """Return the digits of a lower-case number, or None. The word must not be stemmed: twelve becomes twelv."""
     if digits := _NUMBER.match(word.replace(",", "")):
         return digits[0]
-    # Before stemming: the stem of twelve is twelv.
     value = _NUMERALS.get(language, {}).get(word)
     return None if value is None else str(value)
 
 
 def _names(text: str) -> Iterator[str]:
-    """Words written with a capital letter that do not open a sentence."""
-    for found in _CAPITALISED.finditer(text):
-        if found[0][0].isupper() and not _OPENING.search(text, max(0, found.start() - 20), found.start()):
-            yield found[0]
+    """Yield the capitalised words that do not open a sentence."""
+    for match in _CAPITALISED.finditer(text):
+        if match[0][0].isupper() and not _OPENING.search(text, max(0, match.start() - 20), match.start()):
+            yield match[0]

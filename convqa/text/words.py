@@ -1,22 +1,22 @@
-"""Words of a text, cut as Lucene's StandardTokenizer does (Unicode Standard Annex 29).
+"""Split text into words as Lucene's StandardTokenizer does (Unicode Standard Annex 29).
 
-Left out, because no question needs them: emoji and signs such as (R) are no words here, and a double quote does not
-join Hebrew letters. Beside Lucene 9.12's EnglishAnalyzer, 99.4 % of the 27,065 passages that
-benchmarks/lucene_equality.py indexes had the same tokens.
+Two rules are left out because no question needs them: emoji and signs such as (R) are not words, and a double quote
+does not join Hebrew letters. Compared with Lucene 9.12's EnglishAnalyzer, 99.4 % of the 27,065 passages of
+benchmarks/lucene_equality.py get the same tokens.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
-# Letters are joined by one of . ' : and digits by one of . ' , ; while _ joins everything.
+# Letters are joined by . ' : and digits by . ' , ; and everything by _
 _ASCII = re.compile(r"[a-z0-9_]+(?:[.':,;](?:(?<=[a-z][.':])(?=[a-z])|(?<=[0-9][.',;])(?=[0-9]))[a-z0-9_]+)*")
 
-# Word_Break classes of Unicode 12, which Lucene 9 follows; U+202F is left out of the joiners, because engines split
-# our tokens at white space.
+# Word_Break classes of Unicode 12, as in Lucene 9. The joiners omit U+202F, because engines split our tokens at white
+# space.
 _MID_LETTER = r":\u00b7\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a"
 _MID_NUMBER = r",;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54\uff0c\uff1b"
 _MID_BOTH = r".'\u2018\u2019\u2024\ufe52\uff07\uff0e"
@@ -25,47 +25,63 @@ _KATAKANA = ((0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF
 _SINGLE = ((0x3005, 0x3007), (0x3041, 0x309F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 _ZERO_WIDTH_SPACE = 0x200B
 
-# Western European letters and general punctuation: all that most texts hold.
+# Western European letters and general punctuation, which suffice for most texts.
 _WESTERN_END, _PUNCTUATION = 0x250, range(0x2000, 0x2070)
 _NOT_WESTERN = re.compile(r"[^\x00-\u024f\u2000-\u206f]")
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words in order; one word for each ideograph and hiragana.
+    """Return the lower-case words in order. Each ideograph and each hiragana is a word.
 
     >>> words("Don't e-mail U.S. firms 1,000.5 times: foo_bar, 東京タワー!")
     ["don't", 'e', 'mail', 'u.s', 'firms', '1,000.5', 'times', 'foo_bar', '東', '京', 'タワー']
     """
-    # Lower case in Python makes two characters of a dotted capital I; Lucene's makes one.
+    # str.lower turns a dotted capital I into two characters, Lucene into one.
     lowered = text.replace("\u0130", "i").lower()
     if lowered.isascii():
-        found = _ASCII.findall(lowered)
+        words = _ASCII.findall(lowered)
     else:
-        found = []
+        words = []
         for chunk in lowered.split():
             pattern = _ASCII if chunk.isascii() else _unicode(western=not _NOT_WESTERN.search(chunk))
-            found += pattern.findall(chunk)
-    return [word for word in found if word.strip("_")] if "_" in lowered else found
+            words += pattern.findall(chunk)
+    return [word for word in words if word.strip("_")] if "_" in lowered else words
 
 
 def listed(words: str) -> frozenset[str]:
-    """Words written with blanks between them, as a set."""
+    """Return the words of a space-separated list as a set."""
     return frozenset(words.split())
 
 
+def cut(text: str, start: int, end: int, longest: int, *marks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Cut ``text[start:end]`` into spans of at most ``longest`` characters.
+
+    A span ends after the last match of a mark in its second half, of the first mark that has one there, else anywhere.
+    """
+    while end - start > longest:
+        half, stop = start + longest // 2, start + longest
+        for mark in marks:
+            if ends := [match.end() for match in mark.finditer(text, half, stop)]:
+                stop = ends[-1]
+                break
+        yield start, stop
+        start = stop
+    yield start, end
+
+
 def latin(text: str) -> bool:
-    """Whether most letters of a text are Latin ones; a text without letters is in every script.
+    """Return whether most letters of a text are Latin. True for a text without letters.
 
     >>> latin("Wo wurde er geboren?"), latin("1808?"), latin("\u4ed6\u5728\u54ea\u91cc")
     (True, True, False)
     """
-    letters = [sign for sign in text if sign.isalpha()]
-    return not letters or 2 * sum(sign < chr(_WESTERN_END) for sign in letters) > len(letters)
+    letters = [character for character in text if character.isalpha()]
+    return not letters or 2 * sum(letter < chr(_WESTERN_END) for letter in letters) > len(letters)
 
 
 @cache
 def _unicode(western: bool) -> re.Pattern[str]:
-    """The same rule beyond ASCII. Made at first need: all of Unicode takes some 100 ms, the West some 15."""
+    """Build the pattern beyond ASCII on first use: about 100 ms for all of Unicode, 15 ms for Western text."""
     letters, digits, marks = _classes([*range(_WESTERN_END), *_PUNCTUATION] if western else range(0x20000))
     joined = f"[{letters}{digits}{_JOINERS}][{letters}{digits}{_JOINERS}{marks}]*"
     letter_mid, digit_mid = f"{_MID_BOTH}{_MID_LETTER}", f"{_MID_BOTH}{_MID_NUMBER}"
@@ -77,16 +93,15 @@ def _unicode(western: bool) -> re.Pattern[str]:
 
 
 def _classes(codes: Iterable[int]) -> tuple[str, str, str]:
-    """Letters, decimal digits, and the marks that belong to the character before them, as character classes."""
+    """Return letters, decimal digits and combining marks as character classes."""
     letters, digits, marks = [], [], []
-    apart = [code for first, last in (*_KATAKANA, *_SINGLE) for code in range(first, min(last, 0x1FFFF) + 1)]
-    never = {*apart, _ZERO_WIDTH_SPACE}
+    excluded = {code for first, last in (*_KATAKANA, *_SINGLE) for code in range(first, min(last, 0x1FFFF) + 1)}
     for code in codes:
         category = unicodedata.category(chr(code))
         if category[0] == "M" or category == "Cf":
             if code != _ZERO_WIDTH_SPACE:
                 marks.append(code)
-        elif code in never:
+        elif code in excluded:
             continue
         elif category == "Nd":
             digits.append(code)

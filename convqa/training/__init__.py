@@ -1,4 +1,4 @@
-"""Training recipes, one per model: each fits, validates and exports.
+"""Training recipes, one per model. Each fits, validates and exports a model.
 
-Settings, data and bases that no model can be made of raise InputError, which names file and place and says what to do.
+Unusable settings, data and base models raise InputError.
 """

@@ -1,4 +1,4 @@
-"""The model card of what a recipe makes: data, licence, command, settings, scores."""
+"""Model cards: data, licence, command, settings and scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from convqa.training.data.reading import NEW_WIKI, REDDIT, SQUAD2
 from convqa.training.data.rewrites import CANARD, QRECC_4K, QRECC_DEV
 
 TALKS = "talks"
-"""The field of the settings of a resolver that has learnt from made conversations, too."""
+"""The resolver setting that adds synthetic conversations."""
 
 _DATA = {
     QRECC_DEV: "QReCC (Anantha et al. 2021; CC BY-SA 3.0), turns of the dev part, every other conversation",
@@ -27,36 +27,35 @@ _DATA = {
     "file has (Gao et al. 2021)",
     TALKS: "leads of Wikipedia (CC BY-SA 4.0); for answers also contexts of SQuAD 2 and SQuADShifts, and passages of "
     "the conversations of even number of INSCIT and MTRAG (Katsis et al. 2025; Apache-2.0)",
-    OWN: "examples of the maker's own",
+    OWN: "the user's own examples",
 }
 
 
 def card(title: str, settings: Settings, scores: Sequence[str], use: str, licence: str = "") -> str:
-    """The card as Markdown.
+    """Return the card as Markdown.
 
-    :param licence: of the model that the training started from.
+    :param licence: the licence of the base model.
     """
     names = settings.sets() | ({TALKS} if getattr(settings, TALKS, None) else set())
-    data = [f"- {_DATA[name]}" for name in _DATA if name in names]
-    made = settings.model_dump(mode="json", exclude={"data"}) | {"base": name_of(settings.base)}
+    dumped = settings.model_dump(mode="json", exclude={"data"}) | {"base": name_of(settings.base)}
     return "\n".join(
         [
             f"# {title}\n\n{use}\n",
-            f"Made by `convqa train {settings.recipe}` of convqa {convqa.__version__}, from {made['base']}.\n",
-            f"Licence: {licence or 'as the base'}; the data that it was trained on have licences of their own.\n",
+            f"Trained by `convqa train {settings.recipe}` of convqa {convqa.__version__}, from {dumped['base']}.\n",
+            f"Licence: {licence or 'as the base'}; the training data have licences of their own.\n",
             "## Data\n",
-            *data,
-            "\nWhat shares a conversation or a telling text with the sets that are validated and reported on was left "
-            "out (docs/training.md).\n",
+            *(f"- {text}" for name, text in _DATA.items() if name in names),
+            "\nExamples that share a conversation or a distinctive text with the validation and report sets were "
+            "left out (docs/training.md).\n",
             "## Scores\n",
             *(f"- {line}" for line in scores),
-            f"\n## Settings\n\n```yaml\n{yaml.safe_dump(made, sort_keys=False)}```\n",
+            f"\n## Settings\n\n```yaml\n{yaml.safe_dump(dumped, sort_keys=False)}```\n",
         ]
     )
 
 
 def name_of(base: str) -> str:
-    """A model's name as it may be published: of a folder only its own name.
+    """Return a model's name for publication, without the path of a folder.
 
     >>> name_of("sentence-transformers/all-MiniLM-L6-v2"), name_of("./models/all-MiniLM-L6-v2")
     ('sentence-transformers/all-MiniLM-L6-v2', 'all-MiniLM-L6-v2')

@@ -1,8 +1,9 @@
-"""The settings of a training: a checked YAML file, and what the command line changes of it."""
+"""Training settings: a validated YAML file with changes from the command line."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -16,10 +17,10 @@ from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, explain
 
 OWN, INSCIT, SHARC_SEEN = "own", "inscit", "sharc-seen"
-"""Names of sets."""
+"""Names of data sets."""
 
 Share = Annotated[float, Field(strict=False, ge=0, le=1)]
-# Not strict: YAML 1.1 reads 2e-4, without a point, as a string.
+# Not strict, because YAML 1.1 reads 2e-4 as a string.
 Positive = Annotated[float, Field(strict=False, gt=0, allow_inf_nan=False)]
 SetName = Literal["qrecc-dev", "qrecc-4k", "canard", "own"]
 ReadingName = Literal["squad2", "new-wiki", "reddit", "own"]
@@ -30,17 +31,17 @@ Name = TypeVar("Name")
 
 
 class Part(Record, Generic[Name], extra="forbid"):
-    """Sets of examples, one after the other, so many times."""
+    """Sets of examples, repeated ``times`` times."""
 
     sets: list[Name] = Field(min_length=1)
     times: int = Field(1, ge=1)
 
 
 class Settings(Record, extra="forbid"):
-    """The settings of all recipes.
+    """Settings of all recipes.
 
-    ``base``: the model to start from, a folder or a Hugging Face name. ``own``: files of one's own, relative to the
-    data folder.
+    ``base``: the base model, a folder or a Hugging Face name. ``own``: the user's own files, relative to the data
+    folder.
     """
 
     recipe: str
@@ -51,22 +52,21 @@ class Settings(Record, extra="forbid"):
 
     @model_validator(mode="after")
     def _own_is_whole(self) -> Settings:
-        named = OWN in self.sets()
-        if named != bool(self.own):
-            raise ValueError("own: files and a part of mix with the set own belong together")
+        if (OWN in self.sets()) != bool(self.own):
+            raise ValueError("own: name files under own if and only if mix has the set own")
         return self
 
     def sets(self) -> set[str]:
-        """The sets that take part."""
+        """Return the names of the sets in use."""
         return {name for part in getattr(self, "mix", ()) for name in part.sets}
 
 
 class LoopSettings(Settings):
-    """The settings of the loop (``convqa.training.loop``).
+    """Settings of the training loop (``convqa.training.loop``).
 
-    ``epochs`` may be a part of one. ``rate``: the peak of the learning rate; ``warmup``: the part of all steps in which
-    it rises; ``head``: how many times faster heads learn than the trunk. ``clip``: longest gradient. ``checkpoint``:
-    seconds between two. ``precision``: what torch may multiply in.
+    ``epochs`` may be fractional. ``rate``: peak learning rate. ``warmup``: share of steps in which the rate rises.
+    ``head``: factor on the rate of heads. ``clip``: maximum gradient norm. ``checkpoint``: seconds between checkpoints.
+    ``precision``: of torch's matrix products.
     """
 
     epochs: Positive
@@ -80,24 +80,24 @@ class LoopSettings(Settings):
     precision: Precision = "auto"
 
     def steps(self, examples: int) -> int:
-        """How many batches so many examples make in all epochs; the last epoch may be a part of one."""
+        """Return the number of batches in all epochs."""
         steps = round(math.ceil(examples / self.batch) * self.epochs)
-        # The rate of the first step is 0 where there is a warm-up.
+        # With a warm-up, the first step has rate 0.
         if steps < 2:
             raise InputError(
-                f"{examples} examples in batches of {self.batch}, {self.epochs:g} times (epochs), make {steps} steps, "
-                "which teach nothing; wanted at least 2. Add examples, raise epochs or lower batch."
+                f"{examples} examples in batches of {self.batch} for {self.epochs:g} epochs give {steps} steps; "
+                "expected at least 2. Add examples, raise epochs or lower batch."
             )
         return steps
 
 
 class TalkShares(Record, extra="forbid"):
-    """How conversations are made more like those that runs have (``convqa.training.data.talks``).
+    """How to make conversations resemble those of runs (``convqa.training.data.talks``).
 
-    ``foreign``: the part of the human examples that another conversation goes before. ``gold``, ``longer``, ``wrong``:
-    the parts of their answers that stay, that are told with what a passage has beside them, and that are another
-    passage's; the rest is silent. ``alone``, ``talks``: for each 100 of them so many questions that need nothing, and
-    turns of conversations about the leads of articles.
+    ``foreign``: share of the human examples that follow another conversation. ``gold``, ``longer``, ``wrong``: shares
+    of their answers that are kept, extended with sentences of a passage, and replaced by another passage; the rest
+    becomes empty. ``alone``, ``talks``: self-contained questions, and turns about the leads of articles, to add per 100
+    human examples.
     """
 
     foreign: Share = 0.3
@@ -109,9 +109,9 @@ class TalkShares(Record, extra="forbid"):
 
 
 class ResolverSettings(LoopSettings):
-    """``mix``: which human rewrites; ``silent``: the part of the examples that lose the answers of their history.
-    ``talks``: how conversations are changed; None = they stay as they are. ``pattern``: conversations that a pattern of
-    insertion needs to be learnt."""
+    """``mix``: sets of human rewrites. ``silent``: share of the examples without the answers of their history.
+    ``talks``: changes to the conversations, None for none. ``pattern``: minimum conversations with an insertion
+    pattern."""
 
     recipe: Literal["resolver"]
     mix: list[Part[SetName]] = Field(min_length=1)
@@ -121,9 +121,8 @@ class ResolverSettings(LoopSettings):
 
 
 class ReaderSettings(LoopSettings):
-    """``each``: questions that are drawn from each file of ``own``; None: all. ``foreign``: for each 100 questions with
-    an answer, how many are asked of another context too, which has none. ``longest``: tokens of a window, if the base
-    takes as many."""
+    """``each``: questions to sample from each file of ``own``, None for all. ``foreign``: percentage of the answerable
+    questions that are also asked of a context without an answer. ``longest``: maximum tokens of a window."""
 
     recipe: Literal["reader"]
     mix: list[Part[ReadingName]] = Field(min_length=1)
@@ -133,7 +132,7 @@ class ReaderSettings(LoopSettings):
 
 
 class SupportSettings(Settings):
-    """``penalty``: what large weights cost, in examples."""
+    """``penalty``: weight of the L2 penalty, in examples."""
 
     recipe: Literal["support"]
     penalty: Positive = 1.0
@@ -143,8 +142,8 @@ class SupportSettings(Settings):
 
 
 class ConditionsSettings(Settings):
-    """``penalty``: what large weights cost, in examples. ``threshold``: how likely it must be that what somebody tells
-    answers a question, for the question not to be asked."""
+    """``penalty``: weight of the L2 penalty, in examples. ``threshold``: minimum probability that a text answers a
+    question for the question not to be asked."""
 
     recipe: Literal["conditions"]
     penalty: Positive = 10.0
@@ -160,29 +159,31 @@ RECIPES: Mapping[str, type[Settings]] = {
     "support": SupportSettings,
     "conditions": ConditionsSettings,
 }
-"""Recipe -> its settings; the recipe itself is the class ``Training`` of ``convqa.training.NAME``."""
+"""Recipe -> settings class. The recipe itself is the class ``Training`` of ``convqa.training.NAME``."""
 
 
 def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | None = None) -> Settings:
-    """The settings of a recipe.
+    """Load the settings of a recipe.
 
     :param path: a YAML file; None = the shipped ``configs/training/RECIPE.yaml``.
-    :param changes: settings that take the place of the file's.
+    :param changes: settings that override the file's.
     """
     if recipe not in RECIPES:
-        raise InputError(f"recipe: found {recipe!r}; wanted: {', '.join(RECIPES)}.{nearest(recipe, RECIPES)}")
+        raise InputError(f"recipe: expected one of {', '.join(RECIPES)}, got {recipe!r}.{nearest(recipe, RECIPES)}")
     path = path or shipped("configs", "training", f"{recipe}.yaml")
     data = read_yaml(path, "training file")
     if not isinstance(data, dict):
-        found = "nothing" if data is None else type(data).__name__
-        raise InputError(f"training file {path}: found {found}; wanted fields such as recipe, base, epochs, rate, mix.")
+        kind = "an empty file" if data is None else type(data).__name__
+        raise InputError(f"training file {path}: expected fields such as recipe, base, epochs, rate, mix; got {kind}.")
     data |= changes or {}
     try:
         return RECIPES[recipe].model_validate(data)
     except ValidationError as error:
-        known = RECIPES[recipe].model_fields
+        fields = RECIPES[recipe].model_fields
         mistakes = " ".join(
-            f"{place}: {message}.{nearest(place, known) if 'not known' in message else ''}" if place else f"{message}."
-            for place, message in explain(error)
+            f"{field}: {message}.{'' if re.split(r'[.[]', field)[0] in fields else nearest(field, fields)}"
+            if field
+            else f"{message}."
+            for field, message in explain(error)
         )
         raise InputError(f"training file {path}: {mistakes}") from error

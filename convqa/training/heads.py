@@ -1,6 +1,6 @@
-"""The base of the recipes ``support`` and ``conditions``: logistic regressions over the features of a small encoder.
+"""Shared parts of the recipes ``support`` and ``conditions``: logistic regressions over features of a small encoder.
 
-There is nothing to resume: an interrupted training starts again, and takes a minute or two.
+These recipes do not resume: an interrupted training takes a minute or two and starts again.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _FOLDS = 5
 
 
 def logistic(rows: Rows, sides: Rows, shares: Rows, penalty: float) -> tuple[Rows, float]:
-    """Weights and offset of the logistic regression that fits best, by Newton's method.
+    """Fit a logistic regression by Newton's method and return its weights and offset.
 
-    :param sides: 0 to 1 for each row. :param shares: how much each row counts, 1 in the mean.
-    :param penalty: what a weight of 1 costs, squared, for a feature as it varies here; the offset costs nothing.
+    :param sides: target of each row, 0 to 1. :param shares: weight of each row, 1 on average.
+    :param penalty: L2 penalty on the weights of standardized features; the offset is free.
 
     >>> weights, offset = logistic(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), np.ones(2), 1.0)
     >>> bool(weights[0] > 0), round(float(offset + weights[0] / 2), 6)
@@ -35,16 +35,16 @@ def logistic(rows: Rows, sides: Rows, shares: Rows, penalty: float) -> tuple[Row
     """
     means, deviations = rows.mean(axis=0), rows.std(axis=0)
     deviations[deviations < 1e-9] = 1.0
-    given = np.column_stack([(rows - means) / deviations, np.ones(len(rows))])
-    costs = np.full(given.shape[1], penalty)
+    inputs = np.column_stack([(rows - means) / deviations, np.ones(len(rows))])
+    costs = np.full(inputs.shape[1], penalty)
     costs[-1] = 0.0
-    line = np.zeros(given.shape[1])
+    line = np.zeros(inputs.shape[1])
     for _ in range(100):
-        made = probabilities(given, line, 0.0)
-        slope = given.T @ (shares * (made - sides)) + costs * line
-        curve = (given * (shares * made * (1 - made))[:, None]).T @ given + np.diag(costs + 1e-9)
-        step = np.linalg.solve(curve, slope)
-        # A cautious step: far from the goal Newton's would leap over it.
+        predicted = probabilities(inputs, line, 0.0)
+        gradient = inputs.T @ (shares * (predicted - sides)) + costs * line
+        hessian = (inputs * (shares * predicted * (1 - predicted))[:, None]).T @ inputs + np.diag(costs + 1e-9)
+        step = np.linalg.solve(hessian, gradient)
+        # Limits the step, because Newton's method overshoots far from the optimum.
         line -= step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
         if float(np.abs(step).max()) < 1e-9:
             break
@@ -53,23 +53,23 @@ def logistic(rows: Rows, sides: Rows, shares: Rows, penalty: float) -> tuple[Row
 
 
 def named(features: Sequence[str], weights: Rows, offset: float) -> dict[str, Any]:
-    """Weights and offset as a manifest has them."""
+    """Return weights and offset as stored in a manifest."""
     rounded = {name: round(float(weight), 6) for name, weight in zip(features, weights, strict=True)}
     return {"weights": rounded, "offset": round(offset, 6)}
 
 
 def folds(groups: Sequence[Any]) -> list[NDArray[np.bool_]]:
-    """Which examples are held out, by the group of each; every group once."""
+    """Return a mask of the held-out examples per fold; each group is held out once, as a whole."""
     names = sorted(set(groups))
-    chosen = [set(names[fold::_FOLDS]) for fold in range(min(_FOLDS, len(names)))]
-    return [np.array([group in some for group in groups]) for some in chosen]
+    held_out = [set(names[fold::_FOLDS]) for fold in range(min(_FOLDS, len(names)))]
+    return [np.array([group in chosen for group in groups]) for chosen in held_out]
 
 
 def write_head(
     target: Path, title: str, use: str, settings: Settings, encoder: TextEncoder, learnt: dict[str, Any],
     scores: Scores,
 ) -> None:  # fmt: skip
-    """Write the folder of a head over the encoder ``settings.base``: what it learnt is in its manifest."""
+    """Write the folder of a head over the encoder ``settings.base``, with what it learnt in the manifest."""
     base = find_model(settings.base)
     licence = base.manifest.licence if base.manifest else licence_of(base.path)
     about = {

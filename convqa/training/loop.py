@@ -1,4 +1,4 @@
-"""The loop that recipes share: batches by length, a warm-up and a linear fall, checkpoints by time, resume."""
+"""The shared training loop: batches by length, linear warm-up and decay, timed checkpoints, resume."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from convqa.training.train import Bench
 log = logging.getLogger("convqa")
 
 _POOL = 50
-"""Batches that are filled from examples of like length together: little padding, and still another order each time."""
+"""Batches in a pool of shuffled examples that is sorted by length: little padding, but a new order each epoch."""
 
 
 def fit(
@@ -30,15 +30,15 @@ def fit(
     bench: Bench,
     is_head: Callable[[str], bool] = lambda _: False,
 ) -> None:
-    """Train until all steps are done; goes on from the checkpoint in the training's folder if there is one.
+    """Train until all steps are done, resuming from the checkpoint in the training's folder if there is one.
 
-    An interrupted training that goes on ends in the same parameters as one that was not (on the same machine; tested
-    with one thread).
+    A resumed training ends in the same parameters as an uninterrupted one (on the same machine; tested with one
+    thread).
 
-    :param lengths: tokens of each example. :param loss: of the examples with these numbers, to be lowered.
-    :param is_head: whether a parameter, by its name, learns ``settings.head`` times faster.
+    :param lengths: tokens of each example. :param loss: returns the loss of the examples with these indices.
+    :param is_head: whether the parameter of this name learns ``settings.head`` times faster.
     """
-    batches = [one for epoch in range(math.ceil(settings.epochs)) for one in batches_of(lengths, settings, epoch)]
+    batches = [batch for epoch in range(math.ceil(settings.epochs)) for batch in batches_of(lengths, settings, epoch)]
     batches = batches[: settings.steps(len(lengths))]
     optimizer = torch.optim.AdamW(_groups(model, settings, is_head), lr=settings.rate, weight_decay=settings.decay)
     torch.manual_seed(settings.seed)
@@ -71,27 +71,27 @@ def fit(
 
 
 def batches_of(lengths: Sequence[int], settings: LoopSettings, epoch: int) -> list[list[int]]:
-    """The numbers of all examples in batches of like length, in an order that seed and epoch decide."""
+    """Return the indices of all examples in batches of similar length, shuffled by seed and epoch."""
     chance = random.Random(settings.seed * 1_000 + epoch)
     order = list(range(len(lengths)))
     chance.shuffle(order)
     pool = settings.batch * _POOL
     batches: list[list[int]] = []
     for start in range(0, len(order), pool):
-        near = sorted(order[start : start + pool], key=lambda index: lengths[index])
-        batches.extend(near[at : at + settings.batch] for at in range(0, len(near), settings.batch))
+        similar = sorted(order[start : start + pool], key=lambda index: lengths[index])
+        batches.extend(similar[first : first + settings.batch] for first in range(0, len(similar), settings.batch))
     chance.shuffle(batches)
     return batches
 
 
 def padded(rows: Sequence[Sequence[int]], fill: int, device: str) -> Tensor:
-    """(n, longest), each row followed by ``fill``."""
+    """Return a tensor (n, longest) with each row padded with ``fill``."""
     longest = max(len(row) for row in rows)
     return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows], dtype=torch.long, device=device)
 
 
 def mask_of(rows: Sequence[Sequence[object]], device: str) -> Tensor:
-    """(n, longest): 1 for what a row has, 0 for its padding."""
+    """Return a tensor (n, longest) with 1 for the items of a row and 0 for its padding."""
     return padded([[1] * len(row) for row in rows], 0, device)
 
 
@@ -107,7 +107,7 @@ def _slope(part: float, warmup: float) -> float:
 
 
 class _Checkpoint:
-    """Model, optimizer and the state of chance (dropout) after a step, in one file that appears whole or not at all."""
+    """Model, optimizer and random state after a step, in a file that is written atomically."""
 
     def __init__(self, path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, steps: int) -> None:
         self._path, self._model, self._optimizer, self._steps = path, model, optimizer, steps
@@ -124,15 +124,15 @@ class _Checkpoint:
         fresh.replace(self._path)
 
     def load(self) -> int:
-        """Go back to the checkpoint; the number of steps that are done, 0 without one."""
+        """Restore the checkpoint and return the number of steps done, 0 without a checkpoint."""
         if not self._path.exists():
             return 0
-        # On the CPU first: a training may go on on another device.
+        # Loads to the CPU first, because the device may have changed.
         state = torch.load(self._path, map_location="cpu", weights_only=True)
         if state["of"] != self._steps:
             raise InputError(
-                f"{self._path} is of a training of {state['of']} steps; this one has {self._steps}: the data or the "
-                "settings are others. Choose another output folder, or remove the checkpoint."
+                f"{self._path} belongs to a training of {state['of']} steps, but this one has {self._steps}: the data "
+                "or the settings have changed. Choose another output folder, or remove the checkpoint."
             )
         self._model.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
@@ -140,5 +140,5 @@ class _Checkpoint:
         if len(state["cuda"]) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all(state["cuda"])
         self.loss = state["loss"]
-        log.info("going on at step %d of %d", state["step"], state["of"])
+        log.info("resuming at step %d of %d", state["step"], state["of"])
         return int(state["step"])

@@ -1,7 +1,7 @@
-"""The resolver: history terms and edits of the question, in one model on a small trunk.
+"""The recipe ``resolver``: history terms and edits of the question, in one model on a small trunk.
 
-What it learns of a turn: which words of the history stand in the human rewrite (QuReTeC: Voskarides et al., SIGIR
-2020), and which edits lead from the question to the rewrite (:mod:`convqa.training.data.edits`).
+It learns which words of the history occur in the human rewrite (QuReTeC: Voskarides et al., SIGIR 2020), and the edits
+from the question to the rewrite (:mod:`convqa.training.data.edits`).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from convqa.training.data.talks import read_leads, read_passages, talks
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 
-_USE = """Reads a question with its history and says which words of the history it needs, and how the question reads
-when they are put in (`convqa.components.rewriters.terms` and `edit`). English."""
+_USE = """Predicts which words of the history a question needs, and rewrites the question with them
+(`convqa.components.rewriters.terms` and `edit`). English."""
 
 
 class Training(Recipe):
-    """Sequences, their labels, the patterns that occur in enough conversations, and the net.
+    """Sequences (``layouts``), their labels (``targets``), the insertion patterns, and the network.
 
-    ``layouts[i]`` is to be scored as ``targets[i]`` says; ``checks``: sets that are validated on.
+    ``checks``: the sets to validate and report on.
     """
 
     settings: ResolverSettings
@@ -57,31 +57,31 @@ class Training(Recipe):
         self.layouts = [lay_out(one.question, one.history, self.tokenizer.inner, self.most) for one in examples]
         edits = [find_edits(layout, one.rewrite) for layout, one in zip(self.layouts, examples, strict=True)]
         self.patterns = _patterns(examples, edits, settings.pattern)
-        self.targets = [target(layout, made, self.patterns) for layout, made in zip(self.layouts, edits, strict=True)]
+        self.targets = [target(layout, edit, self.patterns) for layout, edit in zip(self.layouts, edits, strict=True)]
         self.net = ResolverNet(pooled.trunk, len(self.patterns), settings.seed).to(bench.device)
 
     def fit(self) -> None:
-        """Lower the sum of the heads' cross-entropies."""
+        """Minimize the sum of the heads' cross-entropies."""
 
-        def of(places: Sequence[int]) -> Tensor:
-            inputs = batch([self.layouts[place] for place in places], self.bench.device)
+        def batch_loss(indices: Sequence[int]) -> Tensor:
+            inputs = batch([self.layouts[index] for index in indices], self.bench.device)
             with torch.autocast(self.bench.device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
-                made = self.net(*inputs)
-            return loss(tuple(one.float() for one in made), [self.targets[place] for place in places])
+                outputs = self.net(*inputs)
+            return loss(tuple(output.float() for output in outputs), [self.targets[index] for index in indices])
 
         lengths = [len(layout.ids) for layout in self.layouts]
-        fit(self.net, lengths, of, self.settings, self.bench, lambda name: not name.startswith("trunk."))
+        fit(self.net, lengths, batch_loss, self.settings, self.bench, lambda name: not name.startswith("trunk."))
 
     def validate(self) -> Scores:
-        """ROUGE-1 against the human rewrite, on the model as it is used: int8 on ONNX Runtime."""
-        with tempfile.TemporaryDirectory(dir=self.bench.folder) as aside:
-            made = Path(aside) / "model"
-            self._write(made, "")
-            resolver = load_resolver(str(made))
+        """Score the int8 model on ONNX Runtime, as it is used, by ROUGE-1 against the human rewrite."""
+        with tempfile.TemporaryDirectory(dir=self.bench.folder) as folder:
+            model = Path(folder) / "model"
+            self._write(model, "")
+            resolver = load_resolver(str(model))
             return {name: score(resolver, examples) for name, examples in self.checks.items()}
 
     def export(self, scores: Scores, target: Path) -> None:
-        """Write the folder that ``load_resolver`` reads: int8 for ONNX Runtime, with a model card."""
+        """Write the folder that ``load_resolver`` reads, int8 for ONNX Runtime, with a model card."""
         self._write(target, card("A resolver", self.settings, summary(scores), _USE, licence_of(self.base.path)))
 
     def _write(self, folder: Path, text: str) -> None:
@@ -94,15 +94,18 @@ class Training(Recipe):
 
 
 def score(resolver: Resolver, examples: Sequence[Example], sure: float = 0.2) -> dict[str, float]:
-    """Mean ROUGE-1 recall and F1 of the edited questions, and of the questions as they were."""
-    made = resolver.resolve([(example.question, example.history) for example in examples])
-    recall, f1 = mean_rouge(examples, [found.text(sure) for found in made])
+    """Return mean ROUGE-1 recall and F1 of the edited questions, and of the unchanged questions (``copy``)."""
+    resolutions = resolver.resolve([(example.question, example.history) for example in examples])
+    recall, f1 = mean_rouge(examples, [resolution.text(sure) for resolution in resolutions])
     copy_recall, copy_f1 = mean_rouge(examples, [example.question for example in examples])
     return {"turns": len(examples), "recall": recall, "F1": f1, "copy recall": copy_recall, "copy F1": copy_f1}
 
 
 def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
-    """How long a sequence may be."""
+    """Return the maximum tokens of a sequence.
+
+    :raises InputError: for a base model without what the resolver needs.
+    """
     lacks = [f"the token {token}" for token in ("[CLS]", "[SEP]") if tokenizer.inner.token_to_id(token) is None]
     if getattr(config, "type_vocab_size", 0) < 2:
         lacks.append("token types that tell the question from its history")
@@ -111,28 +114,28 @@ def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
         lacks.append(f"room for {LEAST_TOKENS} tokens (it has {positions} positions)")
     if lacks:
         raise InputError(
-            f"base: {base.name} ({config.model_type}) lacks {', '.join(lacks)}; wanted an encoder of BERT's kind, such "
-            "as sentence-transformers/all-MiniLM-L6-v2."
+            f"base: {base.name} ({config.model_type}) lacks {', '.join(lacks)}; expected an encoder like BERT, such as "
+            "sentence-transformers/all-MiniLM-L6-v2."
         )
     return min(MOST_TOKENS, positions)
 
 
 def _patterns(examples: Sequence[Example], edits: Sequence[Edits], least: int) -> list[str]:
-    """Those that occur in enough conversations and are more than signs, the most widespread first."""
-    spread: dict[str, set[str]] = {"{}": set()}
-    for example, found in zip(examples, edits, strict=True):
-        for insertion in found.insertions:
-            spread.setdefault(insertion.pattern, set()).add(example.conversation)
+    """Return the patterns of enough conversations that are more than punctuation, the most frequent first."""
+    conversations: dict[str, set[str]] = {"{}": set()}
+    for example, edit in zip(examples, edits, strict=True):
+        for insertion in edit.insertions:
+            conversations.setdefault(insertion.pattern, set()).add(example.conversation)
     kept = [
         pattern
-        for pattern, conversations in spread.items()
-        if pattern == "{}" or (len(conversations) >= least and any(sign.isalpha() or sign == "{" for sign in pattern))
+        for pattern, names in conversations.items()
+        if pattern == "{}" or (len(names) >= least and any(char.isalpha() or char == "{" for char in pattern))
     ]
-    return sorted(kept, key=lambda pattern: (-len(spread[pattern]), pattern))
+    return sorted(kept, key=lambda pattern: (-len(conversations[pattern]), pattern))
 
 
 class Target(NamedTuple):
-    """What a sequence should be scored, by token: pairs of (token, label) and of (place, tokens to point to)."""
+    """The labels of a sequence: (token, label) pairs, and (token, first tokens, last tokens) to point to."""
 
     terms: list[tuple[int, bool]]
     deleted: list[tuple[int, bool]]
@@ -143,24 +146,24 @@ class Target(NamedTuple):
 
 
 def target(layout: Layout, edits: Edits, patterns: Sequence[str]) -> Target:
-    """The labels of a sequence; a phrase that came from nowhere is left out."""
+    """Return the labels of a sequence, without phrases from outside the history."""
     question, history = layout.question_words, layout.history_words
-    places = [word.first for word in question] + [layout.end]
-    wanted = [0] * len(places)
+    positions = [word.first for word in question] + [layout.end]
+    labels = [0] * len(positions)
     pointers = []
     for insertion in edits.insertions:
         pattern = known_pattern(insertion.pattern, patterns)
         if pattern is None:
             continue
-        wanted[insertion.position] = patterns.index(pattern) + 1
+        labels[insertion.position] = patterns.index(pattern) + 1
         if insertion.places:
             starts = [history[first].first for first, _ in insertion.places]
             ends = [history[last].last for _, last in insertion.places]
-            pointers.append((places[insertion.position], starts, ends))
+            pointers.append((positions[insertion.position], starts, ends))
     return Target(
         [(word.first, label) for word, label in zip(history, edits.terms, strict=True)],
         [(word.first, label) for word, label in zip(question, edits.deleted, strict=True)],
-        list(zip(places, wanted, strict=True)),
+        list(zip(positions, labels, strict=True)),
         pointers,
         sorted({token for word in history for token in (word.first, word.last)}),
         [(0, any(edits.deleted) or bool(edits.insertions))],
@@ -168,16 +171,17 @@ def target(layout: Layout, edits: Edits, patterns: Sequence[str]) -> Target:
 
 
 def loss(outputs: tuple[Tensor, ...], targets: Sequence[Target]) -> Tensor:
-    """The sum of the heads' cross-entropies, per sequence. A pointer may point to any place with the right words."""
+    """Return the sum of the heads' cross-entropies per sequence. A pointer may point to any occurrence of the words."""
     terms, deleted, patterns, starts, ends, needs = outputs
-    total = _binary(terms, [one.terms for one in targets]) + _binary(deleted, [one.deleted for one in targets])
-    total = total + _binary(needs, [one.needs for one in targets])
-    row, token, label = _columns([one.patterns for one in targets], patterns)
+    total = _binary(terms, [each.terms for each in targets]) + _binary(deleted, [each.deleted for each in targets])
+    total = total + _binary(needs, [each.needs for each in targets])
+    row, token, label = _columns([each.patterns for each in targets], patterns)
     total = total + functional.cross_entropy(patterns[row, token], label, reduction="sum")
-    for index, one in enumerate(targets):
-        keys = torch.tensor(one.keys, device=starts.device)
-        for place, first, last in one.pointers:
-            total = total + _pointing(starts[index, place], keys, first) + _pointing(ends[index, place], keys, last)
+    for index, each in enumerate(targets):
+        keys = torch.tensor(each.keys, device=starts.device)
+        for position, first, last in each.pointers:
+            total = total + _pointing(starts[index, position], keys, first)
+            total = total + _pointing(ends[index, position], keys, last)
     return total / len(targets)
 
 
@@ -192,13 +196,13 @@ def _pointing(logits: Tensor, keys: Tensor, right: list[int]) -> Tensor:
 
 
 def _columns(labels: Sequence[Sequence[tuple[int, int]]], like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Row, token and label of every labelled token of a batch."""
-    found = [(row, token, int(label)) for row, pairs in enumerate(labels) for token, label in pairs]
-    row, token, label = torch.tensor(found, dtype=torch.long, device=like.device).reshape(-1, 3).unbind(1)
+    """Return row, token and label of every labelled token of a batch."""
+    rows = [(row, token, int(label)) for row, pairs in enumerate(labels) for token, label in pairs]
+    row, token, label = torch.tensor(rows, dtype=torch.long, device=like.device).reshape(-1, 3).unbind(1)
     return row, token, label
 
 
 def batch(layouts: Sequence[Layout], device: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Ids, mask and types, padded to the longest."""
+    """Return ids, mask and types, padded to the longest sequence."""
     ids, types = [layout.ids for layout in layouts], [layout.types for layout in layouts]
     return padded(ids, 0, device), mask_of(ids, device), padded(types, 0, device)

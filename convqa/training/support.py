@@ -1,4 +1,4 @@
-"""The recipe ``support``: whether evidence supports a sentence. A logistic regression."""
+"""The recipe ``support``: a logistic regression for whether evidence supports a sentence."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from convqa.training.data.records import named_folder
 from convqa.training.heads import folds, logistic, named, write_head
 from convqa.training.train import Bench, Recipe, Scores
 
-_USE = "Says whether a text supports a sentence (`convqa.models.load_support`). English."
+_USE = "Predicts whether a text supports a sentence (`convqa.models.load_support`). English."
 
 
 class Training(Recipe):
-    """Sentences with their evidence, as numbers; ``weights`` and ``offset`` are there once it is fitted."""
+    """Sentences and evidence as feature vectors; ``fit`` sets ``weights`` and ``offset``."""
 
     settings: SupportSettings
 
@@ -34,30 +34,30 @@ class Training(Recipe):
         conversations = {claim.conversation for claim in self.claims}
         if len(conversations) < 2:
             raise InputError(
-                f"{folder}: {len(conversations)} conversations have answers to train on; wanted at least 2, as some "
-                "validate and the rest trains."
+                f"{folder}: expected answers of at least 2 conversations to train on, got {len(conversations)}; some "
+                "are for validation, the rest for training."
             )
         self.encoder = load_encoder(settings.base)
         self.rows = self._rows(self.claims)
 
     def fit(self) -> None:
-        """Find the weights."""
+        """Fit the weights."""
         self.weights, self.offset = self._logistic(self.rows, self.claims)
 
     def validate(self) -> Scores:
-        """How good such weights are: on conversations held out in turn (``validation``), and on what is reported on."""
-        held = np.zeros(len(self.claims))
+        """Score on held-out conversations by cross-validation (``validation``), and on the report sets."""
+        held_out = np.zeros(len(self.claims))
         for chosen in folds([claim.conversation for claim in self.claims]):
             rest = [claim for claim, left_out in zip(self.claims, chosen, strict=True) if not left_out]
-            held[chosen] = judged(self.rows[chosen], *self._logistic(self.rows[~chosen], rest))
-        scores = {"validation": score(self.claims, held.tolist())}
+            held_out[chosen] = judged(self.rows[chosen], *self._logistic(self.rows[~chosen], rest))
+        scores = {"validation": score(self.claims, held_out.tolist())}
         for name, claims in self.reported.items():
-            made = judged(self._rows(claims), self.weights, self.offset)
-            scores[f"{name} report"] = score(claims, made.tolist())
+            predicted = judged(self._rows(claims), self.weights, self.offset)
+            scores[f"{name} report"] = score(claims, predicted.tolist())
         return scores
 
     def export(self, scores: Scores, target: Path) -> None:
-        """Write the folder that ``load_support`` reads: the weights are in its manifest."""
+        """Write the folder that ``load_support`` reads, with the weights in its manifest."""
         learnt = named(FEATURES, self.weights, self.offset)
         write_head(target, "A support check", _USE, self.settings, self.encoder, learnt, scores)
 
@@ -70,30 +70,31 @@ class Training(Recipe):
 
 
 def score(claims: Sequence[Claim], scores: Sequence[float]) -> dict[str, float]:
-    """``AUC`` and ``accuracy`` at .5, each the mean over the kinds of unsupported sentences, and the AUC of each kind.
+    """Return ``AUC`` and ``accuracy`` at .5, both averaged over the kinds of unsupported sentences, and AUC by kind.
 
-    A kind is measured beside the supported sentences that its own were made from, so that it cannot be told by what it
-    was made from, such as that there is a number in it. Both sides count alike.
+    Each kind is compared with the supported sentences that it was derived from, so that their content, such as a
+    number, gives nothing away. Both sides have equal weight.
     """
-    found = {(claim.origin, claim.kind): one for claim, one in zip(claims, scores, strict=True)}
+    score_by_claim = {(claim.origin, claim.kind): value for claim, value in zip(claims, scores, strict=True)}
     kinds: dict[str, list[int]] = {}
-    for origin, kind in found:
+    for origin, kind in score_by_claim:
         kinds.setdefault(kind, []).append(origin)
-    about = {"sentences": float(len(kinds.pop(SUPPORTED)))}
+    sentences = len(kinds.pop(SUPPORTED))
     aucs, accuracies = {}, []
     for kind, origins in kinds.items():
-        right, wrong = ([found[origin, one] for origin in origins] for one in (SUPPORTED, kind))
+        right, wrong = ([score_by_claim[origin, side] for origin in origins] for side in (SUPPORTED, kind))
         aucs[f"AUC {kind}"] = auc([*right, *wrong], [True] * len(right) + [False] * len(wrong))
-        accuracies.append((np.mean([one >= 0.5 for one in right]) + np.mean([one < 0.5 for one in wrong])) / 2)
-    return about | {"AUC": float(np.mean(list(aucs.values()))), "accuracy": float(np.mean(accuracies))} | aucs
+        accuracies.append((np.mean(np.array(right) >= 0.5) + np.mean(np.array(wrong) < 0.5)) / 2)
+    means = {"AUC": float(np.mean(list(aucs.values()))), "accuracy": float(np.mean(accuracies))}
+    return {"sentences": float(sentences)} | means | aucs
 
 
 def _shares(claims: Sequence[Claim]) -> Rows:
-    """Every kind alike, and a supported sentence as much as all that was made of it; 1 in the mean."""
+    """Weigh all kinds equally, and a supported sentence as much as all its derivations; the mean is 1."""
     counts = Counter(claim.kind for claim in claims)
-    made: defaultdict[int, float] = defaultdict(float)
+    derived: defaultdict[int, float] = defaultdict(float)
     for claim in claims:
         if not claim.supported:
-            made[claim.origin] += 1 / counts[claim.kind]
-    shares: Rows = np.array([made[claim.origin] if claim.supported else 1 / counts[claim.kind] for claim in claims])
+            derived[claim.origin] += 1 / counts[claim.kind]
+    shares: Rows = np.array([derived[claim.origin] if claim.supported else 1 / counts[claim.kind] for claim in claims])
     return shares / float(shares.mean())

@@ -52,7 +52,7 @@ class Server:
                 command, cwd=self._folder, env=self._environment, stdout=subprocess.PIPE, stderr=errors, text=True
             )
         said = self._process.stdout.readline()
-        assert said.startswith("Answering on http://127.0.0.1:"), (self._folder / "errors.txt").read_text()
+        assert said.startswith("Listening on http://127.0.0.1:"), (self._folder / "errors.txt").read_text()
         self.port = int(said.split(":")[2].split("/")[0])
         return self
 

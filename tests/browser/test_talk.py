@@ -226,7 +226,7 @@ def test_no_answer_doubt_and_small_talk(page, ask):
 def test_a_question_back_looks_like_one(page, ask):
     page.select_option("#pipeline", "asking")
     turn = ask(page, "Do I qualify for SMP?")
-    assert turn.locator(".flag").inner_text() == "A question back"
+    assert turn.locator(".flag").inner_text() == "A question for you"
     assert turn.locator(".asks").inner_text().startswith("Do you earn on average at least £113 a week?")
     field = page.get_by_label("Your reply")
     assert field.evaluate("field => field === document.activeElement")
@@ -270,20 +270,20 @@ def refuse(route, status, body):
 
 def test_a_turn_that_failed_can_be_asked_again(page, ask):
     failed = {"conversation": None, "pipeline": "talk", "question": MARBURY, "answer": None, "ranking": []}
-    failed |= {"error": {"stage": "reader", "message": "The reader failed at this question."}}
+    failed |= {"error": {"stage": "reader", "message": "The reader failed to process this question."}}
     page.route("**/api/turn", lambda route: route.fulfill(json=failed))
     turn = ask(page, MARBURY)
-    assert "The reader failed at this question." in turn.locator(".mishap").inner_text()
+    assert "The reader failed to process this question." in turn.locator(".mishap").inner_text()
     page.unroute("**/api/turn")
     turn.get_by_role("button", name="Try again").click()
     turn.locator(".answer").wait_for()
     page.wait_for_selector("body:not(.busy)")
-    for status, said in [(422, "refused this"), (500, "went wrong on the server"), (409, "went on somewhere else")]:
+    for status, said in [(422, "refused this"), (500, "went wrong on the server"), (409, "continued elsewhere")]:
         body = {"error": {"message": "question: too long.", "type": "invalid_request_error", "code": status}}
         page.route("**/api/turn", partial(refuse, status=status, body=body))
         assert said in ask(page, "Was it unanimous?").locator(".mishap").inner_text()
         page.unroute("**/api/turn")
-    page.get_by_role("button", name="Load it").click()
+    page.get_by_role("button", name="Reload").click()
     page.locator(".turn").nth(1).wait_for(state="detached")
     page.locator(".turn .answer").wait_for()
     assert page.locator(".turn").count() == 1

@@ -25,7 +25,7 @@ def test_mistakes_are_told_before_anything_is_served(call, tmp_path, monkeypatch
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         code, _, err = call("mcp", "--http", "--port", taken.getsockname()[1])
-        assert code == 2 and "cannot be listened to" in err
+        assert code == 2 and "cannot listen on" in err
 
 
 def test_without_the_package_it_says_what_to_install(call, monkeypatch):

@@ -28,7 +28,7 @@ def serve(process, pipeline, tmp_path):
         data = {"XDG_DATA_HOME": str(tmp_path / "data")}
         server = process("serve", "--port", 0, *(arguments or ("--pipeline", pipeline)), **data)
         said = server.stdout.readline()
-        assert said.startswith("Answering on http://127.0.0.1:"), server.communicate()
+        assert said.startswith("Listening on http://127.0.0.1:"), server.communicate()
         return server, int(said.split(":")[2].split("/")[0])
 
     return start
@@ -112,7 +112,7 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(call, pipeline):
         port = other.getsockname()[1]
         code, out, err = call("serve", "--port", port, "--pipeline", pipeline)
     assert code == 2 and out == ""
-    assert err.startswith(f"convqa: error: 127.0.0.1, port {port}: cannot be listened to (") and "in use" in err
+    assert err.startswith(f"convqa: error: cannot listen on 127.0.0.1, port {port} (") and "in use" in err
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(call, pipeline):
     [
         (["--pipeline", "talk"], "talk: searches a collection; name one with --collection"),
         (["--pipeline", "tlak"], "tlak"),
-        (["--without-keys", "--host", "no-such-host.invalid"], "no-such-host.invalid, port 0: cannot be listened to"),
+        (["--without-keys", "--host", "no-such-host.invalid"], "cannot listen on no-such-host.invalid, port 0"),
         (["--host", "0.0.0.0"], "it has no keys"),
         (["--config", "nowhere.yaml"], "there is no such file"),
         (["--port", "65536"], "65535"),
@@ -136,7 +136,7 @@ def test_a_pipeline_without_answers(call, pipeline, tmp_path):
     mute = tmp_path / "mute.yaml"
     mute.write_text(pipeline.read_text().replace(", answers: builder.answers", ""), encoding="utf-8")
     code, _, err = call("serve", "--port", 0, "--pipeline", mute)
-    assert code == 2 and "makes no answers" in err
+    assert code == 2 and "expected a pipeline that writes answers" in err
 
 
 def test_two_files_of_one_name(call, pipeline, tmp_path):

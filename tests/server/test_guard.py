@@ -27,10 +27,10 @@ def test_a_length_over_the_limit_is_refused_before_the_body(make_client):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"{", "no JSON"),
-        (b"[" * 5000, "no JSON"),
-        (b'{"question": "\\ud800"}', "no JSON"),
-        (b"\xff\xfe", "no JSON"),
+        (b"{", "not valid JSON"),
+        (b"[" * 5000, "not valid JSON"),
+        (b'{"question": "\\ud800"}', "not valid JSON"),
+        (b"\xff\xfe", "not valid JSON"),
         (b"[]", "the body"),
         (b"3", "the body"),
         (b"", "the body"),

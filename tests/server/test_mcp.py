@@ -99,7 +99,7 @@ def test_a_search_and_what_is_not_there(server):
         (
             "ask",
             {"question": "Who?", "conversation": "nobody's"},
-            "There is no such conversation. Leave it out to begin one.",
+            "Unknown conversation. Leave it out to begin a new one.",
         ),
         ("search", {"query": "Who?", "k": 0}, "k: found 0; wanted 1 or more."),
         ("search", {"query": "Who?", "k": 21}, "k: found 21; wanted at most 20."),

@@ -70,14 +70,17 @@ def test_a_header_is_a_header_wherever_it_stands(qa, line):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ([], "the body: found list"),
+        ([], "the body: expected an object with context and qas, got list"),
         ({"qas": []}, "context: is missing"),
         ({"context": 3, "qas": []}, "context: found 3"),
         ({"context": "x", "qas": {}}, "qas: found {}"),
         ({"context": "x", "qas": [{"qid": "a", "question": "?"}, {"question": "?"}]}, r"qas\[1\].qid: is missing"),
         ({"context": "x", "qas": [{"qid": 1, "question": "?"}]}, r"qas\[0\].qid: found 1"),
         ({"context": "x", "qas": [{"qid": "a", "question": None}]}, r"qas\[0\].question: found None"),
-        ({"context": "x", "qas": [{"qid": "a", "question": "?"}] * 2}, r"qas\[1\].qid: 'a' names an earlier question"),
+        (
+            {"context": "x", "qas": [{"qid": "a", "question": "?"}] * 2},
+            r"qas\[1\].qid: expected an id for each question, got duplicate 'a'",
+        ),
     ],
 )
 def test_mistakes_name_the_field(qa, wrong, said):

@@ -39,7 +39,7 @@ def answered(ai, messages, **fields):
 def test_models(ai):
     assert [model.id for model in ai.models.list()] == ["talk"]
     assert ai.models.retrieve("talk").owned_by == "convqa"
-    with pytest.raises(openai.NotFoundError, match="there are: talk"):
+    with pytest.raises(openai.NotFoundError, match="expected one of talk"):
         ai.models.retrieve("gpt-4o")
 
 
@@ -109,7 +109,7 @@ def test_thanks_are_no_history(ai, client):
 def test_addresses_that_are_none_are_not_annotated(make_client, talk, monkeypatch):
     from convqa.server import openai as routes
 
-    named = routes._named({"passage": "a b", "url": "javascript:alert(1)", "title": ""}, "http://here/", "talk")
+    named = routes._link({"passage": "a b", "url": "javascript:alert(1)", "title": ""}, "http://here/", "talk")
     assert named == {"url": "http://here/api/passages/a%20b?pipeline=talk", "title": "a b"}
 
 
@@ -171,9 +171,9 @@ def test_prompts_of_librechat_get_a_title(ai, prompt):
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 422, "the last one must be a question"),
         ({"messages": [{"role": "user", "content": 3}]}, 422, "messages[0].content"),
         ({"messages": [{"content": "x"}]}, 422, "messages[0].role: is missing"),
-        ({"model": "gpt-4o"}, 404, "there are: talk"),
+        ({"model": "gpt-4o"}, 404, "expected one of talk"),
         ({"model": None}, 422, "model"),
-        ({"messages": [{"role": "user", "content": "x" * 5000}]}, 422, "wanted at most 4000"),
+        ({"messages": [{"role": "user", "content": "x" * 5000}]}, 422, "at most 4000"),
         ({"stream": "yes"}, 422, "stream"),
     ],
 )
@@ -196,9 +196,9 @@ def test_a_turn_that_fails(client, ai, monkeypatch):
     from convqa.components.readers.sentences import Sentences
 
     monkeypatch.setattr(Sentences, "read_batch", lambda *_: 1 / 0)
-    with pytest.raises(openai.InternalServerError, match="The reader failed at this question"):
+    with pytest.raises(openai.InternalServerError, match="The reader failed to process this question"):
         answered(ai, user(CURIE))
-    with pytest.raises(openai.APIError, match="The reader failed at this question"):
+    with pytest.raises(openai.APIError, match="The reader failed to process this question"):
         list(ai.chat.completions.create(model="talk", messages=user(CURIE), stream=True))
 
 

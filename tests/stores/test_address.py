@@ -96,7 +96,7 @@ def test_what_convqa_made_has_fields_and_vectors_of_its_own(file):
         ("url: ''", "url: is empty"),
         ("url: 7", "url: found 7"),
         ("url: c\nfield: {}", "field: is not known here"),
-        ("url: c\nlanguage: xx", "language: language 'xx' is not known here; wanted: one of de, en"),
+        ("url: c\nlanguage: xx", "language: unknown language 'xx'; expected one of de, en"),
         ("url: c\nfields: {id: x}", "fields.text: is missing"),
         ("url: c\nfields: {text: ''}", "fields.text: is empty"),
         ("url: c\nfields: {text: t, meta: year}", "fields.meta: found 'year'"),

@@ -69,7 +69,7 @@ def test_tokens_over_255_characters_are_dropped():
 def test_the_same_analyzer_is_given_again_and_unknown_languages_are_refused():
     assert analyzer("en") is EN
     with pytest.raises(
-        InputError, match=r"language 'eng' is not known here; wanted: one of de, en, ja, pl\. Did you mean 'en'\?"
+        InputError, match=r"unknown language 'eng'; expected one of de, en, ja, pl\. Did you mean 'en'\?"
     ):
         analyzer("eng")
 

@@ -136,7 +136,7 @@ def test_german_has_its_own_negations():
 
 
 def test_a_language_without_an_analysis_is_refused():
-    with pytest.raises(InputError, match="language 'xx' is not known"):
+    with pytest.raises(InputError, match="unknown language 'xx'"):
         lexical_support("a", "a", "xx")
 
 

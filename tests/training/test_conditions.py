@@ -134,9 +134,9 @@ def test_the_recipe_makes_a_head_that_is_loaded(data, tmp_path):
 
 
 def test_what_cannot_be_learnt_from_is_refused(data, tmp_path):
-    with pytest.raises(InputError, match="no data folder is named"):
+    with pytest.raises(InputError, match="missing data folder"):
         train(load("conditions"), Bench(tmp_path / "made"))
     text = (data / OPEN).read_text().replace('"Yes"', '"No"')
     (data / OPEN).write_text(text)
-    with pytest.raises(InputError, match="what trains lacks questions answered yes"):
+    with pytest.raises(InputError, match="the training set needs questions answered yes"):
         train(load("conditions"), Bench(tmp_path / "made", data))

@@ -14,7 +14,7 @@ def test_the_shipped_file_of_every_recipe_loads(recipe):
 
 
 def test_an_unknown_recipe_is_refused_with_the_nearest():
-    with pytest.raises(InputError, match=r"found 'resolverr'.*Did you mean 'resolver'"):
+    with pytest.raises(InputError, match=r"got 'resolverr'.*Did you mean 'resolver'"):
         load("resolverr")
 
 
@@ -29,8 +29,8 @@ def test_an_unknown_recipe_is_refused_with_the_nearest():
         ({"recipe": "reader"}, "recipe: found 'reader'"),
         ({"batch": 1.5}, "batch: found 1.5"),
         ({"warmup": 1}, "warmup: found 1"),
-        ({"mix": [{"sets": ["own"]}]}, "own: files and a part of mix"),
-        ({"own": ["mine.jsonl"]}, "own: files and a part of mix"),
+        ({"mix": [{"sets": ["own"]}]}, "own: name files under own"),
+        ({"own": ["mine.jsonl"]}, "own: name files under own"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_file(change, said):
@@ -47,7 +47,8 @@ def test_several_mistakes_are_sentences():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("- 1", "found list"), ("", "found nothing"), ("a: [", "not valid YAML"), ("\xff", "not UTF-8")]
+    ("text", "said"),
+    [("- 1", "got list"), ("", "got an empty file"), ("a: [", "not valid YAML"), ("\xff", "not UTF-8")],
 )
 def test_a_file_that_is_no_settings_is_refused(tmp_path, text, said):
     (tmp_path / "mine.yaml").write_bytes(text.encode("latin-1"))

@@ -1,4 +1,4 @@
-"""The page: a chat over what the server serves, rendered once and kept up to date by its script."""
+"""The web page: a chat over the served pipelines, rendered once and then updated by its script."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ router = APIRouter(include_in_schema=False)
 
 @router.api_route("/", methods=["GET", "HEAD"])
 def index(request: Request) -> HTMLResponse:
-    """The page, with the pipelines, examples and conversations that the caller may see.
+    """Render the page with the pipelines, examples and conversations that the caller may see.
 
-    A browser sends no key with its first request: without one the page is empty, and its script asks for the key.
+    A browser's first request has no key. If one is required, the page is empty and its script asks for the key.
     """
     state = request.app.state
-    shown: dict[str, Any] = {"pipelines": [], "conversations": []}
+    values: dict[str, Any] = {"pipelines": [], "conversations": []}
     with suppress(HTTPException):
         owner = state.access.caller(request).owner
-        shown["pipelines"] = [service.description for service in state.services.values()]
-        shown["conversations"] = state.conversations.of(owner) if state.conversations else []
-    page = _TEMPLATES.get_template("index.html").render(shown)
+        values["pipelines"] = [service.description for service in state.services.values()]
+        values["conversations"] = state.conversations.summaries(owner) if state.conversations else []
+    page = _TEMPLATES.get_template("index.html").render(values)
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/static/{name}")
 def static(name: str) -> FileResponse:
-    """A file of the page. Browsers ask again whether it changed, so that a new version is seen at once."""
+    """Return a static file, which browsers revalidate so that a new version appears at once."""
     if name not in _FILES:
-        raise HTTPException(404, f"The page has no file {name!r:.80}.")
+        raise HTTPException(404, f"There is no file {name!r:.80}.")
     return FileResponse(_FILES[name], headers={"Cache-Control": "no-cache"})

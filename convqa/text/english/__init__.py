@@ -1,1 +1,1 @@
-"""English: one lexicon, and the grammar of questions, conditions and rule texts."""
+"""English: a lexicon, and the grammar of questions, conditions and rule texts."""

@@ -1,4 +1,4 @@
-"""A text as running sentences, and as lists with what introduces each."""
+"""Divide a text into running sentences and lists with their introductions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TITLE = re.compile(r"\s{0,8}#{1,6}")
 
 
 class Block(NamedTuple):
-    """Sentences of running text, or a list with the sentence that introduces it (or the title above it)."""
+    """Sentences of running text, or a list with its introduction: the sentence before it, or else the title above."""
 
     sentences: tuple[tuple[int, int], ...]
     intro: tuple[int, int] | None = None
@@ -21,13 +21,13 @@ class Block(NamedTuple):
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks of a text in its order; titles are none.
+    """Return the blocks of a text in order. Titles are not blocks.
 
-    >>> found = blocks("# Pay\\n\\nIt rains. You must:\\n1. work\\n2. pay\\n\\nThat is all.")
-    >>> [len(one.points) or len(one.sentences) for one in found]
+    >>> text = "# Pay\\n\\nIt rains. You must:\\n1. work\\n2. pay\\n\\nThat is all."
+    >>> [len(block.points) or len(block.sentences) for block in blocks(text)]
     [1, 2, 1]
     """
-    found: list[Block] = []
+    result: list[Block] = []
     title: tuple[int, int] | None = None
     running: list[tuple[int, int]] = []
     points: list[tuple[int, int]] = []
@@ -35,18 +35,18 @@ def blocks(text: str) -> list[Block]:
     def close() -> None:
         intro = running.pop() if points and running else title
         if running:
-            found.append(Block(tuple(running)))
+            result.append(Block(tuple(running)))
         if points:
-            found.append(Block((), intro, tuple(points)))
+            result.append(Block((), intro, tuple(points)))
         running.clear()
         points.clear()
 
-    place = 0
+    next_start = 0
     lines = text.splitlines(keepends=True)
-    # A single number is that of a section.
+    # A single number numbers a section, not a list.
     numbered = sum(_NUMBERED.match(line) is not None for line in lines) > 1
     for line in lines:
-        start, place = place, place + len(line)
+        start, next_start = next_start, next_start + len(line)
         end = start + len(line.rstrip())
         if not line.strip():
             continue
@@ -58,6 +58,6 @@ def blocks(text: str) -> list[Block]:
         else:
             if points:
                 close()
-            running += [(start + one, start + two) for one, two in sentences(line)]
+            running += [(start + first, start + last) for first, last in sentences(line)]
     close()
-    return found
+    return result

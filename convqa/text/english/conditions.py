@@ -1,6 +1,5 @@
-"""The demand of a rule, cut into conditions: at "and" and "or" where a clause begins, and at the members of a series.
-
-English. A condition that leaves out its subject takes that of the one before.
+"""Split the requirement of an English rule into conditions: at "and" and "or" before a clause, and between the items of
+a series. A condition without a subject takes that of the condition before it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from convqa.text.english.questions import ask
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """``[start, end)`` are the characters of the text that say it. It holds if ``question`` is answered ``wanted``."""
+    """The condition in characters ``[start, end)`` of a text. It holds if ``wanted`` is the answer to ``question``."""
 
     start: int
     end: int
@@ -24,14 +23,14 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Conditions of which all (``every``) or at least one has to hold; with ``wanted`` false it must not."""
+    """Conditions of which all (``every``) or at least one must hold, or must not hold if ``wanted`` is false."""
 
     parts: tuple[Condition | Group, ...]
     every: bool
     wanted: bool = True
 
     def conditions(self) -> Iterator[Condition]:
-        """All of them, in the order of the text."""
+        """Yield all conditions in text order."""
         for part in self.parts:
             if isinstance(part, Condition):
                 yield part
@@ -56,72 +55,69 @@ _SERIES = re.compile(
     re.I,
 )
 SHORTEST = 2
-"""Characters of a condition, and words of a demand."""
+"""Minimum characters of a condition, and minimum words of a requirement."""
 
 
 def series(text: str, start: int, end: int) -> Group | None:
-    """Things that are listed as what something includes, applies to or is like: each is one of them.
+    """Return the items of a series (includes, applies to, such as ...) as alternatives, or None without a series.
 
-    >>> [one.question for one in series("Reliefs apply to gifts, fees and time at sea.", 0, 45).parts]
+    >>> [part.question for part in series("Reliefs apply to gifts, fees and time at sea.", 0, 45).parts]
     ['Is it gifts?', 'Is it fees?', 'Is it time at sea?']
     """
-    found = _SERIES.search(text, start, end)
-    if found is None:
+    match = _SERIES.search(text, start, end)
+    if match is None:
         return None
-    start, said = found.start("items"), found["items"].rstrip(" .")
-    items = _split(re.compile(r",? (?:and|or) |, "), text, start, start + len(said))
-    return Group(tuple(Condition(*place, *ask(text[slice(*place)])) for place in items), False)
+    start, length = match.start("items"), len(match["items"].rstrip(" ."))
+    items = _split(re.compile(r",? (?:and|or) |, "), text, start, start + length)
+    return Group(tuple(Condition(*span, *ask(text[slice(*span)])) for span in items), False)
 
 
 def parts(text: str, start: int, end: int, every: bool, subject: str = "") -> Iterator[Condition | Group]:
-    """The conditions between two places, with the subject that the first has or that is given."""
-    groups = list(_split(OR, text, start, end))
-    if len(groups) == 1 or not (every or len(list(_split(AND, text, start, end))) > 1):
+    """Yield the conditions in ``text[start:end]``; ``subject`` is the default of those without a subject."""
+    spans = list(_split(OR, text, start, end))
+    if len(spans) == 1 or not (every or len(list(_split(AND, text, start, end))) > 1):
         yield from _coordinated(text, start, end, subject)
         return
-    inner = [tuple(_coordinated(text, *place, subject or _subject(text[start:end]))) for place in groups]
-    yield Group(tuple(one[0] if len(one) == 1 else Group(one, True) for one in inner), False)
+    groups = [tuple(_coordinated(text, *span, subject or _subject(text[start:end]))) for span in spans]
+    yield Group(tuple(group[0] if len(group) == 1 else Group(group, True) for group in groups), False)
 
 
 def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Condition | Group]:
     if names := _NAMES.search(text, start, end):
-        before, behind = text[start : names.start()], text[names.end() : end]
-        found = [(names.start() + one.start(), names.start() + one.end()) for one in re.finditer(_NAME, names[0])]
+        before, after = text[start : names.start()], text[names.end() : end]
         lead = f"{subject} {before}" if subject and not _clause(before) else before
-        yield Group(tuple(Condition(one, two, *ask(f"{lead}{text[one:two]}{behind if len(behind.split()) < 6 else ''}"))
-                          for one, two in found), False)  # fmt: skip
+        tail = after if len(after.split()) < 6 else ""
+        spans = [(names.start() + name.start(), names.start() + name.end()) for name in re.finditer(_NAME, names[0])]
+        yield Group(tuple(Condition(*span, *ask(f"{lead}{text[slice(*span)]}{tail}")) for span in spans), False)
         return
-    first = subject
-    for one, two in _split(AND, text, start, end):
-        said = text[one:two].strip(" ,.;")
-        if len(said) < SHORTEST:
+    for first, last in _split(AND, text, start, end):
+        condition = text[first:last].strip(" ,.;")
+        if len(condition) < SHORTEST:
             continue
-        if not _clause(said) and first:
-            said = f"{first} {said}"
-        elif not first:
-            first = _subject(said)
-        yield Condition(one, two, *ask(said))
+        if not _clause(condition) and subject:
+            condition = f"{subject} {condition}"
+        elif not subject:
+            subject = _subject(condition)
+        yield Condition(first, last, *ask(condition))
 
 
-def _clause(said: str) -> bool:
-    return bool(re.match(r"(?:you|your|it|they|their|he|she|we|the|this|there|a|an|i)\b", said.strip(), re.I))
+def _clause(text: str) -> bool:
+    return bool(re.match(r"(?:you|your|it|they|their|he|she|we|the|this|there|a|an|i)\b", text.strip(), re.I))
 
 
-def _subject(said: str) -> str:
-    """The subject of a condition, to be repeated where the next one leaves it out."""
-    found = re.match(r"\s*(you|they|it|he|she|we|(?:your|the|their|this) \w+)\b", said, re.I)
-    return found[1] if found else ""
+def _subject(condition: str) -> str:
+    match = re.match(r"\s*(you|they|it|he|she|we|(?:your|the|their|this) \w+)\b", condition, re.I)
+    return match[1] if match else ""
 
 
 def _split(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    place = start
-    for found in joint.finditer(text, start, end):
-        if found.start() > place:
-            yield place, found.start()
-        place = found.end()
-    yield place, end
+    for match in joint.finditer(text, start, end):
+        if match.start() > start:
+            yield start, match.start()
+        start = match.end()
+    yield start, end
 
 
 def grouped(parts: list[Condition | Group], every: bool) -> Group:
-    """A group of the parts; of a single one that is a group, that."""
+    """Return a group of the parts, or the only part if that is a group."""
     return parts[0] if len(parts) == 1 and isinstance(parts[0], Group) else Group(tuple(parts), every)

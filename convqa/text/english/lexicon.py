@@ -1,7 +1,7 @@
-"""The closed word lists of English: auxiliaries, pronouns, question words, negations, yes and no, verbs of rules.
+"""Word lists of English: auxiliaries, pronouns, question words, negations, yes and no, verbs of rules.
 
-Each list is here once; what a grammar leaves out or adds is a subset with a name and the reason. How words form
-questions, conditions and replies is said by the modules beside this one.
+Each list is defined once. Modules that need a variation use a named subset. The grammar of questions, conditions and
+replies is in the other modules of this package.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from convqa.text.words import listed
 
 
 def either(words: frozenset[str]) -> str:
-    """A pattern that matches one of the words; what follows it has to end the word."""
+    """Return a pattern that matches any of the words, without a word boundary at its end."""
     return f"(?:{'|'.join(sorted(words))})"
 
 
@@ -24,16 +24,16 @@ NEGATED_AUXILIARIES = listed(
     "isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't can't couldn't won't wouldn't shouldn't"
 )
 SHORT_ANSWER_AUXILIARIES = AUXILIARIES - listed("may might must shall should")
-"""Of "I do" and "it was": the others say what is wanted."""
+"""Auxiliaries of short answers such as "I do"; the excluded ones express a demand."""
 
 SUBJECTLESS_AUXILIARIES = listed("am do did have has had was were")
-"""With these a reply begins, too, when its subject is left out: "had a baby", "did it myself"."""
+"""Auxiliaries that also begin replies without a subject: "had a baby", "did it myself"."""
 
 CONTRACTED_AUXILIARIES = listed("ai ca wo")
-"""The words that remain of ain't, can't and won't without their "n't"."""
+"""ain't, can't and won't without "n't"."""
 
 DEMANDING_MODALS = listed("must should shall may might would")
-"""Modals that say what is wanted, and not what is."""
+"""Modals that express a demand rather than a fact."""
 
 # Pronouns and determiners
 
@@ -41,7 +41,7 @@ SUBJECT_PRONOUNS = listed("i we you he she it they")
 DEMONSTRATIVES = listed("this that these those")
 PRONOUNS = SUBJECT_PRONOUNS | DEMONSTRATIVES | {"there"}
 PLURAL_PRONOUNS = listed("you we they i these those")
-"""Those that take the verb of several: "do", "are"."""
+"""Pronouns that take a plural verb: "do", "are"."""
 
 ARTICLES = listed("a an the")
 POSSESSIVES = listed("my our your his her its their")
@@ -50,21 +50,21 @@ OPENING_DETERMINERS = (
     ARTICLES | POSSESSIVES | DEMONSTRATIVES
     | listed("there any all anyone anybody someone somebody everyone everybody")
 )  # fmt: skip
-"""Words that may follow the auxiliary of a question, beside a subject pronoun."""
+"""Words other than pronouns that may follow the auxiliary of a question."""
 
 REFERRING = listed(
     "it its itself he him his himself she her hers herself they them their theirs themselves this that these those "
     "there one ones such so other others another else more most same both either neither each former latter first "
     "second next previous then too also instead again besides above below mentioned"
 )
-"""Words that stand for something said before."""
+"""Words that refer to something mentioned before."""
 
 # Questions and requests
 
 QUESTION_WORDS = listed("what who whom whose which why how when where")
 CONTRACTED_QUESTION_WORDS = listed("what's who's where's how's when's why's")
 REQUESTS = listed("tell give show explain describe list name compare discuss summarize define find let please")
-"""Verbs that requests begin with."""
+"""First verbs of requests."""
 
 ASKS_FOR_FACT = re.compile(
     r"(?:^|[,;:.!?]\s+)\W*(?:(?:and|but|so|or|then)\s+)*(?:(?:in|on|at|by|from|to|for|of|with|since)\s+)?(?:who(?:m|se)?|when|"
@@ -73,22 +73,22 @@ ASKS_FOR_FACT = re.compile(
     r"(?:year|month|day|date|time|age|name|number|percentage|price|cost|population|size|height|length|capital))\b",
     re.I,
 )
-"""A question for one fact: a person, a place, a time, a number or a name."""
+"""A question that asks for one fact: a person, a place, a time, a number or a name."""
 
 ASKS_FOR_SEVERAL = re.compile(r"\b(?:are|were) there\b", re.I)
-"""In the form of yes or no, but who asks wants to hear of them."""
+"""A yes/no question that expects a list."""
 
 CONTINUING = re.compile(r"^(?:and|but|or|so|then|also|because|why not|what about|how about|what if|how come)\b", re.I)
-"""With these a question goes on from the one before."""
+"""The beginning of a question that continues the previous one."""
 
 ABOUT_THE_ASKING = re.compile(r"why (?:do you ask|are you asking)|what (?:do you|does th(?:at|is)) mean")
-"""Questions about what was asked back: it stays open."""
+"""Questions about a question asked back, which stays open."""
 
 NO_QUESTION_ALONE = QUESTION_WORDS | listed("huh eh sorry pardon really yes no ok okay")
-"""Each of these alone ("What?") only asks what was meant, or answers."""
+"""Words that on their own ("What?") only ask for an explanation, or answer."""
 
 CONVERSATIONAL = listed("yes no ok okay tell describe discuss explain give talk")
-"""Words of the conversation itself: they name nothing that it is about."""
+"""Words about the conversation itself, which name no topic."""
 
 # Yes and no
 
@@ -103,13 +103,13 @@ YES_NOT = re.compile(
     r"[^.;!?]{0,40}?(?<!why )(?:\bnot\b(?! only)|n't\b)",
     re.I,
 )
-"""Agreement with what is not: "right, I don't"."""
+"""Agreement with a negation: "right, I don't"."""
 
 NEITHER_YES_NOR_NO = re.compile(
     r"not sure|no idea|n/a\b|not applicable|not only|yes and no|no and yes|no clue|not certain|none of your", re.I
 )
 AFTER_ALL = re.compile(r"\b(?:actually|sorry|wait|problem|doubt|worries|mind)\b", re.I)
-"""Words behind a "no" that take it back, or make it another: "no problem", "no, wait"."""
+"""Words after "no" that revoke it or change its meaning: "no problem", "no, wait"."""
 
 # Negations
 
@@ -117,31 +117,31 @@ NEGATIONS = listed("no not never none nor neither nobody nothing without cannot 
 CONTRACTED_NOT = ("n't", "n\u2019t")
 _OF_A_VERB = r"\bnot\b(?! only\b)|\bcannot\b|n['\u2019`]t\b|\bno longer\b|\bnever\b|\bneither\b"
 NEGATED = re.compile(_OF_A_VERB, re.I)
-"""A verb, or a phrase, is negated."""
+"""Negation of a verb or a phrase."""
 
 DENIED = re.compile(
     rf"{_OF_A_VERB}|\bno\b|\bnone\b|\bbanned\b|\bprohibit\w*|\bforbidden\b|\bineligible\b|\bexclud\w*|\bunable\b|"
     r"\bunlawful\b|\billegal\b",
     re.I,
 )
-"""Something is not granted, or is asked about as not granted."""
+"""Denial, in a rule or in a question about it."""
 
 NEGATED_ANYWHERE = re.compile(
     rf"{_OF_A_VERB}|\bno\b|\bwithout\b|\bnone\b|\bnor\b|\bunable\b|\brefused?\b|\byet to\b", re.I
 )
-"""In free words, where it need not stand at the verb."""
+"""Negation in free text, not necessarily of a verb."""
 
 NEGATION_OF_A_CONDITION = re.compile(r"(?:\bnot\b(?! only\b)|\bno longer\b|\bnever\b|\bneither\b)\s*", re.I)
-"""Words that are taken out of a condition to ask for it; contractions are written out before."""
+"""Words to remove from a condition that becomes a question, once contractions are expanded."""
 
 
-def opposite(one: str, other: str) -> bool:
-    """Whether one of two texts alone has a negation of a verb.
+def opposite(first: str, second: str) -> bool:
+    """Return whether exactly one of two texts negates a verb.
 
     >>> opposite("I don't live here.", "Do you live here?"), opposite("I live here.", "Do you live here?")
     (True, False)
     """
-    return bool(NEGATED.search(one)) != bool(NEGATED.search(other))
+    return bool(NEGATED.search(first)) != bool(NEGATED.search(second))
 
 
 # Verbs, adverbs and nouns of rules
@@ -166,11 +166,11 @@ PARTICIPLES = listed(
     "written kept become thought brought built taught seen known shown worn torn chosen spoken broken born"
 )
 NOT_PAST = listed("need feed speed exceed proceed succeed")
-"""They end as a past tense does."""
+"""Verbs whose base form ends in -ed or -eed."""
 
 ADVERBS = listed("already also still only just usually ever never currently normally previously both either")
 BEHIND_NOUNS = listed("who whose which that with without on or and in of at from for to by as under over aged ages")
-"""Words that may follow the noun of a phrase."""
+"""Words that may follow the head noun of a phrase."""
 
 PEOPLE = re.compile(
     r"\b(?:person|people|man|men|woman|women|child|children|student|worker|employee|employer|veteran|driver|resident|"
@@ -190,7 +190,7 @@ IRREGULAR_SINGULAR = {"people": "person", "men": "man", "women": "woman", "child
 HAVING_STEMS = listed(
     "get got qualifi elig entitl claim appli receiv obtain allow abl still usual can could may might will would"
 )
-"""Stems that say no more than that one may have something."""
+"""Stems that only express having or getting something."""
 
 # Numbers
 

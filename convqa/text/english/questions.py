@@ -1,4 +1,4 @@
-"""A condition as a yes/no question: "you're a paid agent" -> "Are you a paid agent?". English, by its word order."""
+"""Turn English conditions into yes/no questions by word order: "you're a paid agent" -> "Are you a paid agent?"."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ _AS_PARTICIPLE = re.compile(r"\w{2,}ed\Z")
 _PARTICIPLE_AHEAD = re.compile(r"(?:\w{2,}ed|been|born|unable|able|under|over|aged|at|in|on|of|below|above|within)\Z")
 _GERUND = re.compile(r"(?!(?:\w*thing|king|ring|spring|morning|evening|wedding|building|housing|string)\Z)\w{2,}ing\Z")
 
-# Of private use, so that no text has them.
+# Characters for private use, which occur in no text.
 _SEAL = str.maketrans(" ,", "\ue0b9\ue0ba")
 _OPEN = str.maketrans("\ue0b9\ue0ba", " ,")
 _BRACKETS = re.compile(r"\([^()]{0,300}\)")
 
 
 def sealed(text: str) -> str:
-    """The same text, where what stands in brackets is one word, so that nothing in it joins, parts or negates.
+    """Make each bracketed part of a text one word, so that nothing in it joins, splits or negates.
 
     >>> text = "you get a benefit (not this, that), too"
     >>> len(sealed(text).split()), len(sealed(text)) == len(text), unsealed(sealed(text)) == text
     (6, True, True)
     """
-    return _BRACKETS.sub(lambda found: found[0].translate(_SEAL), text)
+    return _BRACKETS.sub(lambda match: match[0].translate(_SEAL), text)
 
 
 def unsealed(text: str) -> str:
-    """The text that :func:`sealed` was given."""
+    """Undo :func:`sealed`."""
     return text.translate(_OPEN)
 
 
 class Asked(NamedTuple):
-    """``question`` asks for the condition without its negation; ``wanted``: the answer by which the condition holds."""
+    """``question`` asks for the condition without its negation. The condition holds if the answer is ``wanted``."""
 
     question: str
     wanted: bool
 
 
 def ask(condition: str) -> Asked:
-    """The yes/no question that finds out whether a condition, said of somebody, holds.
+    """Return the yes/no question for a condition.
 
     >>> ask("you're a paid agent")
     Asked(question='Are you a paid agent?', wanted=True)
@@ -62,25 +62,25 @@ def ask(condition: str) -> Asked:
     >>> ask("you must have worked for your employer").question, ask("medicine or ingredients for medicine").question
     ('Have you worked for your employer?', 'Is it medicine or ingredients for medicine?')
     """
-    said = _expanded(sealed(condition))
-    plain = _affirmed(said)
-    words = plain.split()
-    return Asked(unsealed(_question(words)) if words else "", plain == said)
+    expanded = _expanded(sealed(condition))
+    affirmed = _affirmed(expanded)
+    words = affirmed.split()
+    return Asked(unsealed(_question(words)) if words else "", affirmed == expanded)
 
 
-def _affirmed(said: str) -> str:
-    """Without the negation of the verb; "an employee, not a worker" denies no verb."""
-    found = lexicon.NEGATION_OF_A_CONDITION.search(said)
-    if found is None:
-        return said
-    before = said[: found.start()].lower().split()
-    if found[0].lower().startswith("not") and before and before[-1] not in lexicon.AUXILIARIES | lexicon.ADVERBS:
-        return said
-    return said[: found.start()] + said[found.end() :]
+def _affirmed(text: str) -> str:
+    """Remove the negation of the verb. "An employee, not a worker" negates no verb."""
+    match = lexicon.NEGATION_OF_A_CONDITION.search(text)
+    if match is None:
+        return text
+    before = text[: match.start()].lower().split()
+    if match[0].lower().startswith("not") and before and before[-1] not in lexicon.AUXILIARIES | lexicon.ADVERBS:
+        return text
+    return text[: match.start()] + text[match.end() :]
 
 
 def _expanded(text: str) -> str:
-    """One line without contractions and without what closes a sentence."""
+    """Write contractions out, on one line without final punctuation."""
     line = " ".join(text.split())
     for pattern, written in _SHORT:
         line = pattern.sub(written, line)
@@ -88,13 +88,13 @@ def _expanded(text: str) -> str:
 
 
 def _question(words: list[str]) -> str:
-    place = _auxiliary(words)
-    if place is not None and place > 0:
-        return _inverted(words[:place], words[place].lower(), words[place + 1 :])
+    index = _auxiliary(words)
+    if index:
+        return _inverted(words[:index], words[index].lower(), words[index + 1 :])
     first = words[0].lower()
     if first in lexicon.PRONOUNS and len(words) > 1 and first not in lexicon.DEMONSTRATIVES:
         return _with_verb(words[:1], words[1:])
-    if place == 0:
+    if index == 0:
         return _inverted(["you"], first, words[1:])
     if first in lexicon.DETERMINERS and (verb := _verb(words)):
         return _with_verb(words[:verb], words[verb:])
@@ -102,27 +102,27 @@ def _question(words: list[str]) -> str:
 
 
 def _auxiliary(words: list[str]) -> int | None:
-    """Where the first auxiliary stands that the subject, a pronoun or a phrase, can be in front of."""
+    """Return the index of the first auxiliary that can follow the subject, 0 if the subject is missing."""
     low = [word.lower() for word in words]
-    places = [at for at, word in enumerate(low[:9]) if word in lexicon.AUXILIARIES]
-    if places[:1] == [0]:
+    indices = [index for index, word in enumerate(low[:9]) if word in lexicon.AUXILIARIES]
+    if indices[:1] == [0]:
         return 0
     if low[0] in lexicon.PRONOUNS and low[0] not in lexicon.DETERMINERS:
-        behind = next((at for at, word in enumerate(low) if at and word not in lexicon.ADVERBS), 0)
-        if low[behind] in lexicon.AUXILIARIES:
-            return behind
-        # "you or your partner must have": the subject goes on.
-        return places[0] if places and low[1] in ("or", "and") else None
+        after = next((index for index, word in enumerate(low) if index and word not in lexicon.ADVERBS), 0)
+        if low[after] in lexicon.AUXILIARIES:
+            return after
+        # The subject may continue: "you or your partner must have".
+        return indices[0] if indices and low[1] in ("or", "and") else None
     if low[0] in lexicon.DETERMINERS or low[0].endswith("s"):
         relative = ("who", "which", "that", "if", "for", "to")
-        return places[0] if places and not any(word in relative for word in low[1 : places[0]]) else None
+        return indices[0] if indices and not any(word in relative for word in low[1 : indices[0]]) else None
     return None
 
 
 def _perfect(words: list[str]) -> bool:
-    """Whether a participle follows, behind adverbs or at once."""
-    behind = next((word.lower() for word in words if word.lower() not in lexicon.ADVERBS), "")
-    return bool(_AS_PARTICIPLE.match(behind)) or behind in lexicon.PARTICIPLES
+    """Return whether the words begin with a participle, ignoring adverbs."""
+    first = next((word.lower() for word in words if word.lower() not in lexicon.ADVERBS), "")
+    return bool(_AS_PARTICIPLE.match(first)) or first in lexicon.PARTICIPLES
 
 
 def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
@@ -130,7 +130,7 @@ def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
     subject = _lowered([word for word in subject if word not in lead])
     rest = [*lead, *rest]
     if auxiliary in lexicon.DEMANDING_MODALS or (auxiliary == "can" and rest[:1] == ["also"]):
-        return _base(subject, [word for at, word in enumerate(rest) if at or word.lower() not in lexicon.ADVERBS])
+        return _base(subject, [word for index, word in enumerate(rest) if index or word.lower() not in lexicon.ADVERBS])
     if auxiliary in lexicon.HAVE and not _perfect(rest):
         past = auxiliary == "had" and rest[:1] != ["to"]
         return _joined(["Did" if past else _agreeing("Do", subject), *subject, "have", *rest])
@@ -140,7 +140,7 @@ def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
 
 
 def _base(subject: list[str], rest: list[str]) -> str:
-    """Of a verb in its base form: must be -> are, must have worked -> have worked, must earn -> do earn."""
+    """Ask with a verb in its base form: must be -> are, must have worked -> have worked, must earn -> do earn."""
     verb = rest[0].lower() if rest else ""
     if verb == "be":
         return _joined([_agreeing("Are", subject), *subject, *rest[1:]])
@@ -150,18 +150,18 @@ def _base(subject: list[str], rest: list[str]) -> str:
 
 
 def _with_verb(subject: list[str], rest: list[str]) -> str:
-    """Of a subject and a verb that is no auxiliary."""
+    """Ask with a verb that is not an auxiliary."""
     lead = [word for word in rest[:1] if word.lower() in lexicon.ADVERBS]
-    verb, *behind = rest[len(lead) :] or [""]
+    verb, *after = rest[len(lead) :] or [""]
     subject, low = _lowered(subject), verb.lower()
     if low in lexicon.HAVE:
-        return _inverted(subject, low, [*lead, *behind])
+        return _inverted(subject, low, [*lead, *after])
     auxiliary = _agreeing("Do", subject)
     if _PAST.match(low) and low not in lexicon.NOT_PAST:
         auxiliary, verb = "Did", _present(low)
     elif auxiliary == "Does":
         verb = _bare(low)
-    return _joined([auxiliary, *subject, *lead, verb, *behind])
+    return _joined([auxiliary, *subject, *lead, verb, *after])
 
 
 def _without_subject(words: list[str]) -> str:
@@ -176,11 +176,11 @@ def _without_subject(words: list[str]) -> str:
 
 
 def _of_people(words: list[str]) -> bool:
-    """Whether a phrase names people: workers on probation, and not: business goods."""
-    for at, word in enumerate(words[:6]):
-        behind = words[at + 1].lower() if at + 1 < len(words) else ""
-        ends = not behind or behind in lexicon.BEHIND_NOUNS or word.endswith(",")
-        ends = ends or bool(_PARTICIPLE_AHEAD.match(behind) or _GERUND.match(behind))
+    """Return whether a phrase names people: "workers on probation" does, "business goods" does not."""
+    for word, following in zip(words[:6], [*words[1:], ""], strict=False):
+        after = following.lower()
+        ends = not after or after in lexicon.BEHIND_NOUNS or word.endswith(",")
+        ends = ends or bool(_PARTICIPLE_AHEAD.match(after) or _GERUND.match(after))
         if ends and lexicon.PEOPLE.fullmatch(word.strip(",;")):
             return True
         if word.lower() in lexicon.BEHIND_NOUNS and word.lower() not in ("and", "or", "of"):
@@ -189,24 +189,26 @@ def _of_people(words: list[str]) -> bool:
 
 
 def _single(words: list[str]) -> list[str]:
-    """One of several people: company directors or agents -> a company director or agent."""
+    """Make people singular: company directors or agents -> a company director or agent."""
     if words[0].lower() in lexicon.DETERMINERS:
         return words
-    found = list(words)
-    for at, word in enumerate(words[:6]):
+    single = list(words)
+    for index, word in enumerate(words[:6]):
         low = word.lower()
         if _GERUND.match(low) or low in lexicon.AUXILIARIES:
             break
         if lexicon.PEOPLE.fullmatch(low):
-            found[at] = lexicon.IRREGULAR_SINGULAR.get(low) or (low if low.endswith("ss") else low.removesuffix("s"))
-    return found if found == words else ["an" if found[0][0].lower() in "aeiou" else "a", *found]
+            single[index] = lexicon.IRREGULAR_SINGULAR.get(low) or (
+                low if low.endswith("ss") else low.removesuffix("s")
+            )
+    return single if single == words else ["an" if single[0][0].lower() in "aeiou" else "a", *single]
 
 
 def _verb(words: list[str]) -> int:
-    """Where the verb behind a subject of a few words stands; 0 where none is known."""
-    for at, word in enumerate(words[2:5], 2):
-        if (word in lexicon.VERBS or _bare(word) in lexicon.VERBS) and not _GERUND.match(words[at - 1]):
-            return at
+    """Return the index of the verb after a short subject, 0 if no verb is known."""
+    for index, word in enumerate(words[2:5], 2):
+        if (word in lexicon.VERBS or _bare(word) in lexicon.VERBS) and not _GERUND.match(words[index - 1]):
+            return index
     return 0
 
 
@@ -229,7 +231,7 @@ _SILENT = re.compile(
 
 
 def _present(verb: str) -> str:
-    """The base form of a past tense."""
+    """Return the base form of a past tense."""
     if verb in lexicon.IRREGULAR_PAST:
         return lexicon.IRREGULAR_PAST[verb]
     stem = verb[:-2]
@@ -241,7 +243,7 @@ def _present(verb: str) -> str:
 
 
 def _bare(verb: str) -> str:
-    """The base form of a third person."""
+    """Return the base form of a third person."""
     if verb.endswith("ies"):
         return verb[:-3] + "y"
     if verb.endswith(("sses", "shes", "ches", "xes", "oes")):
@@ -250,7 +252,7 @@ def _bare(verb: str) -> str:
 
 
 def _lowered(words: list[str]) -> list[str]:
-    """With a small letter in front, but for names and short forms."""
+    """Lower the first letter, except of names and abbreviations."""
     first = words[0] if words else ""
     low = first.lower()
     small = low in lexicon.DETERMINERS | lexicon.PRONOUNS | lexicon.VERBS

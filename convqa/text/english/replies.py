@@ -1,4 +1,4 @@
-"""Facts that the user has told: replies to what was asked back, and statements of their own accord."""
+"""Facts that the user has stated: replies to questions asked back, and statements of their own."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _POLITE = re.compile(
     r"(?!.{0,20}\b(?:if|whether)\b)",
     re.I,
 )
-"""A question that wants more than yes or no, also in the form of one that does not."""
+"""A question that expects more than yes or no, even if it has the form of a yes/no question."""
 
 
 class UserStatements(NamedTuple):
-    """``replies``: what was asked back for the open question, with what the user said, oldest first.
+    """``replies``: questions asked back since the open question, each with the user's reply, oldest first.
 
-    ``earlier``: the same for questions before it. ``statements``: what else the user told, one text.
+    ``earlier``: the same for previous questions. ``statements``: all other statements of the user as one text.
     """
 
     replies: tuple[tuple[str, str], ...]
@@ -38,7 +38,7 @@ class UserStatements(NamedTuple):
 
 
 def user_statements(turn: Turn) -> UserStatements:
-    """All that the user has told up to a turn.
+    """Return everything that the user has stated up to a turn.
 
     >>> from convqa.domain import Exchange, TurnId
     >>> asked = Exchange("I am 70. Can I apply?", "Do you live here?", status="asked")
@@ -48,21 +48,21 @@ def user_statements(turn: Turn) -> UserStatements:
     now = replies(turn)
     before = turn.history[: len(turn.history) - len(now)]
     question = open_question(turn)
-    said = [*(exchange.question for exchange in before), question]
+    questions = [*(exchange.question for exchange in before), question]
     earlier = tuple(
         (exchange.answer, reply)
-        for exchange, reply in zip(before, said[1:], strict=True)
+        for exchange, reply in zip(before, questions[1:], strict=True)
         if exchange.status == "asked" and not is_question(reply)
     )
-    # What asks nothing at all is what is to be answered, as it stands.
-    beside = _statements(question) if asking_sentences(question) != question else ""
-    earlier_said = [_statements(exchange.question) for exchange in before]
-    texts = [turn.scenario, *earlier_said, beside, *(_longer(reply) for _, reply in now)]
+    # A text without any question is the open question as a whole.
+    stated = _statements(question) if asking_sentences(question) != question else ""
+    stated_before = [_statements(exchange.question) for exchange in before]
+    texts = [turn.scenario, *stated_before, stated, *(_longer(reply) for _, reply in now)]
     return UserStatements(now, earlier, " ".join(_closed(text) for text in texts if text.strip()))
 
 
 def agreed(reply: str) -> bool | None:
-    """Yes or no, if a reply says that.
+    """Return whether a reply says yes (True) or no (False), None if neither.
 
     >>> agreed("Yes, since May"), agreed("nope"), agreed("I don't"), agreed("I do."), agreed("I live in Rome")
     (True, False, False, True, None)
@@ -79,7 +79,7 @@ def agreed(reply: str) -> bool | None:
 
 
 def is_yes_no_question(question: str) -> bool:
-    """Whether a question can be answered yes or no, by its word order. English.
+    """Return whether an English question can be answered yes or no, by its word order.
 
     >>> is_yes_no_question("If I live abroad, can I get it?"), is_yes_no_question("I am 70. Can I apply?")
     (True, True)
@@ -87,40 +87,39 @@ def is_yes_no_question(question: str) -> bool:
     (False, False)
     """
     parts = [question[start:end] for start, end in sentences(question)]
-    asking = [one for one in parts if one.endswith("?")] or parts[-1:]
-    return any(_YES_NO.search(one) and not _POLITE.search(one) for one in asking)
+    asking = [part for part in parts if part.endswith("?")] or parts[-1:]
+    return any(_YES_NO.search(part) and not _POLITE.search(part) for part in asking)
 
 
-def asking_sentences(said: str) -> str:
-    """The sentences that ask, of what the user said; all of it where none looks like a question.
+def asking_sentences(text: str) -> str:
+    """Return the sentences of a text that ask something, or the whole text if none does.
 
     >>> asking_sentences("I do not work. Can I apply?")
     'Can I apply?'
     """
-    return " ".join(one for one, asks in _sentences(said) if asks) or said
+    return " ".join(sentence for sentence, asks in _sentences(text) if asks) or text
 
 
-def _statements(said: str) -> str:
-    """The sentences of what the user said that ask nothing."""
-    return " ".join(one for one, asks in _sentences(said) if not asks) if len(said.split()) > 2 else ""
+def _statements(text: str) -> str:
+    """Return the sentences that ask nothing, "" for texts of one or two words."""
+    return " ".join(sentence for sentence, asks in _sentences(text) if not asks) if len(text.split()) > 2 else ""
 
 
-def _sentences(said: str) -> Iterator[tuple[str, bool]]:
-    """Sentences, and whether each asks something."""
-    for start, end in sentences(said):
-        sentence = said[start:end]
+def _sentences(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each sentence, and whether it asks something."""
+    for start, end in sentences(text):
+        sentence = text[start:end]
         yield sentence, is_question(sentence) or is_yes_no_question(sentence)
 
 
 def _longer(reply: str) -> str:
-    """The rest of a reply beside yes or no."""
+    """Return the rest of a reply after yes or no, "" for one or two words."""
     rest = reply.strip()
     for word in (YES, NO):
-        rest = rest[found.end() :] if (found := word.match(rest)) else rest
+        rest = rest[match.end() :] if (match := word.match(rest)) else rest
     rest = rest.strip(" ,.;:!-")
     return rest if len(rest.split()) > 2 else ""
 
 
 def _closed(text: str) -> str:
-    """A text that ends as a sentence does."""
     return text.strip() if text.strip()[-1] in ".!?" else f"{text.strip()}."

@@ -1,9 +1,9 @@
-"""Reading of an English rule text: its conditions, how they go together, and what follows from them.
+"""Parse English rule texts into conditions, their combination, and the outcome.
 
-A text gives rules: a list with its introduction, or a sentence with a condition (if, unless, must, who ...). A rule is
-a tree of conditions, joined by "all of" or "any of", and grants or denies what its outcome says. Lists are taken by how
-they are introduced ("all of the following", "one of"), then by how their points are joined, then by what they are:
-things and kinds of people are alternatives, and so is what follows "unless"; duties ("you must:") belong together.
+A rule is a list with its introduction, or a sentence with a condition (if, unless, must, who ...). It is a tree of
+conditions joined by "all of" or "any of", and grants or denies its outcome. The introduction of a list ("all of the
+following", "one of") decides how its points combine, then the conjunctions between the points, then their content:
+things, kinds of people and exceptions ("unless") are alternatives; duties ("you must:") all have to hold.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from convqa.text.english.questions import ask, sealed, unsealed
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``outcome`` is what follows where the group holds; it ``grants`` or, said with a negation, denies something.
-
-    ``[start, end)``: where the rule stands.
+    """The rule in characters ``[start, end)`` of a text. If the group holds, ``outcome`` follows, which ``grants`` or
+    denies something.
     """
 
     start: int
@@ -62,12 +61,12 @@ _STARTS = (
     r"use|write|send|check|fill|get|complete)\b"
 )
 _COMMA = re.compile(rf",\s+(?={_STARTS})", re.I)
-_TOLD = re.compile(
+_ACTION = re.compile(
     r",\s+(?=(?:please|contact|apply|tell|ask|call|use|write|send|check|fill|complete)\b|(?:[\w'\u2019]+\s+){1,4}?"
     r"(?:may|can|could|will|must|need|should|might)(?:not|n['\u2019`]t)?\b|(?:you|they|it)['\u2019`]ll\b)",
     re.I,
 )
-"""A comma behind which somebody may or must do something."""
+"""A comma before something that somebody may or must do."""
 _CLOSED = re.compile(r"\s+[-\u2013]\s+|;\s+|,?\s+(?:because|so that|so|but)\s+|\bthen\b", re.I)
 _GOES_ON = re.compile(
     r"\s+(?=(?:you|they|it|we) (?:may|can|could|will|must|need|should|might|[a-z]+ (?:not )?be able)\b)"
@@ -79,31 +78,33 @@ _VERDICT = re.compile(
 _WORDS, _MARKUP = re.compile(r"\w{2,}.*\w{2,}"), re.compile(r"[|<>{}]")
 _LONGEST_SUBJECT, _LONGEST_STEM = 4, 12
 _SHORT = 4
-"""Characters in front of a condition that leads its sentence, and of the shortest condition."""
+"""Maximum characters before a condition that leads its sentence, and minimum characters of that condition."""
 
 
 @remembered(512)
 def rules(text: str) -> tuple[Rule, ...]:
-    """The rules of a text, in its order.
+    """Return the rules of a text in order.
 
     >>> text = "You can't get the payment if you live in Cyprus, France or Greece"
     >>> [rule] = rules(text)
-    >>> rule.grants, rule.group.every, [one.question for one in rule.group.conditions()]
+    >>> rule.grants, rule.group.every, [condition.question for condition in rule.group.conditions()]
     (False, False, ['Do you live in Cyprus?', 'Do you live in France?', 'Do you live in Greece?'])
     >>> [rule] = rules("To qualify you must:\\n\\n* earn £113 a week\\n* give notice")
-    >>> rule.grants, rule.group.every, [text.question for text in rule.group.conditions()]
+    >>> rule.grants, rule.group.every, [condition.question for condition in rule.group.conditions()]
     (True, True, ['Do you earn £113 a week?', 'Do you give notice?'])
     """
     text = sealed(text)
-    found: list[Rule] = []
+    result: list[Rule] = []
     for block in blocks(text):
-        made = _list_rule(text, block) if block.points else None
-        found += [made] if made else [rule for span in block.sentences for rule in _sentence_rules(text, *span)]
-    return tuple(replace(one, outcome=unsealed(one.outcome)) for one in found if _askable(one.group))
+        if rule := _list_rule(text, block) if block.points else None:
+            result.append(rule)
+        else:
+            result += [rule for span in block.sentences for rule in _sentence_rules(text, *span)]
+    return tuple(replace(rule, outcome=unsealed(rule.outcome)) for rule in result if _askable(rule.group))
 
 
 def _rule(start: int, end: int, outcome: str, parts: Sequence[Condition | Group]) -> Rule:
-    """A rule by whose outcome it is seen what it does; all of the parts have to hold."""
+    """Return a rule all of whose parts have to hold, and whose outcome shows whether it grants."""
     return Rule(start, end, outcome, grouped(list(parts), True), not DENIED.search(outcome))
 
 
@@ -113,25 +114,25 @@ def _list_rule(text: str, block: Block) -> Rule | None:
     if not points:
         return None
     outcome, stem, wanted = _introduced(intro)
-    said = [_said(stem, text[start:end]) for start, end in points]
+    statements = [_completed(stem, text[start:end]) for start, end in points]
     if ANYBODY.search(outcome):
-        said = [_you(one) for one in said]
-    made = tuple(Condition(*place, *ask(one)) for place, one in zip(points, said, strict=True))
+        statements = [_you(statement) for statement in statements]
+    conditions = tuple(Condition(*span, *ask(statement)) for span, statement in zip(points, statements, strict=True))
     none = _NONE.search(intro) is not None
-    group = Group(made, not none and _all_of(text, intro, stem, wanted, points), wanted != none)
+    group = Group(conditions, not none and _all_of(text, intro, stem, wanted, points), wanted != none)
     begin = block.intro[0] if block.intro else points[0][0]
     return _rule(begin, points[-1][1], outcome, [*_head(text, block.intro, stem), group])
 
 
-def _you(said: str) -> str:
-    """A text about anybody, turned to the user: they have -> you have."""
-    for one, other in (("they", "you"), ("their", "your"), ("them", "you")):
-        said = re.sub(rf"\b{one}\b", other, said, flags=re.I)
-    return said
+def _you(text: str) -> str:
+    """Address the user instead of anybody: they have -> you have."""
+    for third, second in (("they", "you"), ("their", "your"), ("them", "you")):
+        text = re.sub(rf"\b{third}\b", second, text, flags=re.I)
+    return text
 
 
 def _introduced(intro: str) -> tuple[str, str, bool]:
-    """The consequence of a list, how its points are completed, and whether they have to hold (not: "unless")."""
+    """Return the outcome of a list, the beginning of each point, and whether the points must hold (not: "unless")."""
     if marks := list(_MARK.finditer(intro)):
         outcome = intro[: marks[0].start()].strip(" ,")
         if not outcome:
@@ -139,27 +140,27 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
             outcome = intro[closed.end() :] if closed else intro
         return outcome, _stem(intro[marks[-1].end() :]), marks[-1]["unless"] is None
     if must := _MUST.search(intro):
-        behind = _stem(intro[must.end() :])
-        whole = re.search(r"\b(?:apply|true|met)\b", behind) or len(behind.split()) > 3
-        return intro, "" if whole else f"{_doer(intro[: must.start()])} must {behind}".strip(), True
+        after = _stem(intro[must.end() :])
+        whole = re.search(r"\b(?:apply|true|met)\b", after) or len(after.split()) > 3
+        return intro, "" if whole else f"{_actor(intro[: must.start()])} must {after}".strip(), True
     return intro, _stem(intro) if re.search(r"\b(?:who|whose|that)\s*$", intro) else "", True
 
 
 def _stem(text: str) -> str:
-    """The introduction of a list as it begins each of its points."""
+    """Return the introduction of a list as the beginning of each point."""
     return _FOLLOWING.sub(" ", text).strip(" ,:-")
 
 
-def _doer(text: str) -> str:
-    """The one who has to meet a condition, as far as the words in front of it name them shortly."""
-    said = text.split(", ")[-1].split()
-    if said and said[-1].lower() in ("you", "they", "it", "we"):
-        return said[-1].lower()
-    return " ".join(said) if 0 < len(said) <= _LONGEST_SUBJECT else "you"
+def _actor(text: str) -> str:
+    """Return who must meet a condition, from the words before it; "you" if they are not a short subject."""
+    words = text.split(", ")[-1].split()
+    if words and words[-1].lower() in ("you", "they", "it", "we"):
+        return words[-1].lower()
+    return " ".join(words) if 0 < len(words) <= _LONGEST_SUBJECT else "you"
 
 
-def _said(stem: str, point: str) -> str:
-    """A point as a condition of its own: completed by the introduction where it is no clause already."""
+def _completed(stem: str, point: str) -> str:
+    """Return a point as a condition, preceded by the introduction unless it is a clause."""
     point = re.sub(r"[;,.\s]+(?:and|or|AND|OR)?[;,.\s]*$", "", point)
     clause = re.match(r"(?:you|your|it|they|he|she|their)[\u2019'\s]", point, re.I)
     if not stem or clause or len(stem.split()) > _LONGEST_STEM:
@@ -169,7 +170,7 @@ def _said(stem: str, point: str) -> str:
 
 
 def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[int, int]]) -> bool:
-    """Whether the points of a list belong together, or are alternatives."""
+    """Return whether all points of a list have to hold; otherwise they are alternatives."""
     if _EVERY.search(intro):
         return True
     joints = [re.search(r"\b(and|or)[;,.\s]*$", text[start:end], re.I) for start, end in points]
@@ -180,19 +181,19 @@ def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[i
     if _MUST.search(intro) or all(_MUST.search(text[start:end]) for start, end in points):
         return True
     first = [re.match(r"\s*(\w+)", text[start:end]) for start, end in points]
-    whole = sum(one is not None and one[1].lower() in ("you", "your", "the", "they", "it") for one in first)
+    whole = sum(word is not None and word[1].lower() in ("you", "your", "the", "they", "it") for word in first)
     return bool(stem) and whole * 2 > len(points) and not DENIED.search(intro)
 
 
 def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition | Group]:
-    """Conditions that stand in the introduction, in front of the one that the list completes."""
+    """Return the conditions in the introduction before the one that the list completes."""
     marks = list(_MARK.finditer(text, *intro)) if intro else []
     if intro is None or not marks:
         return []
     start = marks[-1].end()
     body, stop = text[start : intro[1]], 0
     joints = list(AND.finditer(body))
-    listed = [one for one in _FOLLOWING.finditer(body) if not body[one.end() :].strip(" :")]
+    listed = [match for match in _FOLLOWING.finditer(body) if not body[match.end() :].strip(" :")]
     if re.search(r"\bbut$", body.strip(" :")):
         stop = body.rindex("but")
     elif listed:
@@ -213,7 +214,7 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
     if must and DENIED.search(sentence[max(0, must.start() - 8) : must.start()]):
         return
     if must and len(sentence[must.end() :].split()) >= SHORTEST:
-        subject = _doer(sentence[: must.start()])
+        subject = _actor(sentence[: must.start()])
         group = grouped(list(parts(text, start + must.end(), end, True, f"{subject} must")), True)
         yield Rule(start, end, sentence[: must.start()] or sentence, group, grants=True)
     elif (who := _WHO.search(sentence)) and len(sentence[who.end() :].split()) >= SHORTEST:
@@ -226,45 +227,46 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
     elif targets := list(_FOR.finditer(sentence)):
         last = targets[-1]
         target = Condition(start + last.end(), end, *ask(sentence[last.end() :]))
-        # "Contracts for ... are not binding": the denial comes after the condition.
+        # The denial follows the condition in "Contracts for ... are not binding".
         yield Rule(start, end, sentence[: last.start()], Group((target,), True), not DENIED.search(sentence))
     elif len(sentence.split()) > SHORTEST:
         yield _rule(start, end, sentence, [Condition(start, end, *ask(sentence))])
 
 
 def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Iterator[Rule]:
-    """A sentence with if, unless and their like: what they say is the conditions, the rest is the outcome."""
-    found: list[Condition | Group] = []
-    left: list[str] = []
-    place = start
+    """Parse a sentence with if, unless and the like: they introduce the conditions, the rest is the outcome."""
+    conditions: list[Condition | Group] = []
+    rest: list[str] = []
+    rest_start = start
     for mark, stop in zip(marks, [*(mark.start() for mark in marks[1:]), end], strict=True):
-        left.append(text[place : mark.start()])
+        rest.append(text[rest_start : mark.start()])
         closed = _close(text, mark.end(), stop, leads=mark.start() - start < _SHORT)
-        close, place = (closed.start(), closed.end()) if closed else (stop, stop)
+        close, rest_start = (closed.start(), closed.end()) if closed else (stop, stop)
         unless = mark["unless"] is not None
         inner = tuple(parts(text, mark.end(), close, not unless))
-        found += [Group(inner, False, wanted=False)] if unless else inner
-    left.append(text[place:end])
-    outcome = " ".join(one.strip() for one in left if one.strip(" .,-"))
-    flat = all(isinstance(part, Condition) for part in found)
+        conditions += [Group(inner, False, wanted=False)] if unless else inner
+    rest.append(text[rest_start:end])
+    outcome = " ".join(part.strip() for part in rest if part.strip(" .,-"))
+    flat = all(isinstance(part, Condition) for part in conditions)
     alternatives = OR.search(text[start:end]) and not AND.search(text[start:end])
-    every = not (len(found) > 1 and flat and alternatives)
-    yield Rule(start, end, outcome, grouped(found, every), not DENIED.search(outcome))
+    every = not (len(conditions) > 1 and flat and alternatives)
+    yield Rule(start, end, outcome, grouped(conditions, every), not DENIED.search(outcome))
 
 
 def _askable(group: Group) -> bool:
-    """Whether there are conditions, and each can be asked for: markup, tables and signs cannot."""
-    found = list(group.conditions())
-    return bool(found) and all(_WORDS.search(one.question) and not _MARKUP.search(one.question) for one in found)
+    """Return whether there are conditions and all can be asked; markup, tables and symbols cannot."""
+    questions = [condition.question for condition in group.conditions()]
+    return bool(questions) and all(_WORDS.search(text) and not _MARKUP.search(text) for text in questions)
 
 
 def _close(text: str, start: int, end: int, leads: bool) -> re.Match[str] | None:
-    """Where a condition ends: one that leads its sentence where it is said what follows, or else at the last comma.
+    """Return the end of a condition.
 
-    One that follows its outcome goes on behind commas: "if you work, your income is low and you have a child".
+    If the condition leads its sentence, it ends before the outcome, or else at the last comma. After the outcome, it
+    continues across commas: "if you work, your income is low and you have a child".
     """
     if not leads:
         return _CLOSED.search(text, start, end)
-    told = _TOLD.search(text, start, end) or next(reversed(list(_COMMA.finditer(text, start, end))), None)
-    # "If you want it you will need ...": no comma parts what follows.
-    return told or _GOES_ON.search(text, start + _SHORT, end) or _CLOSED.search(text, start, end)
+    comma = _ACTION.search(text, start, end) or next(reversed(list(_COMMA.finditer(text, start, end))), None)
+    # No comma separates the outcome in "If you want it you will need ...".
+    return comma or _GOES_ON.search(text, start + _SHORT, end) or _CLOSED.search(text, start, end)

@@ -1,8 +1,8 @@
-"""The verdict of a rule text on a yes/no question, as far as the facts go: yes, no, a question to ask, or nothing.
+"""Apply a rule text to a yes/no question, given the known facts: yes, no, a question to ask, or irrelevant.
 
-Facts are questions with their answers: what was asked back and replied, and what somebody told of their own accord.
-Each is set beside the conditions of a rule (``convqa.text.english.rules``) by its words; conditions that no fact
-settles stay open, and the rule is worked out with three values.
+Facts are questions with answers: questions asked back with their replies, and statements of the user. Each is matched
+to the conditions of a rule (``convqa.text.english.rules``) by its words. Conditions without a fact stay open, and the
+rule is evaluated in three-valued logic.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from convqa.text.english.rules import Rule, rules
 from convqa.text.idf import idf
 
 SAME = 0.25
-"""Share of common words from which a fact is about a condition."""
+"""Minimum overlap of a fact with its condition."""
 
 _CIRCULAR = 0.6
-"""Share of common words from which a condition is what is asked."""
+"""Minimum overlap of a condition that merely repeats the user's question."""
 
 _NUMBER = re.compile(r"\d+")
+_States = dict[Condition, bool | None]
 
 
 class Fact(NamedTuple):
-    """A yes/no question and its answer; None: it was asked, and the reply settled nothing."""
+    """A yes/no question and its answer, None if it was asked and the reply settled nothing."""
 
     question: str
     yes: bool | None
@@ -37,9 +38,9 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``open``: the condition to ask for next, or, where it is ``unclear``, one whose reply settled nothing.
+    """``open``: the condition to ask for next or, if ``unclear``, one whose reply settled nothing.
 
-    ``settled``: the conditions that decided, in the order of the text.
+    ``settled``: the conditions that decided, in text order.
     """
 
     answer: Literal["yes", "no", "open", "irrelevant"]
@@ -50,17 +51,16 @@ class Verdict:
 
 
 def apply_rules(
-    text: str, question: str, replies: Sequence[Fact], told: Sequence[Fact] = (), relevant: float = 0.0
+    text: str, question: str, replies: Sequence[Fact], statements: Sequence[Fact] = (), relevant: float = 0.0
 ) -> Verdict:
-    """The verdict of a text's rules on a question.
+    """Apply the rules of a text to a question.
 
-    Of several rules the one counts that most facts are about, then the one that is most like the question.
+    Of several rules, uses the one that most facts are about, then the one most similar to the question.
 
-    :param replies: what was asked back for this question, oldest first. They tell more than the facts: where a
-        condition held and yet another was asked for, all of them are needed; where it did not, one is enough.
-    :param told: other facts; each settles the condition whose question it has word for word (``as_condition``).
-    :param relevant: share of common words of question and text below which the text is about something else; it is
-        looked at only where there are no facts.
+    :param replies: answers to the questions asked back, oldest first. They also show how conditions combine: if another
+        was asked for after one held, all are needed; if after one failed, one is enough.
+    :param statements: other facts; each settles the condition with the identical question (``as_condition``).
+    :param relevant: minimum overlap of question and text; ignored if there are facts.
 
     >>> text = "You can't get the payment if you live in Cyprus, France or Greece"
     >>> apply_rules(text, "Can I get the payment?", []).open.question
@@ -71,38 +71,40 @@ def apply_rules(
     >>> apply_rules(text, "Can I get the payment?", [Fact("Do you live in Cyprus?", False)], facts).answer
     'yes'
     """
-    told = [one for one in told if one.yes is not None]  # else a rule would count for as much as it asks
-    if not replies and not told and alike(question, text) < relevant:
+    # An unsettled statement must not make a rule look more relevant.
+    statements = [fact for fact in statements if fact.yes is not None]
+    if not replies and not statements and alike(question, text) < relevant:
         return Verdict("irrelevant")
-    found = telling(text, question) or list(rules(text))
-    if not found:
+    candidates = telling(text, question) or list(rules(text))
+    if not candidates:
         return Verdict("irrelevant")
-    facts = [*replies, *told]
-    rule = max(found, key=lambda one: (_about(one, facts), fit(text, one, question)))
-    work = _Work(_together(rule, [one for one in found if one is not rule and _about(one, replies)]))
+    facts = [*replies, *statements]
+    rule = max(candidates, key=lambda candidate: (_about(candidate, facts), fit(text, candidate, question)))
+    others = [candidate for candidate in candidates if candidate is not rule and _about(candidate, replies)]
+    evaluation = _Evaluation(_together(rule, others))
     for fact in replies:
-        work.reply(fact)
-    work.told(told)
-    group = work.group()
-    holds = _holds(group, work.states)
+        evaluation.reply(fact)
+    evaluation.state(statements)
+    group, states = evaluation.group(), evaluation.states
+    holds = _holds(group, states)
     if holds is None:
-        wanted = _next(group, work.states, work.asked)
-        return Verdict("open", rule, wanted or _next(group, work.states, set()), unclear=wanted is None)
+        following = _next(group, states, evaluation.asked)
+        return Verdict("open", rule, following or _next(group, states, set()), unclear=following is None)
     yes = holds == (rule.grants != bool(DENIED.search(question)))
-    decided = {one for one in _deciding(group, work.states) if one.start >= 0}
-    return Verdict("yes" if yes else "no", rule, None, tuple(sorted(decided, key=lambda one: one.start)))
+    decided = {condition for condition in _deciding(group, states) if condition.start >= 0}
+    return Verdict("yes" if yes else "no", rule, None, tuple(sorted(decided, key=lambda condition: condition.start)))
 
 
 def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> Fact | None:
-    """A fact as an answer to the question of the condition that is most like it; None where none is as like as that.
+    """Restate a fact as an answer to the question of the most similar condition, None if none is similar enough.
 
-    :param least: share of common words above which they ask the same. Numbers have to be the same as well.
+    :param least: overlap above which two questions ask the same, provided that they have the same numbers.
 
     >>> [rule] = rules("You can get it if you live in Rome.")
     >>> as_condition(Fact("Don't you live in Rome?", False), list(rule.group.conditions()), 0.6)
     Fact(question='Do you live in Rome?', yes=True)
     """
-    near = max(conditions, key=lambda one: alike(fact.question, one.question), default=None)
+    near = max(conditions, key=lambda condition: alike(fact.question, condition.question), default=None)
     if near is None or alike(fact.question, near.question) <= least:
         return None
     if set(_NUMBER.findall(fact.question)) != set(_NUMBER.findall(near.question)):
@@ -111,7 +113,7 @@ def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> F
 
 
 def telling(text: str, question: str) -> list[Rule]:
-    """The rules of a text but for those whose condition is what is asked.
+    """Return the rules of a text, except those whose conditions only repeat the question.
 
     >>> telling("If you're eligible for the grant, you get it automatically.", "Am I eligible for the grant?")
     []
@@ -122,119 +124,120 @@ def telling(text: str, question: str) -> list[Rule]:
         same = bool(asked) and asked == _content(condition.question) - HAVING_STEMS
         return same or alike(question, condition.question) >= _CIRCULAR
 
-    return [one for one in rules(text) if not all(map(circular, one.group.conditions()))]
+    return [rule for rule in rules(text) if not all(map(circular, rule.group.conditions()))]
 
 
 @remembered(4096)
-def alike(one: str, other: str) -> float:
-    """The share of their content words, by weight, that two texts have in common, 0 to 1 (Dice)."""
+def alike(first: str, second: str) -> float:
+    """Return the overlap of two texts: the Dice coefficient of their content words, weighted by idf, 0 to 1."""
 
     def weight(tokens: frozenset[str]) -> float:
         return sum(idf(token, "en") for token in tokens)
 
-    first, second = _content(one), _content(other)
-    common = weight(first & second)
-    return 2 * common / (weight(first) + weight(second)) if common else 0.0
+    tokens, others = _content(first), _content(second)
+    common = weight(tokens & others)
+    return 2 * common / (weight(tokens) + weight(others)) if common else 0.0
 
 
-class _Work:
-    """A rule while facts are set beside its conditions."""
+class _Evaluation:
+    """A rule with the states of its conditions."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
         self._conditions = tuple(rule.group.conditions())
-        self.states: dict[Condition, bool | None] = {}
+        self.states: _States = {}
         self.asked: set[Condition] = set()
         self._held: list[bool] = []
         self._extra: list[Condition] = []
 
     def reply(self, fact: Fact) -> None:
-        """Settle the condition that a fact is about; what no condition is about was asked for a reason of its own."""
+        """Settle the condition that a fact is about, or add a condition if it is about none."""
 
-        def likeness(one: Condition) -> tuple[float, bool, bool]:
-            # Of conditions with the same words the one that says the same, then one that is still open.
-            return alike(fact.question, one.question), fact.question == one.question, self.states.get(one) is None
+        def similarity(condition: Condition) -> tuple[float, bool, bool]:
+            # Of conditions with the same words, prefers the identical question, then one that is still open.
+            same = fact.question == condition.question
+            return alike(fact.question, condition.question), same, self.states.get(condition) is None
 
-        near = max(self._conditions, key=likeness, default=None)
+        near = max(self._conditions, key=similarity, default=None)
         if near is None or alike(fact.question, near.question) <= SAME:
             near = Condition(-1, -1 - len(self._extra), fact.question, wanted=True)
             self._extra.append(near)
         yes = None if fact.yes is None else fact.yes != opposite(fact.question, near.question)
-        for one in (near, *(one for one in self._conditions if one.question == near.question)):
-            if self.states.get(one) is None:
-                self.states[one] = None if yes is None else yes == one.wanted
-            self.asked.add(one)
+        for condition in (near, *(each for each in self._conditions if each.question == near.question)):
+            if self.states.get(condition) is None:
+                self.states[condition] = None if yes is None else yes == condition.wanted
+            self.asked.add(condition)
         if yes is not None:
             self._held.append(yes == near.wanted)
 
-    def told(self, facts: Sequence[Fact]) -> None:
-        """Settle the conditions whose own question a fact is."""
+    def state(self, facts: Sequence[Fact]) -> None:
+        """Settle the conditions whose question is identical to that of a fact."""
         answers = {fact.question: fact.yes for fact in facts}
-        for one in self._conditions:
-            if one.question in answers and self.states.get(one) is None:
-                self.states[one] = answers[one.question] == one.wanted
+        for condition in self._conditions:
+            if condition.question in answers and self.states.get(condition) is None:
+                self.states[condition] = answers[condition.question] == condition.wanted
 
     def group(self) -> Group:
-        """The rule's conditions and what else was asked for, joined as the conversation joined them."""
+        """Return the rule's conditions and the added ones, combined as the conversation shows."""
         group = self._rule.group
         if self._extra and group.wanted:
             group = replace(group, parts=(*group.parts, *self._extra))
         elif self._extra:
             group = Group((*self._extra, group), True)
         before = {held == group.wanted for held in self._held[:-1]}
-        # Only where the text does not say it by how its parts are joined.
+        # The conversation overrides only a flat group; nested groups follow from the text.
         flat = all(isinstance(part, Condition) for part in group.parts)
         return replace(group, every=before.pop()) if flat and len(before) == 1 else group
 
 
 def fit(text: str, rule: Rule, question: str) -> float:
-    """How much a question is like a rule or what follows from it, 0 to 1."""
+    """Return the overlap of a question with a rule or its outcome, 0 to 1."""
     return max(alike(question, rule.outcome), alike(question, text[rule.start : rule.end]))
 
 
 def _about(rule: Rule, facts: Sequence[Fact]) -> int:
-    """How many of the facts are about the rule's conditions."""
-    conditions = [one.question for one in rule.group.conditions()]
-    return sum(any(alike(fact.question, one) > SAME for one in conditions) for fact in facts)
+    """Count the facts that are about the rule's conditions."""
+    questions = [condition.question for condition in rule.group.conditions()]
+    return sum(any(alike(fact.question, question) > SAME for question in questions) for fact in facts)
 
 
 def _together(rule: Rule, others: Sequence[Rule]) -> Rule:
-    """A rule with others that were asked about as well: what is granted, all must grant; one is enough to deny."""
+    """Combine a rule with others that were asked about: all must grant, but one is enough to deny."""
     if not others:
         return rule
-    groups = [replace(one.group, wanted=one.group.wanted == (one.grants == rule.grants)) for one in others]
+    groups = [replace(other.group, wanted=other.group.wanted == (other.grants == rule.grants)) for other in others]
     return replace(rule, group=Group((rule.group, *groups), rule.grants))
 
 
-def _holds(part: Condition | Group, states: dict[Condition, bool | None]) -> bool | None:
-    """Whether a part holds; None while that is open."""
+def _holds(part: Condition | Group, states: _States) -> bool | None:
+    """Return whether a part holds, None while open."""
     if isinstance(part, Condition):
         return states.get(part)
-    found = [_holds(one, states) for one in part.parts]
+    results = [_holds(inner, states) for inner in part.parts]
     decides = not part.every
-    holds = decides if decides in found else None if None in found else not decides
+    holds = decides if decides in results else None if None in results else not decides
     return holds if holds is None else holds == part.wanted
 
 
-def _deciding(part: Condition | Group, states: dict[Condition, bool | None]) -> Iterator[Condition]:
-    """The conditions that a part holds by, or does not: of alternatives those that hold, if any does."""
+def _deciding(part: Condition | Group, states: _States) -> Iterator[Condition]:
+    """Yield the conditions that decide whether a part holds."""
     if isinstance(part, Condition):
         yield part
         return
-    holds = [_holds(one, states) for one in part.parts]
+    results = [_holds(inner, states) for inner in part.parts]
     decides = not part.every
-    for one, found in zip(part.parts, holds, strict=True):
-        if found == decides or decides not in holds:
-            yield from _deciding(one, states)
+    for inner, holds in zip(part.parts, results, strict=True):
+        if holds == decides or decides not in results:
+            yield from _deciding(inner, states)
 
 
-def _next(part: Condition | Group, states: dict[Condition, bool | None], asked: set[Condition]) -> Condition | None:
-    """The first condition that is open, was not asked for, and can still change whether the part holds."""
+def _next(part: Condition | Group, states: _States, asked: set[Condition]) -> Condition | None:
+    """Return the first open condition that was not asked for and can still change whether the part holds."""
     if isinstance(part, Condition):
         return part if states.get(part) is None and part not in asked else None
     if _holds(part, states) is not None:
         return None
-    return next((one for one in (_next(inner, states, asked) for inner in part.parts) if one), None)
+    return next(filter(None, (_next(inner, states, asked) for inner in part.parts)), None)
 
 
 def _content(text: str) -> frozenset[str]:

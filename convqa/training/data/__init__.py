@@ -1,1 +1,1 @@
-"""The examples of each recipe, to train on, validate on and report on: read, split and guarded."""
+"""The training, validation and report examples of each recipe, free of overlap."""

@@ -1,4 +1,4 @@
-"""Falsify sentences by rule: swap a number or a name, add or remove a negation."""
+"""Falsify sentences by rule: replace a number or a name, add or remove a negation."""
 
 from __future__ import annotations
 
@@ -20,58 +20,58 @@ _MONTHS = {"January", "February", "March", "April", "May", "June", "July", "Augu
 
 
 def number(sentence: str, evidence: str, chance: Random) -> str | None:
-    """The sentence with one number replaced: by another of the evidence with as many digits, or else by a near one
-    that the evidence does not have; None without a number.
+    """Replace one number by another of the same length from the evidence, or by a nearby one that the evidence lacks.
+
+    None if the sentence has no number.
 
     >>> number("He came in 1808.", "He came in 1808 and left in 1832.", Random(1))
     'He came in 1832.'
     """
-    found = list(_NUMBER.finditer(sentence))
-    if not found:
+    matches = list(_NUMBER.finditer(sentence))
+    if not matches:
         return None
-    old = chance.choice(found)
-    there = {one[0] for one in _NUMBER.finditer(evidence)}
-    taken = {one[0] for one in found}
-    alike = sorted(one for one in there - taken if len(one) == len(old[0]))
+    old = chance.choice(matches)
+    in_evidence = {match[0] for match in _NUMBER.finditer(evidence)}
+    in_sentence = {match[0] for match in matches}
+    same_length = sorted(number for number in in_evidence - in_sentence if len(number) == len(old[0]))
     value = int(old[0].replace(",", ""))
-    near = next(
+    nearby = next(
         text
         for step in (*chance.sample(range(1, 10), 9), *range(10, 10_000))
-        if (text := f"{value + step:,}" if "," in old[0] else str(value + step)) not in there | taken
+        if (text := f"{value + step:,}" if "," in old[0] else str(value + step)) not in in_evidence | in_sentence
     )
-    # Half of them mixed up within the evidence, half of them made up.
-    return _with(sentence, old, chance.choice(alike) if alike and chance.random() < 0.5 else near)
+    # Half of the replacements come from the evidence, if it has any.
+    return _with(sentence, old, chance.choice(same_length) if same_length and chance.random() < 0.5 else nearby)
 
 
 def name(sentence: str, evidence: str, chance: Random) -> str | None:
-    """The sentence with one name replaced by another of the evidence; None where there are no two.
+    """Replace one name by another from the evidence; None if the sentence or the evidence has none.
 
     >>> name("It was Goethe who wrote it.", "In it Goethe mocks Nicolai.", Random(1))
     'It was Nicolai who wrote it.'
     """
-    found = [one for one in _NAME.finditer(sentence) if one[0] not in _MONTHS]
-    if not found:
+    matches = [match for match in _NAME.finditer(sentence) if match[0] not in _MONTHS]
+    if not matches:
         return None
-    old = chance.choice(found)
-    known = set(_WORD.findall(sentence))
-    others = sorted({one[0] for one in _NAME.finditer(evidence) if known.isdisjoint(one[0].split())} - _MONTHS)
+    old = chance.choice(matches)
+    words = set(_WORD.findall(sentence))
+    others = sorted({match[0] for match in _NAME.finditer(evidence) if words.isdisjoint(match[0].split())} - _MONTHS)
     return _with(sentence, old, chance.choice(others)) if others else None
 
 
-def negation(sentence: str, evidence: str, chance: Random) -> str | None:  # noqa: ARG001 - as the others
-    """The sentence with its first negated auxiliary plain, or else with its first auxiliary negated; None without one.
+def negation(sentence: str, evidence: str, chance: Random) -> str | None:  # noqa: ARG001 - the type Change
+    """Affirm the first negated auxiliary, or else negate the first auxiliary; None without an auxiliary.
 
     >>> negation("He was not there.", "", Random(1)), negation("He was there.", "", Random(1))
     ('He was there.', 'He was not there.')
     """
-    negated = _NEGATED.search(sentence)
-    if negated:
+    if negated := _NEGATED.search(sentence):
         return _with(sentence, negated, negated[1])
-    found = _AUXILIARY.search(sentence)
-    if found is None or re.match(r" (?:no|never|neither|nor)\b", sentence[found.end() :]):
+    auxiliary = _AUXILIARY.search(sentence)
+    if auxiliary is None or re.match(r" (?:no|never|neither|nor)\b", sentence[auxiliary.end() :]):
         return None
-    head, _, rest = found[0].partition(" ")
-    return _with(sentence, found, f"{head} not{' ' if rest else ''}{rest}")
+    head, _, rest = auxiliary[0].partition(" ")
+    return _with(sentence, auxiliary, f"{head} not{' ' if rest else ''}{rest}")
 
 
 def _with(sentence: str, old: re.Match[str], new: str) -> str:
@@ -79,6 +79,6 @@ def _with(sentence: str, old: re.Match[str], new: str) -> str:
 
 
 Change = Callable[[str, str, Random], str | None]
-"""Sentence, evidence, chance -> the sentence made false, None where the rule finds nothing to change."""
+"""(sentence, evidence, chance) -> the falsified sentence, None if the rule does not apply."""
 
 CHANGES: Mapping[str, Change] = {"number changed": number, "name changed": name, "negation changed": negation}

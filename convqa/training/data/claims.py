@@ -1,12 +1,12 @@
-"""Sentences with evidence that supports them or does not: what the support check learns from and is measured on.
+"""Supported and unsupported sentences, to train and evaluate the support check.
 
-Supported: sentences of human answers, each with the passages that the answer's writer named. Not supported: the same
-sentences with another passage, sentences of other answers with the same passages, and sentences in which a number, a
-name or a negation was changed (``convqa.training.data.changed``).
+Supported sentences come from human answers, with the passages that the writer named as evidence. Unsupported examples
+pair them with another passage, pair the evidence with a sentence of another answer, or change a number, a name or a
+negation (``convqa.training.data.changed``).
 
-Of INSCIT's dev part the direct answers are taken, conversations numbered from 1 in the file's order. Those of even
-number train; those of odd number are reported on, and so is ClapNQ's dev part. No passage that is evidence in a
-conversation that reports takes part in training.
+The answers are the direct answers of INSCIT's dev part, with conversations numbered from 1 in file order. Even
+conversations are for training; odd ones are for reporting, as is ClapNQ's dev part. Training uses no passage that is
+evidence in a reported conversation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from convqa.validation import Record
 SUPPORTED = "supported"
 BM25, CONVERSATION, OTHER = "top passage of BM25", "passage of the conversation", "sentence of another answer"
 KINDS = (BM25, CONVERSATION, OTHER, *CHANGES)
-"""Kinds of sentences that are not supported."""
+"""Kinds of unsupported sentences."""
 
 CLAPNQ = "clapnq"
 
@@ -40,16 +40,16 @@ FILES = {
     INSCIT: ("inscit/dev.json", "conversations/inscit_dev/passages.jsonl"),
     CLAPNQ: ("conversations/clapnq_dev/ground-truth.json", "conversations/clapnq_dev/passages.jsonl"),
 }
-"""Files that the data folder must hold."""
+"""Required files of the data folder."""
 
 _LEAST_WORDS = 3
-"""Content words: what has fewer says too little to be borne out or not."""
+"""Minimum content words of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """``kind``: ``SUPPORTED`` or one of ``KINDS``. ``conversation``: what a split may not part. ``origin``: the number,
-    among the supported sentences of the set, of the one that it is or was made from."""
+    """A sentence with evidence. ``kind``: ``SUPPORTED`` or one of ``KINDS``. ``conversation``: the unit of splits.
+    ``origin``: index of the supported sentence that it is or was derived from."""
 
     conversation: int
     origin: int
@@ -59,13 +59,12 @@ class Claim:
 
     @property
     def supported(self) -> bool:
-        """Whether the evidence supports the sentence."""
         return self.kind == SUPPORTED
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """``evidence``: the passages that its writer named; ``known``: all that were named for the same question."""
+    """``evidence``: the passages that its writer named; ``known``: all passages named for the same question."""
 
     conversation: int
     text: str
@@ -74,15 +73,15 @@ class _Answer:
 
 
 def split(root: Path) -> tuple[list[Claim], dict[str, list[Claim]]]:
-    """The examples to train on, and set -> the examples to report on.
+    """Return the training examples, and set -> report examples.
 
     :param root: the data folder, with :data:`FILES`.
     """
     need_files(root, (name for names in FILES.values() for name in names))
     answers, texts = _inscit(root)
-    odd = [one for one in answers if one.conversation % 2]
-    reported = {name for one in odd for name in one.known}
-    even = [one for one in answers if not one.conversation % 2 and reported.isdisjoint(one.known)]
+    odd = [answer for answer in answers if answer.conversation % 2]
+    reported = {name for answer in odd for name in answer.known}
+    even = [answer for answer in answers if not answer.conversation % 2 and reported.isdisjoint(answer.known)]
     rest = {name: text for name, text in texts.items() if name not in reported}
     return list(_claims(even, rest)), {INSCIT: list(_claims(odd, texts)), CLAPNQ: list(_claims(*_clapnq(root)))}
 
@@ -119,50 +118,53 @@ class _Passage(Record):
 
 
 def _inscit(root: Path) -> tuple[list[_Answer], dict[str, str]]:
-    answers, passages = (root / name for name in FILES[INSCIT])
+    file, passages = (root / name for name in FILES[INSCIT])
     texts = _texts(passages)
-    found = []
-    conversations = read_titled(answers, _Conversation, "INSCIT's dev part as published")
+    answers = []
+    conversations = read_titled(file, _Conversation, "INSCIT's dev part as published")
     for number, conversation in enumerate(conversations.values(), 1):
         for turn in conversation.turns:
-            known = frozenset(one.passage_id for label in turn.labels for one in label.evidence) & texts.keys()
+            known = frozenset(item.passage_id for label in turn.labels for item in label.evidence) & texts.keys()
             for label in turn.labels:
-                evidence = tuple(one.passage_id for one in label.evidence if one.passage_id in texts)
+                evidence = tuple(item.passage_id for item in label.evidence if item.passage_id in texts)
                 if label.responseType == "directAnswer" and evidence:
-                    found.append(_Answer(number, label.response, evidence, known))
-    return found, texts
+                    answers.append(_Answer(number, label.response, evidence, known))
+    return answers, texts
 
 
 def _clapnq(root: Path) -> tuple[list[_Answer], dict[str, str]]:
-    answers, passages = (root / name for name in FILES[CLAPNQ])
-    truths = read_list(answers, _Truth, "ClapNQ's dev part, an answer and its passage a record")
+    file, passages = (root / name for name in FILES[CLAPNQ])
+    truths = read_list(file, _Truth, "ClapNQ's dev part, a record per answer and passage")
     texts = _texts(passages)
     return [
-        _Answer(one.Conversation_no, one.Truth_answer, tuple(one.Truth_passages), frozenset(one.Truth_passages))
-        for one in truths
-        if one.Answerable and one.Truth_passages and texts.keys() >= set(one.Truth_passages)
+        _Answer(truth.Conversation_no, truth.Truth_answer, tuple(truth.Truth_passages), frozenset(truth.Truth_passages))
+        for truth in truths
+        if truth.Answerable and truth.Truth_passages and texts.keys() >= set(truth.Truth_passages)
     ], texts
 
 
 def _texts(path: Path) -> dict[str, str]:
     records = read_lines(path, _Passage, "lines of {id, title, text}")
-    return {one.id: Passage(one.id, one.text, one.title).whole_text for one in records}
+    return {record.id: Passage(record.id, record.text, record.title).whole_text for record in records}
 
 
 def _claims(answers: Sequence[_Answer], texts: Mapping[str, str]) -> Iterator[Claim]:
-    """Each sentence of the answers with its evidence, and whatever can be made of it that is not supported."""
-    said = [(one, text) for one in answers for text in _sentences(one.text)]
-    found, others = _Search(texts), _Search({str(place): text for place, (_, text) in enumerate(said)})
-    for origin, (answer, sentence) in enumerate(said):
+    """Yield each sentence of the answers with its evidence, and the unsupported claims derived from it."""
+    supported = [(answer, text) for answer in answers for text in _sentences(answer.text)]
+    passage_search = _Search(texts)
+    sentence_search = _Search({str(index): text for index, (_, text) in enumerate(supported)})
+    known: dict[int, set[str]] = {}
+    for answer in answers:
+        known.setdefault(answer.conversation, set()).update(answer.known)
+    for origin, (answer, sentence) in enumerate(supported):
         evidence = "\n".join(texts[passage] for passage in answer.evidence)
-        ranked = [passage for passage in found.ranked(sentence) if passage not in answer.known]
-        near = {passage for one in answers if one.conversation == answer.conversation for passage in one.known}
+        ranked = [passage for passage in passage_search.ranked(sentence) if passage not in answer.known]
         best = next(iter(ranked), None)
-        same = next((passage for passage in ranked if passage in near), None)
-        # What BM25 has nearest to this sentence among those of answers that rest on other passages.
-        other = next((text for key in others.ranked(sentence) for one, text in (said[int(key)],)
-                      if one.known.isdisjoint(answer.known)), None)  # fmt: skip
-        made = {
+        same = next((passage for passage in ranked if passage in known[answer.conversation]), None)
+        # The sentence nearest by BM25 among those of answers that rest on other passages.
+        others = (supported[int(key)] for key in sentence_search.ranked(sentence))
+        other = next((text for source, text in others if source.known.isdisjoint(answer.known)), None)
+        pairs = {
             SUPPORTED: (evidence, sentence),
             BM25: (texts[best], sentence) if best else None,
             CONVERSATION: (texts[same], sentence) if same else None,
@@ -170,8 +172,8 @@ def _claims(answers: Sequence[_Answer], texts: Mapping[str, str]) -> Iterator[Cl
         }
         for kind, change in CHANGES.items():
             wrong = change(sentence, evidence, random.Random(origin))
-            made[kind] = (evidence, wrong) if wrong else None
-        yield from (Claim(answer.conversation, origin, kind, *pair) for kind, pair in made.items() if pair)
+            pairs[kind] = (evidence, wrong) if wrong else None
+        yield from (Claim(answer.conversation, origin, kind, *pair) for kind, pair in pairs.items() if pair)
 
 
 def _sentences(text: str) -> Iterable[str]:
@@ -181,24 +183,24 @@ def _sentences(text: str) -> Iterable[str]:
 
 
 class _Search:
-    """Texts by BM25; equal scores in the texts' order."""
+    """BM25 search in memory. Ties keep the order of the texts."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._ids = list(texts)
         counts = [Counter(analyzer("en").tokens(text)) for text in texts.values()]
-        self._lengths = np.array([sum(one.values()) for one in counts])
+        self._lengths = np.array([sum(count.values()) for count in counts])
         self._postings: dict[str, dict[int, int]] = {}
-        for place, one in enumerate(counts):
-            for token, count in one.items():
-                self._postings.setdefault(token, {})[place] = count
+        for index, count in enumerate(counts):
+            for token, frequency in count.items():
+                self._postings.setdefault(token, {})[index] = frequency
 
     def ranked(self, query: str) -> list[str]:
-        """The ids of all texts that have a word of the query and then the others, best first."""
+        """Return the ids of all texts, best first."""
         tokens = [token for token in dict.fromkeys(analyzer("en").tokens(query)) if token in self._postings]
         frequencies = np.zeros((len(tokens), len(self._ids)))
         for row, token in enumerate(tokens):
-            places = self._postings[token]
-            frequencies[row, list(places)] = list(places.values())
+            postings = self._postings[token]
+            frequencies[row, list(postings)] = list(postings.values())
         df = np.array([len(self._postings[token]) for token in tokens])
         scores = bm25(frequencies, np.ones(len(tokens)), df, self._lengths, len(self._ids), self._lengths.mean())
-        return [self._ids[place] for place in np.argsort(-scores, kind="stable")]
+        return [self._ids[index] for index in np.argsort(-scores, kind="stable")]

@@ -1,10 +1,11 @@
-"""Questions with their contexts to train a reader on, and the written split of those at hand.
+"""Questions with contexts to train a reader on, and their fixed split.
 
-``squad2`` (half of SQuAD 2's dev part): articles 0, 2, 4 ... train, but the last of these validates; articles 1, 3, 5
-... are reported on. ``new-wiki`` and ``reddit`` (SQuADShifts): one context in twenty validates and one is reported on
-(of ``new-wiki`` whole articles, one in twelve). What trains shares no sentence of eight words with what validates or
-is reported on. Files of one's own, in SQuAD's or MRQA's format, train whole; without a set that validates, one context
-in fifty of them does. They are read one context at a time, and of MRQA's what is wrong is left out with a warning.
+``squad2`` (half of SQuAD 2's dev part): articles 0, 2, 4 ... are for training, except the last, which is for
+validation; articles 1, 3, 5 ... are for reporting. ``new-wiki`` and ``reddit`` (SQuADShifts): one context in twenty is
+for validation and one for reporting (``new-wiki``: one whole article in twelve). Training contexts share no sentence of
+eight words with the others. The user's own files, in SQuAD's or MRQA's format, are for training; without another
+validation set, one context in fifty is for validation. They are read one context at a time; malformed parts of MRQA
+files are skipped with a warning.
 """
 
 from __future__ import annotations
@@ -35,22 +36,23 @@ FILES = {
     NEW_WIKI: "squad-format/squadshifts/new_wiki_v1.0.json",
     REDDIT: "squad-format/squadshifts/reddit_v1.0.json",
 }
-"""Files that the data folder must hold for the sets that a mix names."""
+"""Set -> required file of the data folder."""
 
 TRAIN, VALIDATE, REPORT = "train", "validate", "report"
 
-_TELLING = 8
-"""Words of a sentence that two texts share by chance so rarely that one is enough."""
+_DISTINCTIVE = 8
+"""Minimum words of a sentence that two texts rarely share by chance."""
 
 _NEAR = 300
-"""Earlier contexts of a file among which one is looked for that does not answer a question."""
+"""Previous contexts to search for one that does not answer a question."""
 
 _VALIDATED = 50
+"""One context in so many of the user's own is for validation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """``training``: set -> its contexts, read anew at each call. ``validation`` and ``reported``: set -> contexts."""
+    """``training``: set -> function that reads its contexts. ``validation`` and ``reported``: set -> contexts."""
 
     training: Mapping[str, Callable[[], Iterator[Context]]]
     validation: Mapping[str, list[Context]]
@@ -58,31 +60,33 @@ class Split:
 
 
 def split(settings: ReaderSettings, root: Path | None) -> Split:
-    """The sets that the settings name, from the data folder."""
+    """Split the sets that the settings name."""
     named = sorted(settings.sets() - {OWN})
-    files = {name: _there(root, FILES[name]) for name in named}
-    own = [_there(root, name) for name in settings.own]
+    files = {name: _existing(root, FILES[name]) for name in named}
+    own = [_existing(root, name) for name in settings.own]
     lenient = Lenient()
     held = {part: {name: list(_part(name, files[name], part)) for name in named} for part in (VALIDATE, REPORT)}
     if not named:
         held[VALIDATE] = {OWN: [context for file in own for context in _own(file, lenient, validates=True)]}
         if not any(context.questions for context in held[VALIDATE][OWN]):
             raise InputError(
-                f"own: the {len(own)} files have fewer than {_VALIDATED} contexts; wanted more, as one in {_VALIDATED} "
-                "validates."
+                f"own: expected at least {_VALIDATED} contexts, because one in {_VALIDATED} is for validation; the "
+                f"{len(own)} files have fewer."
             )
-    telling = {
-        said for sets in held.values() for some in sets.values() for context in some for said in _telling(context.text)
-    }
+    held_out = [context for sets in held.values() for contexts in sets.values() for context in contexts]
+    taken = set().union(*(_distinctive(context.text) for context in held_out))
+
+    def apart(contexts: Iterator[Context]) -> Iterator[Context]:
+        return (context for context in contexts if taken.isdisjoint(_distinctive(context.text)))
 
     def known(name: str) -> Iterator[Context]:
-        return (one for one in _part(name, files[name], TRAIN) if telling.isdisjoint(_telling(one.text)))
+        return apart(_part(name, files[name], TRAIN))
 
     def owned() -> Iterator[Context]:
         for file in own:
-            some = read_contexts(file, lenient) if named else _own(file, lenient, validates=False)
+            contexts = read_contexts(file, lenient) if named else _own(file, lenient, validates=False)
             share = settings.each / _questions(file, lenient) if settings.each else 1.0
-            yield from drawn((one for one in some if telling.isdisjoint(_telling(one.text))), share, settings.seed)
+            yield from sampled(apart(contexts), share, settings.seed)
 
     training: dict[str, Callable[[], Iterator[Context]]] = {name: partial(known, name) for name in named}
     if own:
@@ -90,8 +94,8 @@ def split(settings: ReaderSettings, root: Path | None) -> Split:
     return Split(training, held[VALIDATE], held[REPORT])
 
 
-def drawn(contexts: Iterator[Context], share: float, seed: int) -> Iterator[Context]:
-    """A share of the questions, drawn by chance, with their contexts; from a share of 1 on all of them."""
+def sampled(contexts: Iterator[Context], share: float, seed: int) -> Iterator[Context]:
+    """Yield the contexts with a random share of their questions, all from a share of 1 on."""
     chance = random.Random(seed)
     for context in contexts:
         kept = tuple(question for question in context.questions if chance.random() < share)
@@ -100,10 +104,10 @@ def drawn(contexts: Iterator[Context], share: float, seed: int) -> Iterator[Cont
 
 
 def asked_elsewhere(contexts: Iterator[Context], share: float, seed: int) -> Iterator[tuple[Question, str]]:
-    """Every question with its context's text, and a share of those with an answer with one that does not answer it.
+    """Yield every question with its context, and a share of the answerable ones also with an unanswering context.
 
-    That is the one of the contexts before that has most of the question's words and none of its answers: what a
-    retriever finds beside the right passage.
+    The unanswering context is the previous one with most of the question's words and none of its answers, like a wrong
+    passage that a retriever finds.
     """
     chance = random.Random(seed)
     before: deque[tuple[str, frozenset[str]]] = deque(maxlen=_NEAR)
@@ -111,26 +115,26 @@ def asked_elsewhere(contexts: Iterator[Context], share: float, seed: int) -> Ite
         for question in context.questions:
             yield question, context.text
             if question.answers and before and chance.random() < share:
-                found = _unanswering(question, before)
-                if found is not None:
-                    yield replace(question, answers=(), spans=()), found
-        before.append((context.text, _tokens(context.text)))
+                text = _unanswering(question, before)
+                if text is not None:
+                    yield replace(question, answers=(), spans=()), text
+        before.append((context.text, _words(context.text)))
 
 
 def _unanswering(question: Question, before: Collection[tuple[str, frozenset[str]]]) -> str | None:
-    wanted = {token: idf(token) for token in _tokens(question.text)}
-    likely = sorted(before, key=lambda one: -sum(wanted[token] for token in wanted.keys() & one[1]))
+    weights = {word: idf(word) for word in _words(question.text)}
+    likely = sorted(before, key=lambda pair: -sum(weights[word] for word in weights.keys() & pair[1]))
     answers = [answer.casefold() for answer in question.answers]
     return next((text for text, _ in likely if not any(answer in text.casefold() for answer in answers)), None)
 
 
-def _tokens(text: str) -> frozenset[str]:
+def _words(text: str) -> frozenset[str]:
     analysis = analyzer("en")
-    return frozenset(word for word in analysis.words(text) if word not in analysis.long_stopwords)
+    return frozenset(analysis.words(text)) - analysis.long_stopwords
 
 
 def _part(name: str, file: Path, part: str) -> Iterator[Context]:
-    """The contexts of a set that belong to a part of the written split."""
+    """Yield the contexts of a set in one part of the split."""
     article, last = -1, ""
     for number, context in enumerate(read_squad(file)):
         if context.title != last or number == 0:
@@ -142,8 +146,8 @@ def _part(name: str, file: Path, part: str) -> Iterator[Context]:
 def _belongs(name: str, article: int, number: int) -> str:
     if name == SQUAD2:
         return REPORT if article % 2 else VALIDATE if article == 14 else TRAIN
-    place, of = (article, 12) if name == NEW_WIKI else (number, 20)
-    return {of - 1: REPORT, of // 2 - 1: VALIDATE}.get(place % of, TRAIN)
+    index, period = (article, 12) if name == NEW_WIKI else (number, 20)
+    return {period - 1: REPORT, period // 2 - 1: VALIDATE}.get(index % period, TRAIN)
 
 
 def _own(file: Path, lenient: Lenient, validates: bool) -> Iterator[Context]:
@@ -156,15 +160,16 @@ def _questions(file: Path, lenient: Lenient) -> int:
     return max(1, sum(len(context.questions) for context in read_contexts(file, lenient)))
 
 
-def _telling(text: str) -> set[str]:
-    said = (" ".join(words(text[start:end])) for start, end in sentences(text, "en"))
-    return {one for one in said if one.count(" ") + 1 >= _TELLING}
+def _distinctive(text: str) -> set[str]:
+    """Return the normalized sentences that are long enough to be distinctive."""
+    normalized = (" ".join(words(text[start:end])) for start, end in sentences(text, "en"))
+    return {sentence for sentence in normalized if sentence.count(" ") + 1 >= _DISTINCTIVE}
 
 
-def _there(root: Path | None, name: str) -> Path:
+def _existing(root: Path | None, name: str) -> Path:
     path = Path(name).expanduser()
     if root is not None or not path.is_absolute():
         path = named_folder(root) / name
     if not path.is_file():
-        raise InputError(f"{path}: no such file; the mix of the settings needs it. docs/training.md says what it is.")
+        raise InputError(f"{path}: no such file; the mix in the settings needs it. See docs/training.md.")
     return path

@@ -1,4 +1,4 @@
-"""Records of data files, checked: a mistake is named with file, record or line, field, and what was wanted."""
+"""Read and validate the records of data files. Errors name file, record or line, and field."""
 
 from __future__ import annotations
 
@@ -11,45 +11,48 @@ from convqa.validation import Shape, read_as
 
 
 def named_folder(data: Path | None) -> Path:
-    """The data folder."""
+    """Return the data folder if it is named and exists.
+
+    :raises InputError: otherwise.
+    """
     if data is None:
         raise InputError(
-            "no data folder is named: the examples are not part of convqa. Name it with --data FOLDER, with "
-            "CONVQA_DATA in the environment, or as data in the training file. docs/training.md says what it must hold."
+            "data: missing data folder; the examples are not part of convqa. Name it with --data FOLDER, with "
+            "CONVQA_DATA in the environment, or as data in the training file. See docs/training.md for its contents."
         )
     if not data.is_dir():
-        raise InputError(f"{data}: no such folder; wanted the data folder that docs/training.md describes.")
+        raise InputError(f"{data}: no such folder; expected the data folder that docs/training.md describes.")
     return data
 
 
 def need_files(folder: Path, names: Iterable[str]) -> None:
-    """Refuse a data folder that lacks files."""
+    """Raise InputError if the data folder lacks a file."""
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
-        raise InputError(f"{folder}: the data folder lacks {', '.join(missing)}. docs/training.md says what these are.")
+        raise InputError(f"{folder}: the data folder lacks {', '.join(missing)}. See docs/training.md.")
 
 
-def read_list(path: Path, kind: type[Shape], wanted: str) -> list[Shape]:
-    """The records of a JSON list."""
-    found = read_json(path, wanted)
-    if not isinstance(found, list):
-        raise InputError(f"{path}: found no list; wanted {wanted}.")
-    return [read_as(kind, value, f"{path}: record {index}", f"Wanted: {wanted}.") for index, value in enumerate(found)]
+def read_list(path: Path, kind: type[Shape], expected: str) -> list[Shape]:
+    """Read the records of a JSON list. ``expected`` describes the file in errors."""
+    data = read_json(path, expected)
+    if not isinstance(data, list):
+        raise InputError(f"{path}: expected {expected}, got {type(data).__name__}.")
+    return [read_as(kind, item, f"{path}: record {index}", f"Expected {expected}.") for index, item in enumerate(data)]
 
 
-def read_titled(path: Path, kind: type[Shape], wanted: str) -> dict[str, Shape]:
-    """The records of a JSON object, by their titles."""
-    found = read_json(path, wanted)
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: found no object; wanted {wanted}.")
-    return {title: read_as(kind, value, f"{path}: {title}", f"Wanted: {wanted}.") for title, value in found.items()}
+def read_titled(path: Path, kind: type[Shape], expected: str) -> dict[str, Shape]:
+    """Read the records of a JSON object by title."""
+    data = read_json(path, expected)
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: expected {expected}, got {type(data).__name__}.")
+    return {title: read_as(kind, item, f"{path}: {title}", f"Expected {expected}.") for title, item in data.items()}
 
 
-def read_lines(path: Path, kind: type[Shape], wanted: str) -> list[Shape]:
-    """The records of a file with one JSON object a line; blank lines say nothing."""
-    found = []
-    for number, line in enumerate(read_bytes(path, wanted).splitlines(), 1):
+def read_lines(path: Path, kind: type[Shape], expected: str) -> list[Shape]:
+    """Read the records of a JSON Lines file, skipping blank lines."""
+    records = []
+    for number, line in enumerate(read_bytes(path, expected).splitlines(), 1):
         if line.strip():
-            where, advice = f"{path}: line {number}", f"Wanted: {wanted}."
-            found.append(read_as(kind, parse_line(line, where, advice)[0], where, advice))
-    return found
+            where, advice = f"{path}: line {number}", f"Expected {expected}."
+            records.append(read_as(kind, parse_line(line, where, advice)[0], where, advice))
+    return records

@@ -1,18 +1,18 @@
-"""Human rewrites to learn from: QReCC's, CANARD's and one's own; what trains, what validates, what is reported on.
+"""Human rewrites from QReCC, CANARD and the user, split into training, validation and report sets.
 
-Of ``qrecc/dev-turns.json`` the conversations that have a turn with history are sorted by number: positions 1, 3, 5 ...
-may train, positions 0, 2, 4 ... are reported on (283 conversations, 413 turns). The 4k file and CANARD's training part
-may train; CANARD's dev part is the second set that is reported on. Validation is cut from the 4k file.
+The conversations of ``qrecc/dev-turns.json`` with history are sorted by number: positions 1, 3, 5 ... are for training,
+positions 0, 2, 4 ... for reporting (283 conversations, 413 turns). The 4k file and CANARD's training part are for
+training; CANARD's dev part is the second report set. Validation is cut from the 4k file.
 
-QReCC's QuAC part is CANARD, edited: the two share conversations under different numbers. What trains must therefore be
-disjoint from the others by conversation **and** by text (:func:`without_overlap`).
+QReCC's QuAC part is an edited CANARD: the two share conversations under different numbers. Training examples must
+therefore be disjoint from the others by conversation **and** by text (:func:`without_overlap`).
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -28,32 +28,32 @@ from convqa.training.data.records import named_folder, need_files, read_lines, r
 from convqa.validation import Record, shorten
 
 QRECC_DEV, QRECC_4K, CANARD = "qrecc-dev", "qrecc-4k", "canard"
-"""Names of what may train, beside files of one's own."""
+"""Names of the training sets other than the user's own."""
 
 FILES = (
     "qrecc/dev-turns.json", "qrecc/train-rewrites-4k.jsonl", "canard/dev.json", "canard/train.question.tsv",
     "canard/train.rewrite.tsv", "canard/train.answer.tokens.tsv",
 )  # fmt: skip
-"""Files that the data folder must hold for the written split."""
+"""Required files of the data folder."""
 
 VALIDATED = 200
-"""Conversations of the 4k file that validate; the seed of their choice is part of the split."""
-_CHOICE = 7
-
+"""Conversations of the 4k file for validation."""
+_SEED = 7
+"""Seed of their choice, part of the split."""
 
 _LONG, _SHORT = 7, 5
-"""Words of a question or a rewrite that is shared by chance so rarely that one is enough, and that two are enough."""
+"""Minimum words of a question or rewrite that shows an overlap on its own, and together with another."""
 
 _ANSWER = 10
-"""Words of an answer that is shared by chance so rarely that one is enough; shorter ones tell nothing."""
+"""Minimum words of an answer that shows an overlap."""
 
 _ROW = re.compile(r"(\S+_q#\d+)\t([^\t]*)")
-"""A line of a table of CANARD: dialog and number of the turn, and a text."""
+"""A line of a CANARD table: dialog and turn number, and a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question, its history (oldest first), its human rewrite, and the conversation it comes from."""
+    """A question, its history (oldest first), its human rewrite, and its conversation."""
 
     conversation: str
     question: str
@@ -61,35 +61,34 @@ class Example:
     rewrite: str
 
     def texts(self) -> Iterator[tuple[str, bool]]:
-        """Texts that may tell this conversation from others: rewrite, questions and answers of the history; with each,
-        whether it is an answer."""
+        """Yield the texts that may identify the conversation, each with whether it is an answer."""
         yield self.rewrite, False
-        for said in self.history:
-            yield said.question, False
-            yield said.answer, True
+        for past in self.history:
+            yield past.question, False
+            yield past.answer, True
 
 
 class Split(NamedTuple):
-    """Set -> examples, disjoint by conversation and by text. ``measured``: "validation", and what is reported on."""
+    """Set -> examples, disjoint by conversation and by text. ``measured``: "validation" and the report sets."""
 
     training: Mapping[str, list[Example]]
     measured: Mapping[str, list[Example]]
 
 
 def gather(settings: ResolverSettings, data: Path | None) -> tuple[list[Example], Mapping[str, list[Example]]]:
-    """The examples to train on, as often and in the order in which the settings name them; set -> those to measure."""
+    """Return the training examples in the order and number of ``settings.mix``, and set -> examples to measure."""
     data = named_folder(data)
-    found = split(data) if settings.sets() - {OWN} else Split({}, {})
+    parts = split(data) if settings.sets() - {OWN} else Split({}, {})
     if settings.own:
-        found = with_own(found, read_own(data / name for name in settings.own))
+        parts = with_own(parts, read_own(data / name for name in settings.own))
     names = [name for part in settings.mix for _ in range(part.times) for name in part.sets]
-    examples = [example for name in names for example in found.training[name]]
-    settings.steps(len(examples))  # before the recipe's long work
-    return silenced(examples, settings.silent, settings.seed), found.measured
+    examples = [example for name in names for example in parts.training[name]]
+    settings.steps(len(examples))  # fails early, before the recipe's long work
+    return silenced(examples, settings.silent, settings.seed), parts.measured
 
 
 def split(root: Path) -> Split:
-    """The written split of QReCC and CANARD.
+    """Split QReCC and CANARD.
 
     :param root: the data folder, with :data:`FILES`.
     """
@@ -107,45 +106,46 @@ def split(root: Path) -> Split:
 
 
 def held_out(examples: Sequence[Example], conversations: int) -> tuple[list[Example], list[Example]]:
-    """The other examples, and those of so many conversations, chosen by chance with a fixed seed."""
+    """Return the other examples, and those of so many random conversations."""
     names = sorted({example.conversation for example in examples})
-    random.Random(_CHOICE).shuffle(names)
+    random.Random(_SEED).shuffle(names)
     chosen = set(names[:conversations])
-    return (
-        [example for example in examples if example.conversation not in chosen],
-        [example for example in examples if example.conversation in chosen],
-    )
+    return _divided(examples, lambda example: example.conversation not in chosen)
 
 
-def with_own(given: Split, own: Sequence[Example]) -> Split:
-    """Examples of one's own beside the written split; or alone, and then a tenth of their conversations validates."""
-    measured, rest = given.measured, list(own)
+def _divided(examples: Sequence[Example], condition: Callable[[Example], bool]) -> tuple[list[Example], list[Example]]:
+    return [one for one in examples if condition(one)], [one for one in examples if not condition(one)]
+
+
+def with_own(split: Split, own: Sequence[Example]) -> Split:
+    """Add the user's examples to a split. If it is empty, a tenth of their conversations is for validation."""
+    measured, rest = split.measured, list(own)
     if not measured:
-        number = len({example.conversation for example in own})
-        if number < 2:
+        count = len({example.conversation for example in own})
+        if count < 2:
             raise InputError(
-                f"the own examples have {number} conversations; wanted at least 2, as some validate and the rest "
-                "trains."
+                f"own: expected at least 2 conversations, got {count}; some are for validation, the rest for training."
             )
-        rest, validation = held_out(own, min(VALIDATED, max(1, number // 10)))
+        rest, validation = held_out(own, min(VALIDATED, max(1, count // 10)))
         measured = {"validation": validation}
-    kept = without_overlap(rest, [one for some in measured.values() for one in some])
+    kept = without_overlap(rest, [example for examples in measured.values() for example in examples])
     if not kept:
         raise InputError(
-            f"none of the {len(rest)} own examples is left to train on: each of their conversations shares a telling "
-            "text with one that validates or reports, such as a history question of 7 words or more that all have in "
-            "common. docs/training.md names the guard; leave such texts out, or add conversations without them."
+            f"own: none of the {len(rest)} examples is left to train on. Each of their conversations shares a "
+            "distinctive text with the validation or report sets, such as a history question of 7 words or more that "
+            "all have in common. Leave such texts out, or add conversations without them; see docs/training.md."
         )
-    return Split({**given.training, OWN: kept}, measured)
+    return Split({**split.training, OWN: kept}, measured)
 
 
 def silenced(examples: Iterable[Example], share: float, seed: int) -> list[Example]:
-    """The same, but a share of them without the answers of their history: in use, answers may be missing."""
+    """Remove the history's answers from a share of the examples, because answers may be missing in use."""
     chance = random.Random(seed)
-    return [
-        replace(one, history=tuple(Past(said.question, "") for said in one.history)) if chance.random() < share else one
-        for one in examples
-    ]
+
+    def silent(example: Example) -> Example:
+        return replace(example, history=tuple(Past(past.question, "") for past in example.history))
+
+    return [silent(example) if chance.random() < share else example for example in examples]
 
 
 class _Turn(Record):
@@ -175,32 +175,34 @@ class _Published(Record):
 
 
 def qrecc_turns(path: Path) -> list[Example]:
-    """Turns in the shared task's form with ``Truth_rewrite`` and a history (``NewContext`` or ``Context``)."""
+    """Read turns in the shared task's form with ``Truth_rewrite`` and a history (``NewContext`` or ``Context``)."""
     turns = read_list(path, _Turn, "a list of QReCC's turns with Conversation_no, Question, Truth_rewrite, NewContext")
-    found = (Example(f"qrecc-{one.conversation}", one.question, _said(one.context), one.rewrite) for one in turns)
-    return [example for example in found if example.history]
+    examples = (
+        Example(f"qrecc-{turn.conversation}", turn.question, _past(turn.context), turn.rewrite) for turn in turns
+    )
+    return [example for example in examples if example.history]
 
 
 def qrecc_4k(path: Path) -> list[Example]:
-    """Lines of {conversation: "Q: .. A: ..", question, label}; a conversation is named by its first question."""
-    found = []
+    """Read lines of {conversation: "Q: .. A: ..", question, label}. The first question names the conversation."""
+    examples = []
     for line in read_lines(path, _Line, "JSON lines of {conversation, question, label}"):
         parts = re.split(r"(?:^|\n)Q: ", line.conversation)[1:]
         history = tuple(Past(*map(str.strip, [*part.split(" A: ", 1), ""][:2])) for part in parts)
         if history:
-            found.append(Example(f"4k-{history[0].question}", line.question, history, line.label))
-    return found
+            examples.append(Example(f"4k-{history[0].question}", line.question, history, line.label))
+    return examples
 
 
 def canard_dev(path: Path) -> list[Example]:
-    """CANARD as published; the titles that open each history are left out, because no user says them."""
+    """Read CANARD as published, without the titles that open each history, which no user says."""
     records = read_list(path, _Published, "a list of CANARD's records with QuAC_dialog_id, Question, Rewrite, History")
-    found = (Example(_article(one.dialog), one.question, _said(one.history[2:]), one.rewrite) for one in records)
-    return [example for example in found if example.history]
+    examples = (Example(_article(one.dialog), one.question, _past(one.history[2:]), one.rewrite) for one in records)
+    return [example for example in examples if example.history]
 
 
 def canard_tables(folder: Path) -> list[Example]:
-    """CANARD's training part from three tables; of its answers there are content words only."""
+    """Read CANARD's training part from three tables, which keep only the content words of answers."""
     questions, rewrites, answers = (
         _table(folder / f"train.{name}.tsv") for name in ("question", "rewrite", "answer.tokens")
     )
@@ -208,82 +210,79 @@ def canard_tables(folder: Path) -> list[Example]:
     for key in questions:
         dialog, _, number = key.rpartition("_q#")
         dialogs.setdefault(dialog, []).append((int(number), key))
-    found = []
+    examples = []
     for dialog, turns in dialogs.items():
         history: list[Past] = []
         for _, key in sorted(turns):
             if history and rewrites.get(key):
-                found.append(Example(_article(dialog), questions[key], tuple(history), rewrites[key]))
+                examples.append(Example(_article(dialog), questions[key], tuple(history), rewrites[key]))
             history.append(Past(questions[key], answers.get(key, "").replace(" | ", " ")))
-    return found
+    return examples
 
 
-def _said(utterances: Sequence[str]) -> tuple[Past, ...]:
-    """Exchanges of questions and answers that alternate."""
+def _past(utterances: Sequence[str]) -> tuple[Past, ...]:
+    """Pair alternating questions and answers."""
     return tuple(Past(*utterances[i : i + 2]) for i in range(0, len(utterances) - 1, 2))
 
 
 def _table(path: Path) -> dict[str, str]:
-    wanted = "on each line the id of a turn, which ends in _q# and a number, a tab, and a text, in UTF-8"
-    found = {}
-    for number, line in enumerate(read_bytes(path, wanted).splitlines(), 1):
+    expected = "a turn id that ends in _q# and a number, a tab, and a text on each line, in UTF-8"
+    texts = {}
+    for number, line in enumerate(read_bytes(path, expected).splitlines(), 1):
         try:
             row = _ROW.match(line.decode("utf-8"))
         except UnicodeDecodeError:
             row = None
         if row:
-            found[row[1]] = row[2]
+            texts[row[1]] = row[2]
         elif line.strip():
-            raise InputError(f"{path}: line {number}: found {shorten(line)}; wanted {wanted}.")
-    return found
+            raise InputError(f"{path}: line {number}: expected {expected}; got {shorten(line)}.")
+    return texts
 
 
 def alternate(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
-    """Split by the position of the conversation in the order of its number: even positions, odd positions."""
+    """Split into even and odd positions of the conversations, sorted by number."""
     order = sorted({example.conversation for example in examples}, key=lambda name: int(name.rpartition("-")[2]))
     even = set(order[::2])
-    return (
-        [example for example in examples if example.conversation in even],
-        [example for example in examples if example.conversation not in even],
-    )
+    return _divided(examples, lambda example: example.conversation in even)
 
 
 def without_overlap(training: Iterable[Example], reported: Iterable[Example]) -> list[Example]:
-    """The examples of ``training`` that share no conversation with ``reported``, by name or by text.
+    """Return the examples of ``training`` that share no conversation with ``reported``, by name or by text.
 
-    A conversation is dropped whole if it has a rewrite or a history question of 7 words or more, or two of 5 or more,
-    or a history answer of 10 or more, that occur word for word in a reported conversation: answers among answers.
-    Answers that are told in other words, cut elsewhere or stripped to their content words are not found.
+    Drops a whole conversation if a rewrite or history question of 7 words or more, two of 5 or more, or a history
+    answer of 10 or more occurs verbatim in a reported conversation (answers among answers). Does not detect answers
+    that are paraphrased, cut elsewhere or reduced to their content words.
     """
     kept = list(training)
-    known = _telling(reported)
-    telling = set().union(*known.values())
+    known = _distinctive(reported)
+    distinctive = set().union(*known.values())
     dropped = set(known)
-    for name, texts in _telling(kept).items():
-        shared = texts & telling
+    for name, texts in _distinctive(kept).items():
+        shared = texts & distinctive
         if len(shared) > 1 or any(_words(text) >= _LONG for text, _ in shared):
             dropped.add(name)
     return [example for example in kept if example.conversation not in dropped]
 
 
-def _telling(examples: Iterable[Example]) -> dict[str, set[tuple[str, bool]]]:
-    """Of each conversation the texts that are long enough to tell something, in plain form."""
-    # Every turn repeats the history of the turn before: each text is looked at once.
-    said: dict[str, set[tuple[str, bool]]] = {}
+def _distinctive(examples: Iterable[Example]) -> dict[str, set[tuple[str, bool]]]:
+    """Return conversation -> normalized texts that are long enough to be distinctive."""
+    # Collects first, because every turn repeats the history of the turn before.
+    texts_by_conversation: dict[str, set[tuple[str, bool]]] = {}
     for example in examples:
-        said.setdefault(example.conversation, set()).update(example.texts())
+        texts_by_conversation.setdefault(example.conversation, set()).update(example.texts())
     return {
         name: {
-            (plain, is_answer)
+            (normal, is_answer)
             for text, is_answer in texts
-            if _words(plain := _normal(text)) >= (_ANSWER if is_answer else _SHORT)
+            if _words(normal := _normal(text)) >= (_ANSWER if is_answer else _SHORT)
         }
-        for name, texts in said.items()
+        for name, texts in texts_by_conversation.items()
     }
 
 
 def _article(dialog: str) -> str:
-    """QuAC numbers the dialogs about one article's sections: they share what they talk about."""
+    """Return the article of a QuAC dialog; dialogs about sections of one article share its topic."""
     return dialog.rpartition("_")[0]
 
 
@@ -296,9 +295,9 @@ def _words(text: str) -> int:
 
 
 def mean_rouge(examples: Sequence[Example], texts: Sequence[str]) -> tuple[float, float]:
-    """Mean ROUGE-1 recall and F1 of texts against the human rewrites."""
-    made = [rouge1(one.rewrite, text) for one, text in zip(examples, texts, strict=True)]
-    return sum(one.recall for one in made) / len(made), sum(one.f1 for one in made) / len(made)
+    """Return mean ROUGE-1 recall and F1 of texts against the human rewrites."""
+    scores = [rouge1(example.rewrite, text) for example, text in zip(examples, texts, strict=True)]
+    return sum(score.recall for score in scores) / len(scores), sum(score.f1 for score in scores) / len(scores)
 
 
 class _Exchange(Record, extra="forbid"):
@@ -307,7 +306,7 @@ class _Exchange(Record, extra="forbid"):
 
 
 class _Own(Record, extra="forbid"):
-    """A line of a file of one's own."""
+    """A line of the user's own file."""
 
     conversation: str | int
     question: str = Field(min_length=1)
@@ -316,15 +315,10 @@ class _Own(Record, extra="forbid"):
 
 
 def read_own(paths: Iterable[Path]) -> list[Example]:
-    """Examples of one's own: JSON lines {conversation, question, history: [{question, answer}], rewrite}."""
-    wanted = "JSON lines of {conversation, question, history, rewrite}"
-    return [
-        Example(
-            f"own-{one.conversation}",
-            one.question,
-            tuple(Past(said.question, said.answer) for said in one.history),
-            one.rewrite,
-        )
-        for path in paths
-        for one in read_lines(path, _Own, wanted)
-    ]
+    """Read the user's examples: JSON lines {conversation, question, history: [{question, answer}], rewrite}."""
+    examples = []
+    for path in paths:
+        for line in read_lines(path, _Own, "JSON lines of {conversation, question, history, rewrite}"):
+            history = tuple(Past(past.question, past.answer) for past in line.history)
+            examples.append(Example(f"own-{line.conversation}", line.question, history, line.rewrite))
+    return examples

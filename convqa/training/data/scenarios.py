@@ -1,11 +1,11 @@
-"""Scenarios of users with yes/no questions that they answer or leave open: the examples of the condition check.
+"""User scenarios with yes/no questions that they answer or leave open: the examples of the condition check.
 
-From ShARC's files: a scenario answers the questions of its evidence, and leaves open the one that is asked back after
-it. What was asked earlier in the history is left out: some of that the scenario answers too, and the file does not say
-which. Questions about other rule texts are added, which a scenario mostly leaves open.
+In ShARC's files, a scenario answers the questions of its evidence and leaves open the one asked back after it. Earlier
+questions of the history are left out, because the scenario may answer them without the file saying so. Questions about
+other rule texts are added; a scenario leaves most of them open.
 
-The open-retrieval dev file has 500 utterances of ShARC's training part (``snippet_seen``); these train. ShARC's dev
-file is reported on: no utterance that shares an address or a rule text with it takes part in training.
+Training uses the 500 utterances of ShARC's training part in the open-retrieval dev file (``snippet_seen``). ShARC's dev
+file is for reporting: training uses no utterance that shares an address or a rule text with it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from convqa.validation import Record, read_as
 
 DEV = "sharc/sharc1_dev.json"
 OPEN = "sharc/open-retrieval/open_retrieval_sharc_dev.json"
-"""Files that the data folder must hold; ``id2snippet.json`` beside the second."""
+"""Required files of the data folder, with ``id2snippet.json`` next to the second."""
 
 _FOREIGN = 0.5
-"""Questions about other rule texts that are added for each scenario."""
+"""Questions about other rule texts to add per scenario."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """``yes``: the answer that is told; None: what is told leaves the question open. ``source``: what no split parts.
+    """A question and the text ``told``. ``yes``: the answer in that text, None if it leaves the question open.
 
-    ``foreign``: the question is about another rule text.
+    ``source``: the unit of splits. ``foreign``: whether the question is about another rule text.
     """
 
     told: str
@@ -47,7 +47,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """An utterance with its rule text and what the truth says of it; ``answer`` in small letters for a label."""
+    """An utterance with its rule text and its evidence: pairs of a question and whether the answer is yes."""
 
     record: Official | Open
     snippet: str
@@ -55,15 +55,15 @@ class Utterance:
 
     @property
     def follow_ups(self) -> list[tuple[str, bool]]:
-        """The questions asked back before, with the replies."""
+        """The questions asked back before, each with whether the reply was yes."""
         return [(one.follow_up_question, one.follow_up_answer.lower() == "yes") for one in self.record.history]
 
 
 def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Example]]:
-    """The examples to train on and those to report on.
+    """Return the training and the report examples.
 
-    :param root: the data folder, with :data:`DEV` and :data:`OPEN`. :param own: further files of ShARC's form there,
-        such as its training part.
+    :param root: the data folder, with :data:`DEV` and :data:`OPEN`.
+    :param own: further training files there in ShARC's format, such as its training part.
     """
     beside = Path(OPEN).with_name("id2snippet.json").as_posix()
     need_files(root, (DEV, OPEN, beside, *own))
@@ -74,64 +74,66 @@ def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Exam
 
 
 class _Evidence(Record):
-    """A question that a scenario answers. The published files once call the fields ``followup_...``."""
+    """A question that a scenario answers. One published record calls the fields ``followup_...``."""
 
     question: str = Field(validation_alias=AliasChoices("follow_up_question", "followup_question"))
     answer: str = Field(validation_alias=AliasChoices("follow_up_answer", "followup_answer"))
 
 
 def utterances(path: Path) -> list[Utterance]:
-    """The utterances of a file in either form, each with its rule text."""
-    found = source(path)
-    rules = rule_texts(found) if found.form == "open" else {}
-    made = []
-    for placed in read_records(found):
+    """Read the utterances of a file in either format, each with its rule text."""
+    file = source(path)
+    rules = rule_texts(file) if file.form == "open" else {}
+    result = []
+    for placed in read_records(file):
         record = placed.record
         snippet = record.snippet if isinstance(record, Official) else rules.get(record.gold_snippet_id or "", "")
-        told = [
+        entries = [
             read_as(_Evidence, entry, f"{placed.where}: evidence[{index}]", ADVICE)
             for index, entry in enumerate(record.evidence)
         ]
-        evidence = tuple((one.question, one.answer.lower().startswith("y")) for one in told)
-        made.append(Utterance(record, snippet, evidence))
-    return made
+        evidence = tuple((entry.question, entry.answer.lower().startswith("y")) for entry in entries)
+        result.append(Utterance(record, snippet, evidence))
+    return result
 
 
-def apart(some: Iterable[Utterance], others: Iterable[Utterance]) -> list[Utterance]:
-    """Those of ``some`` that share neither an address nor a rule text with ``others``."""
+def apart(utterances: Iterable[Utterance], others: Iterable[Utterance]) -> list[Utterance]:
+    """Return the utterances that share neither an address nor a rule text with ``others``."""
     others = list(others)
-    addresses = {one.record.source_url for one in others}
-    texts = {_plain(one.snippet) for one in others}
-    return [one for one in some if one.record.source_url not in addresses and _plain(one.snippet) not in texts]
+    addresses = {other.record.source_url for other in others}
+    texts = {_plain(other.snippet) for other in others}
+    return [one for one in utterances if one.record.source_url not in addresses and _plain(one.snippet) not in texts]
 
 
-def examples(some: Sequence[Utterance]) -> list[Example]:
-    """Every pair of scenario and question once; where it is both answered and open, it is answered."""
-    found: dict[tuple[str, str], Example] = {}
+def examples(utterances: Sequence[Utterance]) -> list[Example]:
+    """Return each pair of scenario and question once. A pair that is both answered and open counts as answered."""
+    answered: dict[tuple[str, str], Example] = {}
+    asked_back: dict[tuple[str, str], Example] = {}
     questions: list[tuple[str, str]] = []
-    for one in some:
-        told, address = one.record.scenario.strip(), one.record.source_url
-        questions += [(question, address) for question, _ in (*one.follow_ups, *one.evidence)]
-        if not told:
-            continue
-        for question, yes in one.evidence:
-            found.setdefault((told, question), Example(told, question, yes, address))
-    for one in some:
-        told, answer = one.record.scenario.strip(), one.record.answer or ""
-        if told and answer and normalise(answer, "official").asks:
-            found.setdefault((told, answer), Example(told, answer, None, one.record.source_url))
-    return [*found.values(), *_foreign(list(found.values()), questions)]
+    for utterance in utterances:
+        record = utterance.record
+        told, address, answer = record.scenario.strip(), record.source_url, record.answer or ""
+        questions += [(question, address) for question, _ in (*utterance.follow_ups, *utterance.evidence)]
+        if told:
+            for question, yes in utterance.evidence:
+                answered.setdefault((told, question), Example(told, question, yes, address))
+            if answer and normalise(answer, "official").asks:
+                asked_back.setdefault((told, answer), Example(told, answer, None, address))
+    for pair, example in asked_back.items():
+        answered.setdefault(pair, example)
+    known = list(answered.values())
+    return [*known, *_foreign(known, questions)]
 
 
 def _foreign(known: Sequence[Example], questions: Sequence[tuple[str, str]]) -> list[Example]:
     chance = random.Random(1)
-    told = [(one.told, one.source) for one in known]
-    made: dict[tuple[str, str], Example] = {}
+    result: dict[tuple[str, str], Example] = {}
     for _ in range(int(_FOREIGN * len(known))):
-        (text, address), (question, other) = chance.choice(told), chance.choice(questions)
-        if address != other:
-            made.setdefault((text, question), Example(text, question, None, address, foreign=True))
-    return list(made.values())
+        example, (question, address) = chance.choice(known), chance.choice(questions)
+        if example.source != address:
+            foreign = Example(example.told, question, None, example.source, foreign=True)
+            result.setdefault((example.told, question), foreign)
+    return list(result.values())
 
 
 def _plain(text: str) -> str:

@@ -1,16 +1,15 @@
-"""Conversations as people hold them and runs answer them, made from human rewrites and encyclopedia leads.
+"""Synthetic conversations that resemble those of runs, made from human rewrites and encyclopedia leads.
 
-People change the topic, come back to one, thank, and ask what needs no history; a run answers with some fifty words of
-web text, with the wrong passage, or not at all. The conversations with human rewrites have none of this: they stay on
-one topic, and their answers are short and right. What is made here is for training alone, from nothing that is reported
-on.
+People change the topic and return to it, give thanks, and ask self-contained questions; a run answers with about fifty
+words of web text, with the wrong passage, or not at all. The conversations with human rewrites stay on one topic and
+have short, correct answers. Synthetic conversations are for training only and use no report data.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,21 +28,21 @@ from convqa.training.data.rewrites import Example
 from convqa.validation import Record, read_as
 
 _WORDS = 50
-"""Of an answer of the pipeline ``default``."""
+"""Maximum words of an answer, as in the pipeline ``default``."""
 
 _HOLDERS = 40
-"""Passages that hold a word, from which on it is too common to be looked up."""
+"""Number of passages from which on a word is too common to be looked up."""
 
 _SMALL = 4
-"""Content words up to which a question with an article and no name speaks of what is known: "What were the causes?".
-Chosen on the training part of docs/training.md (2 to 9 were tried)."""
+"""Maximum content words of a question that refers to something known by an article and no name: "What were the
+causes?". Chosen on the training part of docs/training.md (2 to 9 were tried)."""
 
 _HEAD = re.compile(r"(?P<name>(?:[^\s,(]+ ){0,7}?[^\s,(]+)(?: \(|,| (?P<verb>is|are|was|were)\b)")
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """The beginning of an article: what it is about, as a question names it, its pronoun, and its sentences."""
+    """The beginning of an article: its topic as a question names it, the topic's pronoun, and the sentences."""
 
     name: str
     pronoun: str
@@ -72,7 +71,7 @@ NEEDED = (
     LEADS, *FILES.values(),
     *(f"conversations/{name}/{file}" for name in EVEN for file in ("passages.jsonl", "ground-truth.json")),
 )  # fmt: skip
-"""What the data folder must hold."""
+"""Required files of the data folder."""
 
 PRONOUNS = {
     "he": ("he", "him", "his", "is", "was", "does", "did"),
@@ -80,11 +79,11 @@ PRONOUNS = {
     "it": ("it", "it", "its", "is", "was", "does", "did"),
     "they": ("they", "them", "their", "are", "were", "do", "did"),
 }
-"""Subject, object, possessive, and the verbs that agree."""
+"""Subject, object, possessive, and agreeing verbs."""
 
 
 class Phrases(Record, extra="forbid"):
-    """The file ``configs/training/talks.yaml``, which says what each of them is."""
+    """The file ``configs/training/talks.yaml``, which explains each field."""
 
     first: list[str]
     person: list[str]
@@ -100,69 +99,68 @@ class Phrases(Record, extra="forbid"):
 def talks(
     examples: Sequence[Example], leads: Sequence[Lead], passages: Sequence[str], seed: int, shares: TalkShares
 ) -> list[Example]:
-    """The examples, changed as a run's conversations are, with others whose question needs nothing or a lead's name."""
-    maker = _Maker(leads, passages, random.Random(seed), shares)
-    histories = [one.history for one in examples]
-    made = [maker.changed(one, histories) for one in examples]
-    made += [maker.alone(one, histories) for one in maker.some(examples, len(examples) * shares.alone // 100)]
-    wanted = len(made) + len(examples) * shares.talks // 100
-    while leads and len(made) < wanted:
-        made += maker.talk(histories)
-    return made[:wanted] if leads else made
+    """Return the examples with changed histories, self-contained questions, and conversations about leads."""
+    maker = _Maker([one.history for one in examples], leads, passages, random.Random(seed), shares)
+    result = [maker.changed(example) for example in examples]
+    chosen = [maker.chance.choice(examples) for _ in range(len(examples) * shares.alone // 100)]
+    result += [maker.alone(example) for example in chosen]
+    total = len(result) + len(examples) * shares.talks // 100
+    while leads and len(result) < total:
+        result += maker.talk()
+    return result[:total]
 
 
 class _Maker:
     def __init__(
-        self, leads: Sequence[Lead], passages: Sequence[str], chance: random.Random, shares: TalkShares
+        self,
+        histories: Sequence[tuple[Past, ...]],
+        leads: Sequence[Lead],
+        passages: Sequence[str],
+        chance: random.Random,
+        shares: TalkShares,
     ) -> None:
-        self._leads, self._passages, self._chance, self._shares = leads, passages, chance, shares
+        self._histories, self._leads, self._passages, self._shares = histories, leads, passages, shares
+        self.chance = chance
         path = shipped("configs", "training", "talks.yaml")
-        self._phrases = read_as(
-            Phrases, read_yaml(path, "phrases"), str(path), "Wanted: the lists of the shipped file."
-        )
+        self._phrases = read_as(Phrases, read_yaml(path, "phrases"), str(path), "Expected the shipped file's lists.")
         self._holders: dict[str, list[int]] = {}
-        for place, text in enumerate(passages):
+        for index, text in enumerate(passages):
             for token in set(analyzer("en").tokens(text)):
-                self._holders.setdefault(token, []).append(place)
+                self._holders.setdefault(token, []).append(index)
 
-    def some(self, examples: Sequence[Example], number: int) -> list[Example]:
-        return [self._chance.choice(examples) for _ in range(number)]
-
-    def changed(self, example: Example, histories: Sequence[tuple[Past, ...]]) -> Example:
-        """The same question, after answers as a run gives them and, for some, after another conversation."""
+    def changed(self, example: Example) -> Example:
+        """Give the example a run's answers and, for some, a preceding conversation."""
         history = self._answered(example.history)
-        if self._chance.random() < self._shares.foreign:
-            history = (*self._foreign(histories), *history)
+        if self.chance.random() < self._shares.foreign:
+            history = (*self._foreign(), *history)
         return replace(example, history=history)
 
-    def alone(self, example: Example, histories: Sequence[tuple[Past, ...]]) -> Example:
-        """A self-contained question, which stays as it is: after another conversation, its own, or both."""
-        kind, first = self._chance.random(), example.history[0].question
+    def alone(self, example: Example) -> Example:
+        """Make a self-contained question after another conversation, its own, or both. It needs no rewrite."""
+        kind, first = self.chance.random(), example.history[0].question
         question = first if kind < 0.35 and len(first.split()) > 3 and not follows_up(first) else example.rewrite
-        history = self._foreign(histories) if kind < 0.75 else self._answered(example.history)
+        history = self._foreign() if kind < 0.75 else self._answered(example.history)
         if kind > 0.6 and question is not first:
-            history = (*self._answered(example.history), *self._foreign(histories))[-8:]
+            history = (*self._answered(example.history), *self._foreign())[-8:]
         question = self._opened(question)
         return Example(example.conversation, question, history, question)
 
-    def talk(self, histories: Sequence[tuple[Past, ...]]) -> Iterator[Example]:
-        """Turns of a conversation about one or two leads, with chatter between, and a return to the first."""
-        first, second = self._chance.sample(self._leads, 2)
-        history: list[Past] = list(self._foreign(histories)) if self._chance.random() < 0.3 else []
-        for lead, other in ((first, second), (second, first))[: self._chance.choice((1, 2, 2))]:
-            opening = self._filled(self._chance.choice(self._phrases.first), lead)
+    def talk(self) -> Iterator[Example]:
+        """Yield the turns of a conversation about one or two leads, with chatter and a return to the first."""
+        first, second = self.chance.sample(self._leads, 2)
+        history: list[Past] = list(self._foreign()) if self.chance.random() < 0.3 else []
+        for lead, other in ((first, second), (second, first))[: self.chance.choice((1, 2, 2))]:
+            opening = self._filled(self.chance.choice(self._phrases.first), lead)
             if history:
                 yield self._example(lead, opening, history, opening)
-            history.append(Past(opening, self._told(lead)))
-            for _ in range(self._chance.choice((1, 2, 2, 3))):
+            history.append(Past(opening, self._lead_answer(lead)))
+            for _ in range(self.chance.choice((1, 2, 2, 3))):
                 question, rewrite = self._follow_up(lead, other)
                 yield self._example(lead, question, history, rewrite)
-                history.append(Past(question, "" if rewrite in self._phrases.chatter else self._told(lead)))
+                history.append(Past(question, "" if rewrite in self._phrases.chatter else self._lead_answer(lead)))
         if lead is second:
-            question = self._chance.choice(
-                self._phrases.person if first.pronoun in ("he", "she") else self._phrases.thing
-            )
-            back = self._chance.choice(self._phrases.back).replace("{name}", first.name)
+            question = self._template(first)
+            back = self.chance.choice(self._phrases.back).replace("{name}", first.name)
             if not back.endswith(". {question}"):
                 question = question[0].lower() + question[1:] if question[0] != "{" else question
             yield self._example(
@@ -175,33 +173,33 @@ class _Maker:
     def _example(self, lead: Lead, question: str, history: Sequence[Past], rewrite: str) -> Example:
         opening = self._opened("")
         question, rewrite = opening + question, opening + rewrite
-        if self._chance.random() < 0.3:  # as people type
+        if self.chance.random() < 0.3:  # as people type
             question, rewrite = question.lower().rstrip("?"), rewrite.lower().rstrip("?")
         return Example(f"talk-{lead.name}", question, tuple(history), rewrite)
 
     def _opened(self, question: str) -> str:
-        """The same, at times with what people say before they ask."""
-        return f"{self._chance.choice(self._phrases.before)} {question}" if self._chance.random() < 0.15 else question
+        """Sometimes add a phrase that people say before they ask."""
+        return f"{self.chance.choice(self._phrases.before)} {question}" if self.chance.random() < 0.15 else question
+
+    def _template(self, lead: Lead) -> str:
+        return self.chance.choice(self._phrases.person if lead.pronoun in ("he", "she") else self._phrases.thing)
 
     def _follow_up(self, lead: Lead, other: Lead) -> tuple[str, str]:
-        kind = self._chance.random()
+        kind = self.chance.random()
         if kind < 0.5:
-            question = self._chance.choice(
-                self._phrases.person if lead.pronoun in ("he", "she") else self._phrases.thing
-            )
+            question = self._template(lead)
             return self._filled(question, lead, pronoun=True), self._filled(question, lead)
         if kind < 0.72:
-            question, rewrite = self._chance.choice(list(self._phrases.bare.items()))
+            question, rewrite = self.chance.choice(list(self._phrases.bare.items()))
             return question, rewrite.format(name=lead.name)
-        question = (
-            self._filled(self._chance.choice(self._phrases.alone), other, lead)
-            if kind < 0.88
-            else self._chance.choice(self._phrases.chatter)
-        )
+        if kind < 0.88:
+            question = self._filled(self.chance.choice(self._phrases.alone), other, lead)
+        else:
+            question = self.chance.choice(self._phrases.chatter)
         return question, question
 
     def _filled(self, question: str, lead: Lead, other: Lead | None = None, pronoun: bool = False) -> str:
-        """A template with the name of a lead, or its pronoun, and the verbs that agree."""
+        """Fill a template with the name or pronoun of a lead and the agreeing verbs."""
         he, him, his, be, was, does, did = PRONOUNS[lead.pronoun]
         if not pronoun:
             he = him = lead.name
@@ -212,53 +210,57 @@ class _Maker:
         )  # fmt: skip
         return text[0].upper() + text[1:]
 
-    def _foreign(self, histories: Sequence[tuple[Past, ...]]) -> tuple[Past, ...]:
-        """The beginning of another conversation, answered as a run does, at times with chatter behind it."""
-        history = self._chance.choice(histories)
-        chatter = (Past(self._chance.choice(self._phrases.chatter), ""),) if self._chance.random() < 0.15 else ()
-        return (*self._answered(history[: self._chance.randint(1, 5)]), *chatter)
+    def _foreign(self) -> tuple[Past, ...]:
+        """Return the beginning of another conversation with a run's answers, sometimes followed by chatter."""
+        history = self.chance.choice(self._histories)
+        chatter = (Past(self.chance.choice(self._phrases.chatter), ""),) if self.chance.random() < 0.15 else ()
+        return (*self._answered(history[: self.chance.randint(1, 5)]), *chatter)
 
     def _answered(self, history: Sequence[Past]) -> tuple[Past, ...]:
-        return tuple(Past(said.question, self._answer(*said)) for said in history)
+        return tuple(Past(past.question, self._answer(*past)) for past in history)
 
     def _answer(self, question: str, answer: str) -> str:
-        kind, shares = self._chance.random(), self._shares
+        kind, shares = self.chance.random(), self._shares
         if kind < shares.gold:
             return answer
         if kind < shares.gold + shares.longer and answer:
-            parts = [answer, *self._piece(question)]
-            self._chance.shuffle(parts)
-            return " ".join(" ".join(parts).split()[:_WORDS])
+            parts = [answer, *self._excerpt(question)]
+            self.chance.shuffle(parts)
+            return _shortened(parts)
         if kind < shares.gold + shares.longer + shares.wrong:
-            return " ".join(" ".join(self._piece(question)).split()[:_WORDS])
+            return _shortened(self._excerpt(question))
         return ""
 
-    def _told(self, lead: Lead) -> str:
-        """Some sentences of a lead, at times with a menu before them, or what another passage says, or nothing."""
-        kind = self._chance.random()
+    def _lead_answer(self, lead: Lead) -> str:
+        """Return some sentences of a lead, sometimes after a menu; or those of another passage, or nothing."""
+        kind = self.chance.random()
         if kind < 0.15:
             return ""
         if kind < 0.3:
-            return " ".join(" ".join(self._piece()).split()[:_WORDS])
-        at = self._chance.choice((0, 0, self._chance.randrange(len(lead.sentences))))
-        menu = [self._chance.choice(self._phrases.menus)] if self._chance.random() < 0.25 else []
-        return " ".join(" ".join([*menu, *lead.sentences[at:]]).split()[:_WORDS])
+            return _shortened(self._excerpt())
+        first = self.chance.choice((0, 0, self.chance.randrange(len(lead.sentences))))
+        menu = [self.chance.choice(self._phrases.menus)] if self.chance.random() < 0.25 else []
+        return _shortened([*menu, *lead.sentences[first:]])
 
-    def _piece(self, question: str = "") -> list[str]:
-        """Two sentences of a passage that has a rare word of the question, where there is one, else of any."""
+    def _excerpt(self, question: str = "") -> list[str]:
+        """Return two sentences of a passage with a rare word of the question, or of any passage if there is none."""
         if not self._passages:
             return []
         words = sorted(analyzer("en").content_words(question), key=lambda pair: -idf(pair[0], "en"))
-        known = [self._holders[stem] for _, stem in words if len(self._holders.get(stem, ())) in range(1, _HOLDERS)]
-        text = self._passages[self._chance.choice(known[0])] if known else self._chance.choice(self._passages)
-        found = [text[start:end] for start, end in sentences(text, "en")]
-        at = self._chance.randrange(max(1, len(found) - 1))
-        menu = [self._chance.choice(self._phrases.menus)] if self._chance.random() < 0.15 else []
-        return [*menu, *found[at : at + 2]]
+        holders = [self._holders[stem] for _, stem in words if len(self._holders.get(stem, ())) in range(1, _HOLDERS)]
+        text = self._passages[self.chance.choice(holders[0])] if holders else self.chance.choice(self._passages)
+        spans = sentences(text, "en")
+        first = self.chance.randrange(max(1, len(spans) - 1))
+        menu = [self.chance.choice(self._phrases.menus)] if self.chance.random() < 0.15 else []
+        return [*menu, *(text[start:end] for start, end in spans[first : first + 2])]
+
+
+def _shortened(parts: Sequence[str]) -> str:
+    return " ".join(" ".join(parts).split()[:_WORDS])
 
 
 def follows_up(question: str) -> bool:
-    """Whether a question speaks of what was said before, by its words; how long it is decides nothing by itself.
+    """Return whether a question refers to something said before, by its words and not by its length alone.
 
     >>> [follows_up(question) for question in ("When was she born?", "And Berlin?", "Why?", "What were the causes?")]
     [True, True, True, True]
@@ -275,44 +277,47 @@ def follows_up(question: str) -> bool:
 
 
 def read_leads(root: Path) -> list[Lead]:
-    """What the articles of ``wiki/summaries-en.json`` are about.
+    """Read the leads of ``wiki/summaries-en.json``.
 
-    :raises InputError: if the data folder lacks what talks are made of.
+    :raises InputError: if the data folder lacks a file that synthetic conversations need.
     """
     need_files(root, NEEDED)
-    records = read_titled(root / LEADS, _Article, "an object of articles with title and extract").values()
-    return [lead for one in records if (lead := lead_of(one.title, one.extract, one.topic == "People"))]
+    return [lead for one in _articles(root) if (lead := lead_of(one.title, one.extract, one.topic == "People"))]
 
 
 def read_passages(root: Path) -> list[str]:
-    """The leads, the contexts of questions, and the passages of the conversations of even number."""
-    records = read_titled(root / LEADS, _Article, "an object of articles with title and extract").values()
-    found = [one.extract for one in records]
+    """Read the leads, the contexts of questions, and the passages of even conversations."""
+    texts = [article.extract for article in _articles(root)]
     for name in FILES.values():
         articles = read_json(root / name, "SQuAD's format")["data"]
-        found += [paragraph["context"] for article in articles for paragraph in article["paragraphs"]]
+        texts += [paragraph["context"] for article in articles for paragraph in article["paragraphs"]]
     for name in EVEN:
         folder = root / "conversations" / name
         truths = read_list(folder / "ground-truth.json", _Truth, "records with Conversation_no and Truth_passages")
-        odd = {passage for one in truths if one.Conversation_no % 2 for passage in one.Truth_passages}
-        even = {passage for one in truths if one.Conversation_no % 2 == 0 for passage in one.Truth_passages} - odd
+        ids: tuple[set[str], set[str]] = (set(), set())
+        for truth in truths:
+            ids[truth.Conversation_no % 2].update(truth.Truth_passages)
         lines = read_lines(folder / "passages.jsonl", _Passage, "lines of {id, text}")
-        found += [one.text for one in lines if one.id in even]
-    return list(dict.fromkeys(found))
+        texts += [line.text for line in lines if line.id in ids[0] - ids[1]]
+    return list(dict.fromkeys(texts))
+
+
+def _articles(root: Path) -> Iterable[_Article]:
+    return read_titled(root / LEADS, _Article, "an object of articles with title and extract").values()
 
 
 def lead_of(title: str, text: str, person: bool) -> Lead | None:
-    """The lead of an article, None where its first words do not say what it is about."""
-    found = [text[start:end] for start, end in sentences(text, "en")]
+    """Return the lead of an article, None if its first words do not name the topic."""
+    spans = sentences(text, "en")
     title = re.sub(r" \(.*\)$", "", title)
     head = _HEAD.match(text)
-    if not head or len(found) < 2:
+    if not head or len(spans) < 2:
         return None
     name = head["name"]
     if name.lower().removeprefix("the ").removeprefix("a ").removeprefix("an ") != title.lower():
         name = title
     article = name.split()[0].lower()
-    # "A windmill" in the middle of a question; a proper name keeps its capital.
+    # Lower-cases "A windmill" for the middle of a question; proper names keep their capital.
     if article in ("a", "an", "the"):
         name = f"{article}{name[len(article) :]}"
     elif name.lower() in text[len(name) :]:
@@ -325,4 +330,4 @@ def lead_of(title: str, text: str, person: bool) -> Lead | None:
         pronoun = "she" if she > he else "he"
     else:
         pronoun = "they" if head["verb"] in ("are", "were") else "it"
-    return Lead(name, pronoun, tuple(found))
+    return Lead(name, pronoun, tuple(text[start:end] for start, end in spans))

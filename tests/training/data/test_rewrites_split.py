@@ -95,12 +95,12 @@ def test_own_examples_beside_the_split_are_guarded(written):
 def test_own_examples_of_which_the_guard_leaves_none_are_refused():
     shared = Past("Tell me something about this very long shared first question please", "No.")
     same = [Example(f"own-{number}", "q?", (shared,), f"q {number}?") for number in range(12)]
-    with pytest.raises(InputError, match="none of the 11 own examples is left to train on"):
+    with pytest.raises(InputError, match="none of the 11 examples is left to train on"):
         with_own(NOTHING, same)
 
 
 def test_own_examples_that_all_are_reported_on_are_refused(written):
-    with pytest.raises(InputError, match="none of the 413 own examples is left"):
+    with pytest.raises(InputError, match="none of the 413 examples is left"):
         with_own(written, written.measured["qrecc-report"])
 
 

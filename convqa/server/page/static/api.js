@@ -1,8 +1,8 @@
-/** What the server is asked, and what its errors mean to a person. */
+/** Requests to the server, and its errors in words for people. */
 
 const KEY = "convqa.key";
 
-/** An error with a message for a person. `kind`: away, busy, gone, stale, refused, failed; `wait` in seconds. */
+/** An error with a message for people. `kind`: away, busy, gone, stale, refused, failed; `wait` in seconds. */
 export class Trouble extends Error {
   constructor(kind, message, detail = "", wait = 0) {
     super(message);
@@ -12,12 +12,12 @@ export class Trouble extends Error {
 
 const AWAY = "The server cannot be reached. Perhaps it was stopped, or the network is down.";
 
-/** Asks for a key; the page puts its dialog here. Resolves to the key. */
+/** Resolves to a key; the page installs its dialog here. */
 export const door = { askKey: async (_isWrong) => "" };
 
 let asking = null;
 
-/** Fetch a path; a key is asked for where the server wants one, once for all requests that wait for it. */
+/** Fetch a path. If the server requires a key, ask for it once for all waiting requests. */
 export async function fetched(path, options = {}) {
   for (;;) {
     const key = sessionStorage.getItem(KEY);
@@ -46,20 +46,20 @@ async function trouble(response) {
   try {
     said = (await response.json()).error.message;
   } catch {
-    // A proxy's page of HTML says nothing to the reader of this one.
+    // A proxy's HTML page is not shown.
   }
   return meant(response.status, said, Number(response.headers.get("Retry-After")) || 0);
 }
 
-/** A status as a person would say it. */
+/** Turn a status into an error for people. */
 function meant(status, said, wait = 0) {
   if (status === 429 || status === 503) {
     return new Trouble("busy", "The server cannot take this question at the moment.", said, wait || 3);
   }
-  if (status === 504) return new Trouble("failed", "The server did not get done in time.", said);
+  if (status === 504) return new Trouble("failed", "The server took too long.", said);
   if (status === 502) return new Trouble("away", AWAY, said);
-  if (status === 404) return new Trouble("gone", said || "That is not there any more.");
-  if (status === 409) return new Trouble("stale", "This conversation went on somewhere else, in another tab perhaps.");
+  if (status === 404) return new Trouble("gone", said || "That no longer exists.");
+  if (status === 409) return new Trouble("stale", "This conversation was continued elsewhere, perhaps in another tab.");
   if (status === 413) return new Trouble("refused", "That is too long for this server.", said);
   if (status < 500) return new Trouble("refused", "The server refused this.", said || `Status ${status}.`);
   return new Trouble("failed", "Something went wrong on the server.", said);
@@ -75,7 +75,7 @@ export const exported = (id) => fetched(`api/conversations/${encodeURIComponent(
 export const passage = (id, pipeline) =>
   json(`api/passages/${encodeURIComponent(id)}?pipeline=${encodeURIComponent(pipeline)}`);
 
-/** Ask a question: `heard(event, data)` for each stage, then the turn. */
+/** Ask a question; calls `heard(event, data)` for each stage and resolves to the turn. */
 export async function turn(body, heard, signal) {
   const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
   const response = await fetched("api/turn", { method: "POST", headers, body: JSON.stringify(body), signal });
@@ -93,7 +93,7 @@ export async function turn(body, heard, signal) {
   throw new Trouble("away", "The server stopped in the middle of the answer.");
 }
 
-/** The events of a stream of server-sent events; comments, which keep the line open, are passed over. */
+/** Yield server-sent events, ignoring comments, which only keep the connection open. */
 export async function* events(body) {
   let kept = "";
   let event = "message";
@@ -103,7 +103,7 @@ export async function* events(body) {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
-      // A line end may be cut in two: its first half waits for the second.
+      // A line end may be split between chunks; its first half waits for the second.
       const lines = (kept + value).split(/\r\n|\n|\r(?!$)/);
       kept = lines.pop();
       for (const line of lines) {

@@ -1,4 +1,4 @@
-/** The page: questions out, replies in, conversations listed. */
+/** The page: sends questions, shows replies, lists conversations. */
 
 import * as api from "./api.js";
 import * as panel from "./panel.js";
@@ -6,14 +6,14 @@ import { $, announce, fresh, h, icon } from "./dom.js";
 import { ago, count } from "./text.js";
 import { mishap, reply, spoken, waiting } from "./view.js";
 
-/** The conversation on the page. A turn has a reply of each pipeline that was asked: {question, replies: [turn | null]}. */
+/** The current conversation. A turn has one reply per pipeline: {question, replies: [turn | null]}. */
 const talk = { id: null, turns: [], title: "" };
-let running = null; // the AbortController of a turn that is being answered
-const LISTED = 100; // conversations in the list, until somebody asks for the older ones
+let running = null; // the AbortController of the turn in progress
+const LISTED = 100; // conversations in the list, unless older ones are shown
 let most = LISTED;
-let chosen = 0; // counts conversations that were begun or opened, so that a late answer finds the page it belongs to
+let chosen = 0; // counts conversations begun or opened, so that a late answer is not shown in another one
 
-/** The address of a kept conversation, and the one that the page's address names. */
+/** The address of a kept conversation, and the id in the page's address. */
 const address = (id) => `#c=${encodeURIComponent(id)}`;
 const wanted = () => (location.hash.startsWith("#c=") ? decodeURIComponent(location.hash.slice(3)) : "");
 
@@ -58,13 +58,13 @@ const opener = (pipeline) => ({
   passage: (id) => (event) => panel.open([{ passage: id }], 0, pipeline, event.currentTarget),
 });
 
-/** Show a turn's question and a place for each reply; returns the places. */
+/** Show a turn's question with a slot for each reply; returns the slots. */
 function place(question, pipelines) {
   const id = fresh("turn");
   const two = pipelines.length > 1;
   const places = pipelines.map((pipeline) => {
     const heading = two && h("h3", { class: "pipeline" }, pipeline);
-    const says = two ? { role: "group", "aria-label": `Answer of ${pipeline}` } : {};
+    const says = two ? { role: "group", "aria-label": `Answer by ${pipeline}` } : {};
     return h("div", { class: "slot", data: { pipeline }, ...says }, heading);
   });
   const asked = h("h2", { id, lang: language(pipelines[0]) }, question);
@@ -81,7 +81,7 @@ const put = (place, element) => {
 
 const show = (place, turn) => put(place, reply(turn, language(turn.pipeline), opener(turn.pipeline)));
 
-/** The last thing that was said decides what the field is for. */
+/** Label the question field by the last turn: new question, follow-up or reply. */
 function field() {
   const last = talk.turns.at(-1)?.replies[0];
   const isReply = last?.answer?.kind === "question";
@@ -95,7 +95,7 @@ function field() {
 
 const STATUS = { answer: "answered", question: "asked", none: "unanswered" };
 
-/** The earlier exchanges as a pipeline would remember them: its own replies, else those of the first. */
+/** The earlier exchanges from a pipeline's view: its own replies, or else those of the first pipeline. */
 const history = (turns, index) =>
   turns
     .map(({ question, replies }) => [question, replies[index] ?? replies[0]])
@@ -107,7 +107,7 @@ const history = (turns, index) =>
       status: STATUS[turn.answer?.kind] ?? "idle",
     }));
 
-/** What a pipeline remembers: the kept conversation; where nothing is kept, and beside another, what is on the page. */
+/** The context for a pipeline: the kept conversation, or else (also for a second pipeline) the exchanges on the page. */
 function memory(index, earlier) {
   if (index === 0 && talk.id) return { conversation: talk.id };
   const said = history(earlier, index);
@@ -127,12 +127,12 @@ async function ask(question) {
   await answered(turn, places, pipelines.map((_, index) => index), earlier);
 }
 
-/** Have the replies of these indices made, at the same time; what failed can be tried again alone. */
+/** Request the replies with these indices concurrently. Each failed one can be retried alone. */
 async function answered(turn, places, indices, earlier) {
   const mine = chosen;
   const own = (running = new AbortController());
   busy(true);
-  announce("Looking");
+  announce("Searching");
   await Promise.all(
     indices.map(async (index) => {
       const pipeline = places[index].dataset.pipeline;
@@ -172,7 +172,7 @@ function failed(error, turn, places, index, earlier) {
   const again = async () => {
     if (running) return;
     if (trouble.kind === "stale") return reopen(talk.id);
-    // Where the line broke the answer may have been kept all the same.
+    // If the connection broke, the server may still have kept the answer.
     if (trouble.kind === "away" && index === 0 && (await keptMeanwhile(turn, earlier))) return;
     answered(turn, places, [index], earlier);
     $("question").focus();
@@ -211,7 +211,7 @@ const smooth = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "
 let watch = null;
 
 function away() {
-  $("away").textContent = "The server cannot be reached. This page goes on trying.";
+  $("away").textContent = "The server cannot be reached. Trying again.";
   $("away").hidden = false;
   watch ??= setTimeout(look, 1000);
 }
@@ -236,7 +236,7 @@ function present() {
 
 // --- conversations
 
-/** Begin a conversation: an empty page. */
+/** Begin a conversation on an empty page. */
 function begin(focus = true) {
   chosen += 1;
   running?.abort();
@@ -270,7 +270,7 @@ async function reopen(id) {
     if (mine !== chosen) return;
     if (error.kind === "gone") {
       begin();
-      note("That conversation is not there any more.");
+      note("That conversation no longer exists.");
       refresh();
     } else {
       $("turns").replaceChildren(mishap(error, () => reopen(id)));
@@ -309,7 +309,7 @@ function listed({ id, title, turns, updated }) {
   );
 }
 
-/** Give each conversation its actions, and say which is open. */
+/** Add a conversation's actions to its list item. */
 function equip(item) {
   const { id } = item.dataset;
   const title = item.querySelector(".title").textContent;
@@ -320,7 +320,7 @@ function equip(item) {
 async function refresh() {
   try {
     const kept = await api.conversations(most);
-    // Where the list has the focus it is not taken away under somebody's hands.
+    // Restores the focus if it was in the list.
     const focused = document.activeElement?.closest("#list li")?.dataset.id;
     $("list").replaceChildren(...kept.map(listed));
     [...$("list").children].forEach(equip);
@@ -361,7 +361,7 @@ async function save(id) {
 }
 
 async function remove(id, title) {
-  $("sure-what").textContent = `“${title}”. It cannot be brought back.`;
+  $("sure-what").textContent = `“${title}”. This cannot be undone.`;
   if ((await answerOf($("sure"))) !== "delete") return;
   try {
     await api.remove(id);
@@ -381,7 +381,7 @@ function complain(error) {
   setTimeout(() => watch ?? ($("away").hidden = true), 8000);
 }
 
-/** Show a dialog; what was chosen, "" if it was left. */
+/** Show a dialog and resolve to the choice, "" if it was dismissed. */
 const answerOf = (dialog) =>
   new Promise((resolve) => {
     dialog.returnValue = "";
@@ -398,7 +398,7 @@ api.door.askKey = async (isWrong) => {
   return $("key-value").value.trim();
 };
 
-// --- what a person does
+// --- user actions
 
 function drawer(open) {
   document.body.classList.toggle("with-list", open);
@@ -442,7 +442,7 @@ $("menu").addEventListener("click", () => {
   drawer(!document.body.classList.contains("with-list"));
   if (document.body.classList.contains("with-list")) $("new").focus();
 });
-// What lies under the list hears no click: the frame around both does.
+// The content under the list is inert, so the frame around both receives its clicks.
 $("frame").addEventListener("click", (event) => event.target === $("frame") && drawer(false));
 $("theme").addEventListener("click", () => {
   const dark = getComputedStyle(document.documentElement).getPropertyValue("--is-dark").trim() === "1";
@@ -451,7 +451,7 @@ $("theme").addEventListener("click", () => {
   try {
     localStorage.setItem("theme", document.documentElement.dataset.theme);
   } catch {
-    // A browser that keeps nothing forgets the theme with the page.
+    // Without storage, the browser forgets the theme with the page.
   }
 });
 addEventListener("keydown", (event) => {
@@ -466,7 +466,7 @@ addEventListener("hashchange", () => {
   if (wanted() && wanted() !== talk.id) reopen(wanted());
 });
 document.addEventListener("click", (event) => {
-  // The open conversation, chosen again from the list: its address does not change.
+  // Choosing the open conversation again does not change the address.
   const link = event.target.closest("#list a");
   if (link && link.closest("li").dataset.id === talk.id) drawer(false);
 });
@@ -475,6 +475,6 @@ panel.ready();
 [...$("list").children].forEach(equip);
 for (const time of document.querySelectorAll("#list time")) time.textContent = ago(time.dateTime);
 if (wanted()) reopen(wanted());
-// A server with keys shows nothing before it has one.
+// A server with keys renders an empty page.
 if (!$("pipeline").options.length) api.pipelines().then(fillPipelines).then(refresh).catch(complain);
 document.documentElement.dataset.ready = "";

@@ -1,8 +1,8 @@
-/** Elements. Text goes in as text only: nothing on this page is ever parsed as HTML. */
+/** Element helpers. Text is inserted as text only; the page never parses HTML. */
 
 export const $ = (id) => document.getElementById(id);
 
-/** An element with properties, `on…` handlers, `data`, other attributes and children (elements or strings). */
+/** Create an element with `on…` handlers, `data`, attributes and children (elements or strings). */
 export function h(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -28,10 +28,10 @@ export function icon(name) {
 }
 
 let numbers = 0;
-/** An id that no other element of the page has. */
+/** A unique element id. */
 export const fresh = (word) => `${word}-${(numbers += 1)}`;
 
-/** Say something to who listens to the page. */
+/** Announce a text to screen readers. */
 export function announce(text) {
   $("status").textContent = text;
 }

@@ -1,4 +1,4 @@
-/** The side panel: a passage, with the cited characters marked. */
+/** The side panel, which shows a passage with the cited characters marked. */
 
 import { $, announce, h, icon } from "./dom.js";
 import * as api from "./api.js";
@@ -10,7 +10,7 @@ const narrow = matchMedia("(max-width: 1099px)");
 let shown = null; // {passages, index, pipeline, opener}
 let asked = 0;
 
-/** Open one of several places: `places` are {passage, start, end, number?, title, url, quote?}. */
+/** Open one of several citations: `places` are {passage, start, end, number?, title, url, quote?}. */
 export async function open(places, index, pipeline, opener) {
   shown = { places, index, pipeline, opener: opener ?? shown?.opener };
   const place = places[index];
@@ -20,7 +20,7 @@ export async function open(places, index, pipeline, opener) {
   document.body.classList.add("with-panel");
   inert(narrow.matches);
   head(place, { ...place, id: place.passage });
-  $("panel-text").replaceChildren(h("p", { class: "hint" }, "Fetching the passage"));
+  $("panel-text").replaceChildren(h("p", { class: "hint" }, "Loading the passage"));
   $("panel-meta").replaceChildren();
   $("panel-title").focus({ preventScroll: true });
   try {
@@ -29,7 +29,7 @@ export async function open(places, index, pipeline, opener) {
   } catch (trouble) {
     if (mine !== asked) return;
     const again = h("button", { type: "button", class: "main", onclick: () => open(places, index, pipeline) }, "Try again");
-    const message = trouble.kind === "gone" ? "This passage is not in the collection any more." : trouble.message;
+    const message = trouble.kind === "gone" ? "This passage is no longer in the collection." : trouble.message;
     $("panel-text").replaceChildren(h("p", { role: "alert" }, message), trouble.kind === "gone" ? "" : h("p", { class: "buttons" }, again));
   }
 }
@@ -58,7 +58,7 @@ function fill(place, passage) {
     const { place: site } = named(passage);
     $("panel-address").replaceChildren(...(site ? [site, " · "] : []), link);
   }
-  // What convqa index notes for itself says nothing to a reader.
+  // Hides the fields that convqa index adds for itself.
   const meta = Object.entries(passage.meta ?? {}).filter(
     ([name, value]) => !OWN_NOTES.has(name) && value !== "" && value !== null,
   );
@@ -71,7 +71,7 @@ function fill(place, passage) {
   announce(quote ? `Cited: ${quote}` : `Passage of ${count(Array.from(passage.text).length, "character")}`);
 }
 
-/** The number that is open looks so, in the text and for who listens. */
+/** Mark the open number as expanded, also for screen readers. */
 function mark() {
   for (const chip of document.querySelectorAll("[aria-expanded=true].chip")) chip.removeAttribute("aria-expanded");
   if (shown?.opener?.classList.contains("chip")) {
@@ -96,7 +96,7 @@ export function close() {
 
 export const isOpen = () => shown !== null;
 
-/** On a small screen the panel covers the page, as a dialog does: what is under it is out of reach. */
+/** On a small screen the panel covers the page like a dialog, so the page below becomes inert. */
 function inert(value) {
   const covers = value && shown !== null;
   for (const each of [$("main"), $("conversations"), document.querySelector(".top")]) each.inert = covers;

@@ -1,9 +1,9 @@
-/** Texts and their places. The server counts code points, JavaScript counts UTF-16 units: only this file converts. */
+/** Texts and offsets. The server counts code points, JavaScript UTF-16 units; only this file converts between them. */
 
 /** The characters [start, end) of a text, in code points. */
 export const slice = (text, start, end) => Array.from(text).slice(start, end).join("");
 
-/** A text cut at ranges [start, end) of code points: [{text, marked}], nothing lost, overlaps joined. */
+/** Cut a text at ranges [start, end) of code points into [{text, marked}], joining overlaps. */
 export function parts(text, ranges) {
   const points = Array.from(text);
   const made = [];
@@ -20,7 +20,7 @@ export function parts(text, ranges) {
   return made;
 }
 
-/** The address, if it leads to a page: never a script, never a file. */
+/** The URL if it is http or https, else null. */
 export function web(address) {
   try {
     const url = new URL(address);
@@ -32,7 +32,7 @@ export function web(address) {
 
 const encoded = (words) => encodeURIComponent(words.toWellFormed()).replaceAll("-", "%2D");
 
-/** The address with a text fragment, so that the browser scrolls to the quote and marks it. */
+/** The URL with a text fragment, by which the browser scrolls to the quote and marks it. */
 export function fragment(address, quote) {
   const url = web(address);
   if (!url) return "";
@@ -45,7 +45,7 @@ export function fragment(address, quote) {
 
 const ARCHIVED = /^https?:\/\/web\.archive\.org\/web\/[^/]+\/(?=https?:)/;
 
-/** What a passage is called: its title; without one its address, as a person would say it, or its id. */
+/** A passage's display name: its title, or else words from its URL, or its id. */
 export function named({ title, id, url }) {
   if (title) return { title, place: url ? host(url) : "" };
   const address = web((url || id || "").replace(ARCHIVED, ""));
@@ -56,19 +56,19 @@ export function named({ title, id, url }) {
 
 const host = (address) => web(address.replace(ARCHIVED, ""))?.hostname.replace(/^www\./, "") ?? "";
 
-/** The last part of an address as words; "" where it has none. */
+/** The last part of a URL as words, "" if it has none. */
 function spoken(part) {
   let text = part.replace(/\.[a-z]{2,5}$/i, "");
   try {
     text = decodeURIComponent(text);
   } catch {
-    // An address that is not encoded properly is shown as it is.
+    // A malformed URL is shown unchanged.
   }
   text = text.replace(/[_+-]+/g, " ").trim();
   return /\p{L}{3}/u.test(text) ? text[0].toUpperCase() + text.slice(1) : "";
 }
 
-/** A text without its last word, and that word: a number behind it stays on its line. */
+/** Split off the last word, which a citation number must not leave. */
 export function tail(text) {
   const [word] = /\S{0,24}$/u.exec(text);
   return [text.slice(0, text.length - word.length), word];
@@ -78,8 +78,8 @@ const MARK = /^(?:(\d{1,3})\.|-)\s+/;
 
 /**
  * The sentences of an answer as paragraphs and lists: [{kind: "p" | "ol" | "ul", items: [[sentence, ...], ...]}].
- * Which sentences begin an item the server says; the mark is taken off. `number` is an item's own, as
- * one that lacks shows what was left out; `gap` is what stands before a sentence.
+ * The server marks the sentences that begin an item; the item's mark is removed. `number` is the item's own number,
+ * so that gaps in a list stay visible; `gap` is the space before a sentence.
  */
 export function blocks(answer) {
   const made = [];

@@ -1,8 +1,8 @@
-// Runs before the first paint, so that the page does not flash in the other theme.
+// Runs before the first paint to avoid a flash of the other theme.
 "use strict";
 try {
   const kept = localStorage.getItem("theme");
   if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
 } catch {
-  // A browser that keeps nothing shows what the system wants.
+  // Without storage, the system's theme applies.
 }

@@ -1,14 +1,14 @@
-/** A turn as elements: the rewrite, the answer with its numbers, its sources, and what happened on the way. */
+/** A turn as elements: the rewrite, the answer with citation numbers, the sources, and the details. */
 
 import { fresh, h } from "./dom.js";
 import { blocks, count, named, parts, seconds, tail } from "./text.js";
 
 const NOTES = {
   "not sure": ["Not sure", "The passages answer this only in part, or not clearly."],
-  "said before": ["Said before", "Nothing else was found that is as good."],
+  "said before": ["Said before", "No other answer is as good."],
 };
 
-/** The question as it was understood, the words that came from the conversation marked. */
+/** The rewritten question, with the words from the conversation marked. */
 export function understood(rewrite, question, language) {
   if (!rewrite || (!rewrite.added?.length && rewrite.text === question)) return null;
   return h(
@@ -39,7 +39,7 @@ function said(answer, citations, language, open) {
   const known = answer.notes.filter((note) => NOTES[note]);
   const isBack = answer.kind === "question";
   return [
-    isBack && h("p", { class: "flag back" }, "A question back"),
+    isBack && h("p", { class: "flag back" }, "A question for you"),
     ...known.map((note) =>
       h("p", { class: "flag" }, h("strong", {}, NOTES[note][0]), h("span", {}, ` ${NOTES[note][1]}`)),
     ),
@@ -73,7 +73,7 @@ function chips(numbers, citations, open) {
   });
 }
 
-/** The passages that are cited, each once with all its numbers. */
+/** The cited passages, each with all its numbers. */
 function sources(citations, open) {
   const grouped = Map.groupBy(citations, (citation) => citation.passage);
   return h(
@@ -101,16 +101,16 @@ function unanswered(answer, open) {
   const reason = answer.reason ? `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}`.replace(/([^.!?])$/, "$1.") : "";
   return [
     h("div", { class: "answer none" }, h("p", {}, h("strong", {}, "No answer found."), ` ${reason}`)),
-    answer.nearest.length > 0 && nearest("What comes nearest", answer.nearest, open),
+    answer.nearest.length > 0 && nearest("Nearest passages", answer.nearest, open),
   ].filter(Boolean);
 }
 
 const quiet = (text) => h("div", { class: "answer none" }, h("p", {}, text));
 
-/** A turn without an answer: nothing was asked, or the pipeline only finds passages. */
+/** A turn without an answer: nothing was asked, or the pipeline only retrieves passages. */
 function unbuilt(ranking, open) {
   if (!ranking?.length) return [quiet("Nothing to look up. Ask whenever you like.")];
-  return [quiet("This pipeline finds passages and says nothing of its own."), nearest("Passages", ranking.slice(0, 5), open)];
+  return [quiet("This pipeline finds passages but writes no answers."), nearest("Passages", ranking.slice(0, 5), open)];
 }
 
 function nearest(heading, passages, open) {
@@ -140,7 +140,7 @@ function nearest(heading, passages, open) {
   );
 }
 
-/** How the answer came about: the rewrite, the ranking with scores, what was left out, the time by station. */
+/** The details of a turn: the rewrite, the ranking with scores, notes, and the time by station. */
 function happened(turn, open) {
   const total = Object.values(turn.timings ?? {}).reduce((sum, each) => sum + each, 0);
   const others = (turn.answer?.notes ?? []).filter((note) => !NOTES[note] && !note.startsWith("caveat: "));
@@ -148,12 +148,12 @@ function happened(turn, open) {
   return h(
     "details",
     { class: "happened" },
-    h("summary", {}, "How this came about", h("span", { class: "total" }, seconds(total))),
+    h("summary", {}, "How this answer was found", h("span", { class: "total" }, seconds(total))),
     section(
       "Question",
-      turn.rewrite ? h("p", { class: "searched" }, marked(turn.rewrite)) : h("p", { class: "hint" }, "It was not rewritten."),
+      turn.rewrite ? h("p", { class: "searched" }, marked(turn.rewrite)) : h("p", { class: "hint" }, "Not rewritten."),
       turn.rewrite &&
-        h("p", { class: "hint" }, turn.rewrite.added?.length ? "Marked words come from the conversation." : "Used as it stands: nothing was missing."),
+        h("p", { class: "hint" }, turn.rewrite.added?.length ? "Marked words come from the conversation." : "Used unchanged."),
     ),
     turn.ranking?.length > 0 && section(`The best ${turn.ranking.length} passages`, ranking(turn, open)),
     notes.size > 0 && section("Notes", h("ul", {}, [...notes].map(([note, { length }]) => h("li", {}, length > 1 ? `${note} (${length} times)` : note)))),
@@ -198,16 +198,16 @@ function times(timings, total) {
   return h("table", { class: "times" }, h("tbody", {}, rows));
 }
 
-/** What a person who listens hears of a turn. */
+/** A turn in words for screen readers. */
 export function spoken({ answer }) {
   if (!answer) return "Nothing to look up.";
   if (answer.kind === "none") return `No answer found. ${answer.reason}`;
-  if (answer.kind === "question") return `A question back: ${answer.text}`;
+  if (answer.kind === "question") return `A question for you: ${answer.text}`;
   const doubt = answer.notes.includes("not sure") ? "Not sure. " : answer.notes.includes("said before") ? "As said before. " : "";
   return `${doubt}${answer.text}`;
 }
 
-/** The stages of a turn that is being answered. */
+/** The progress of a turn. */
 export function waiting(language) {
   const line = h("p", { class: "stage" }, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", {}, "Reading the question"));
   const made = h("div", { class: "reply waiting", "aria-busy": "true" }, line);
@@ -223,9 +223,9 @@ export function waiting(language) {
   return { made, heard };
 }
 
-/** What went wrong, with a way on: `again` tries once more, after a wait where the server asks for one. */
+/** An error with a button: `again` retries, after a wait if the server asks for one. */
 export function mishap(trouble, again) {
-  const button = h("button", { type: "button", class: "main", onclick: again }, trouble.kind === "stale" ? "Load it" : "Try again");
+  const button = h("button", { type: "button", class: "main", onclick: again }, trouble.kind === "stale" ? "Reload" : "Try again");
   const made = h(
     "div",
     { class: "reply mishap", role: "group", "aria-label": "The question was not answered" },
