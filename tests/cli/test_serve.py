@@ -27,9 +27,9 @@ def serve(process, pipeline, tmp_path):
     def start(*arguments):
         data = {"XDG_DATA_HOME": str(tmp_path / "data")}
         server = process("serve", "--port", 0, *(arguments or ("--pipeline", pipeline)), **data)
-        said = server.stdout.readline()
-        assert said.startswith("Listening on http://127.0.0.1:"), server.communicate()
-        return server, int(said.split(":")[2].split("/")[0])
+        line = server.stdout.readline()
+        assert line.startswith("Listening on http://127.0.0.1:"), line
+        return server, int(line.split(":")[2].split("/")[0])
 
     return start
 
@@ -116,7 +116,7 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(call, pipeline):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "line"),
     [
         (["--pipeline", "talk"], "talk: searches a collection; name one with --collection"),
         (["--pipeline", "tlak"], "tlak"),
@@ -127,9 +127,9 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(call, pipeline):
         (["--collection", "nowhere"], "nowhere"),
     ],
 )
-def test_mistakes(call, arguments, said):
+def test_mistakes(call, arguments, line):
     code, _, err = call("serve", *(() if "--port" in arguments else ("--port", 0)), *arguments)
-    assert code == 2 and said in err and "Traceback" not in err
+    assert code == 2 and line in err and "Traceback" not in err
 
 
 def test_a_pipeline_without_answers(call, pipeline, tmp_path):
