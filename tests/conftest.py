@@ -41,7 +41,7 @@ LANES = {
         "anserini_index",
         "ray_cluster",
     },
-    "models": {"make_generator", "tiny_generator", "tiny_reader", "tiny_encoder", "cross_encoder"},
+    "models": {"make_generator", "tiny_generator", "tiny_reader", "tiny_encoder", "cross_encoder", "sparse_encoder"},
     "browser": {"browser"},
     "slow": {"elasticsearch_cluster"},
 }
@@ -220,9 +220,18 @@ def anserini_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pa
 @pytest.fixture(scope="session")
 def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real cross-encoder of random weights and some words, as a folder that transformers wrote."""
+    return _tiny_bert(tmp_path_factory.mktemp("cross-encoder"), "BertForSequenceClassification", num_labels=1)
+
+
+@pytest.fixture(scope="session")
+def sparse_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real masked language model of random weights and some words, which weighs tokens as SPLADE does."""
+    return _tiny_bert(tmp_path_factory.mktemp("splade"), "BertForMaskedLM", initializer_range=0.5)
+
+
+def _tiny_bert(folder: Path, model: str, **settings: Any) -> Path:
     pytest.importorskip("torch")
     transformers, tokenizers = pytest.importorskip("transformers"), pytest.importorskip("tokenizers")
-    folder = tmp_path_factory.mktemp("cross-encoder")
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "only", "goethe", ".", "faust", "and", "again", "wrote", "?"]
     words = {name: number for number, name in enumerate(names)}
     plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
@@ -235,10 +244,10 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ).save_pretrained(folder)  # fmt: skip
     config = transformers.BertConfig(
         vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=64, num_labels=1,
+        max_position_embeddings=64, **settings,
     )  # fmt: skip
     transformers.set_seed(3)
-    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    getattr(transformers, model)(config).save_pretrained(folder)
     return folder
 
 

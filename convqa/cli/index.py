@@ -84,6 +84,10 @@ Vectors = Annotated[
     ),
 ]
 
+SparseModel = Annotated[
+    str | None,
+    typer.Option("--sparse", metavar="MODEL", help="Instead token weights of a model such as SPLADE (folders only)."),
+]
 ShardOf = Annotated[
     str | None,
     typer.Option(
@@ -108,6 +112,7 @@ def index(
     replicas: Replicas = None,
     threads: Threads = None,
     vectors: Vectors = None,
+    sparse: SparseModel = None,
     vector_precision: VectorPrecision = None,
     vector_index: VectorIndex = None,
     shard: ShardOf = None,
@@ -136,12 +141,13 @@ def index(
     if task is not None and not sources:
         raise InputError("--task says what SOURCES are: give them too.")
     brings = find_task(task, sources[0]) if task and sources else None
+    if vectors and sparse:
+        raise InputError("--vectors, --sparse: a collection has vectors of one model: give one of these.")
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
-    model, options = _encoder(
-        vectors, given(precision=vector_precision, index=vector_index), options_of(device, precision)
-    )
+    kept_as = given(precision=vector_precision, index=vector_index)
+    model, options = _encoder(vectors or sparse, kept_as, options_of(device, precision), bool(sparse))
     if not sources and (model is None or replace or language or settings):
-        raise InputError("SOURCES is missing: only --vectors, to a collection that is there, goes without.")
+        raise InputError("SOURCES is missing: only --vectors or --sparse, to a collection that is there, goes without.")
     if model is not None and not replace:
         refuse_vectors(collection, model)
     if take_over:
@@ -180,11 +186,11 @@ def _encode(
 
 
 def _encoder(
-    name: str | None, options: dict[str, object], runs: ModelOptions
+    name: str | None, options: dict[str, object], runs: ModelOptions, sparse: bool
 ) -> tuple[TextEncoder | None, VectorOptions | None]:
     """The encoder of the vectors that are wanted, loaded before any passage is indexed, and how they are kept.
 
-    :param runs: how it runs.
+    :param runs: how it runs. :param sparse: whether its vectors are token weights.
     :raises InputError: for an encoder that is not known, or options without one.
     """
     if name is None:
@@ -198,7 +204,8 @@ def _encoder(
     from convqa.models import Options, load_encoder
     from convqa.stores.base import VectorOptions
 
-    return load_encoder(name, Options(**runs)), VectorOptions(**options) if options else None  # type: ignore[arg-type]
+    kept_as = VectorOptions(**options) if options else None  # type: ignore[arg-type]
+    return load_encoder(name, Options(**runs), sparse), kept_as
 
 
 def _print(made: Indexed | None, info: Info | None, collection: str) -> None:
@@ -212,6 +219,6 @@ def _print(made: Indexed | None, info: Info | None, collection: str) -> None:
     where = f"{redact(collection)} ({info.engine}, {info.language})"
     typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")
     if info.encoder is not None:
-        lacking = info.count - info.vectors
-        rest = f"; {lacking} passages have none: give --vectors {info.encoder.name}" if lacking else ""
+        option, lacking = "sparse" if info.encoder.sparse else "vectors", info.count - info.vectors
+        rest = f"; {lacking} passages have none: give --{option} {info.encoder.name}" if lacking else ""
         typer.echo(f"{info.vectors} vectors of {info.encoder.name} ({info.encoder.dimension} dimensions){rest}")

@@ -63,7 +63,7 @@ _TYPICAL = "Goethe wrote the first part of Faust in Weimar, where it was printed
 
 
 class QueryEncoder:
-    """Vectors of queries: the mean, at length 1, of the unit vectors of its different texts.
+    """Vectors of queries: the mean of the vectors of its different texts, at length 1 unless they are token weights.
 
     Texts that are equal count once: a turn without history has the plain question's vector. The model is loaded once
     per process, at first need.
@@ -93,14 +93,14 @@ class QueryEncoder:
 
         ``queries[i]`` is of ``rewrites[i]``. Each different text of a batch is encoded once.
         """
-        rows = zip(rewrites, queries, strict=True)
-        made = [[_text_of(name, *row) for name in self.texts] for row in rows]
+        made = [[_text_of(name, *row) for name in self.texts] for row in zip(rewrites, queries, strict=True)]
         texts = [list(dict.fromkeys(filter(None, some))) for some in made]
         places = np.flatnonzero([bool(found) for found in texts])
         numbers = {text: number for number, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
         vectors = _vectors(self.model, tuple(numbers))
         means = [vectors[[numbers[text] for text in texts[place]]].mean(axis=0) for place in places]
-        return places, unit(np.stack(means)) if means else vectors[:0]
+        rows = np.stack(means) if means else vectors[:0]
+        return places, rows if self.model.sparse else unit(rows)
 
     def of_rewrites(self, rewrites: Sequence[Rewrite]) -> list[Matrix | None]:
         """Each rewrite's vector: the sum of its queries' by their weights, at length 1; None where none has a word."""
@@ -211,7 +211,7 @@ def _spoken(seconds: float) -> str:
 
 def named(model: TextEncoder) -> Encoder:
     """An encoder as stores know it."""
-    return Encoder(model.name, model.family, model.dimension)
+    return Encoder(model.name, model.family, model.dimension, model.sparse)
 
 
 def fitted_for(model: TextEncoder, family: str = "") -> bool:

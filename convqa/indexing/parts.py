@@ -92,7 +92,7 @@ def _load(store: WritableStore, parts: Sequence[str], options: VectorOptions | N
         encoder = made.info().encoder
         assert isinstance(made, WritableStore) and encoder is not None
         ids_of_all = (passage.id for passage in made.scan())
-        while ids := list(islice(ids_of_all, _COMMIT)):
+        while ids := list(islice(ids_of_all, _COMMIT // 10 if encoder.sparse else _COMMIT)):
             # A commit that was made before is passed over.
             if not some or any(vector is None for vector in store.vectors(ids)):
                 matrix = np.stack([vector for vector in made.vectors(ids) if vector is not None])

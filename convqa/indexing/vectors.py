@@ -100,6 +100,8 @@ def _writable(url: str, model: TextEncoder) -> WritableStore:
     info = store.info()
     if not isinstance(store, WritableStore) or not {"write", "vectors"} <= info.capabilities:
         raise InputError(f"{place} ({info.engine}) cannot be given vectors: convqa did not make it, or only reads it.")
+    if model.sparse and "sparse" not in info.capabilities:
+        raise InputError(f"{place} ({info.engine}) keeps no token weights; wanted a collection in a folder.")
     if info.encoder not in {None, named(model)}:
         raise InputError(
             f"{place} has vectors of {label(info.encoder)}; found the encoder {label(named(model))}. Give the "
@@ -130,7 +132,7 @@ def _encoded(
 def _encode(encoder: Encoder, choice: Choice | None, texts: list[str]) -> Matrix:
     """The vectors of texts, made in a worker. :param choice: how the encoder runs here; None: on a server."""
     options = Options() if choice is None else Options(choice.device, choice.precision, choice.engine)
-    model = load_encoder(encoder.name, options)
+    model = load_encoder(encoder.name, options, encoder.sparse)
     if named(model) != encoder:
         raise InputError(f"the worker on {gethostname()} has {label(named(model))}; wanted {label(encoder)}.")
     return model.encode(texts, role="passage")

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -47,6 +48,7 @@ class _Kind:
 
 KINDS: Mapping[str, _Kind] = {
     "encoder": _Kind(load_encoder, lambda model, texts: model.encode(texts), ("dimension", "max_tokens"), "passages"),
+    "sparse": _Kind(partial(load_encoder, sparse=True), lambda model, texts: model.encode(texts), unit="passages"),
     "pairs": _Kind(
         load_pair_scorer, lambda model, texts: model.score([(text[:60], text) for text in texts]), ("max_tokens",),
         "pairs",

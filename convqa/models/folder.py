@@ -32,12 +32,15 @@ CARD = "README.md"
 SUPPORT, CONDITIONS = "support", "conditions"
 """Kinds of models that are a few numbers in their manifest, over another model: they have no files of their own."""
 
+QUERY_WEIGHTS = ("idf.json", "query_token_weights.txt")
+"""Files of a sparse encoder that weigh the tokens of queries, without the network."""
+
 _EXPORT = "Make the model again with convqa models export."
 _WEIGHTS = (".safetensors", ".bin")
 _SHAPING = {TOKENIZER, "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "special_tokens_map.json",
             "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "added_tokens.json", "config.json",
             "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json",
-            "generation_config.json", "chat_template.jinja", "chat_template.json"}  # fmt: skip
+            "generation_config.json", "chat_template.jinja", "chat_template.json", *QUERY_WEIGHTS}  # fmt: skip
 
 
 class Manifest(BaseModel, extra="forbid", frozen=True):

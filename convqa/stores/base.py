@@ -63,11 +63,13 @@ class Encoder:
     ``checksum`` names its weights, ``dimension`` the length of its vectors. Vectors are compared by inner product, so
     an encoder for cosine similarity makes them of length 1. The same weights under another name (a folder moved) are
     the same encoder. A checksum of "" is that of vectors which others made: what made them is told, not known.
+    ``sparse``: the components are weights of the tokens of a vocabulary, not negative and most of them 0.
     """
 
     name: str = field(compare=False)
     checksum: str
     dimension: int
+    sparse: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,9 @@ class VectorOptions:
 class Info:
     """A store's description of itself. ``checksum`` names the content, whatever the order of indexing.
 
-    ``capabilities``: the names of the search parameters that it honours, ``write`` where it can grow and ``vectors``
-    where it keeps vectors. ``encoder`` made its vectors, of which there are ``vectors``, kept by ``vector_options``.
+    ``capabilities``: the names of the search parameters that it honours, ``write`` where it can grow, ``vectors`` where
+    it keeps vectors and ``sparse`` where these may be token weights. ``encoder`` made its vectors, of which there are
+    ``vectors``, kept by ``vector_options``.
     ``k1`` and ``b``: what the index was made with, where that is fixed; None where any value can be asked for at
     search time. ``source``: the file or input that its passages came from, where that was kept.
     """
@@ -110,7 +113,7 @@ class Info:
 LARGEST_WEIGHT = 1e30
 """All weights of a query stay below this, so that they and the scores add up exactly."""
 
-NO_PARAMETERS = frozenset({"write", "vectors"})
+NO_PARAMETERS = frozenset({"write", "vectors", "sparse"})
 """Capabilities that are no search parameters."""
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 
+import numpy as np
 import pytest
 
 from convqa import stores
@@ -127,10 +128,32 @@ def test_vectors_come_with_the_passages_and_later(call, tmp_path):
     assert out.startswith("2 passages") and "2 vectors" in out
 
 
+def test_token_weights_of_a_sparse_model(call, tmp_path, sparse_encoder):
+    source = passages(tmp_path / "a.jsonl", "a", "b")
+    code, out, err = call("index", source, "--collection", tmp_path / "c", "--sparse", sparse_encoder)
+    assert (code, err) == (0, "") and f"2 vectors of {sparse_encoder} (12 dimensions)\n" in out
+    out = call("index", passages(tmp_path / "b.jsonl", "c"), "--collection", tmp_path / "c", "--add")[1]
+    assert f"1 passages have none: give --sparse {sparse_encoder}" in out
+    assert "12 dimensions" in call("collections", "show", tmp_path / "c")[1]
+    code, _, err = call("index", "--collection", tmp_path / "c", "--vectors", "encoder")
+    assert code == 2 and "has vectors of" in err
+    several = passages(tmp_path / "several.jsonl", *"abcdefgh")
+    assert call("index", several, "--collection", tmp_path / "d")[0] == 0
+    for number in (1, 2):
+        arguments = ["--shard", f"{number}/2", "--part", tmp_path / f"part{number}"]
+        assert call("index", "--collection", tmp_path / "d", "--sparse", sparse_encoder, *arguments)[0] == 0
+    code, out, err = call("collections", "merge", tmp_path / "d", tmp_path / "part1", tmp_path / "part2")
+    assert code == 0 and open_store(str(tmp_path / "d")).info().vectors == 8, err
+    merged, whole = (open_store(str(tmp_path / name)).vectors(["a", "b"]) for name in ("d", "c"))
+    assert all(map(np.array_equal, merged, whole))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--collection", "{folder}/c"], "SOURCES is missing"),
+        (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--sparse", "x"], "give one of these"),
+        (["{source}", "--collection", "{folder}/d", "--sparse", "./nowhere"], "nowhere"),
         (["--collection", "{folder}/c", "--vectors", "encoder", "--replace"], "SOURCES is missing"),
         (["--collection", "{folder}/none", "--vectors", "encoder"], "none"),
         (["{source}", "--collection", "{folder}/d", "--vector-precision", "int8"], "give --vectors"),

@@ -134,7 +134,7 @@ def stations_of(cls):
     return [(station, cls) for station, base in STATIONS.items() if issubclass(cls, base)]
 
 
-NEED_TORCH = (".generate", ".cross_encoder")
+NEED_TORCH = (".generate", ".cross_encoder", ".sparse")
 
 
 def of_station(*stations):
@@ -175,6 +175,16 @@ def collection(tmp_path_factory):
     add_vectors(url, load_encoder("encoder"))
     documents = [Document(id=passage.id, content=passage.text) for passage in PASSAGES]
     InMemoryDocumentStore(index="contract").write_documents(documents, DuplicatePolicy.OVERWRITE)
+    return url
+
+
+@pytest.fixture(scope="module")
+def weighed(tmp_path_factory, sparse_encoder):
+    """A collection of the same passages with token weights."""
+    url = str(tmp_path_factory.mktemp("weighed") / "collection")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+    add_vectors(url, load_encoder(str(sparse_encoder), sparse=True))
     return url
 
 
@@ -227,6 +237,8 @@ def make(collection, request):
         minimal = {"collection": collection, "inputs": ["one", "two"]}
         if known.get("model") and cls.__module__.endswith(".cross_encoder"):
             minimal["model"] = str(request.getfixturevalue("cross_encoder"))
+        if cls.__module__.endswith(".sparse"):
+            minimal["collection"] = request.getfixturevalue("weighed")
         minimal |= needed(cls, request)
         return ready(cls(**{name: value for name, value in minimal.items() if name in known}))
 
@@ -359,7 +371,7 @@ def test_it_takes_the_place_of_any_other_in_a_shipped_pipeline(station, cls, col
     if "component" in known:
         settings[f"{station}.component"] = WRAPPED[station]
     pipeline = load("expansion-bm25", settings)
-    pipeline.bind(collection)
+    pipeline.bind(request.getfixturevalue("weighed") if cls.__module__.endswith(".sparse") else collection)
     made = ready(pipeline).run(Turns(tuple(rows(6)["turns"])))
     assert made.answers is not None
     assert all(isinstance(item, Answer) for item in made.answers)

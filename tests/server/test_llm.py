@@ -12,7 +12,7 @@ QUESTION = "Who wrote Faust?"
 
 def served(collection, llm):
     """The pipeline talk as ``convqa serve`` loads it, with the model of a file."""
-    return _loaded("talk", Served(llm=llm), ServerConfig(collection=collection), {}, None)
+    return _loaded("talk", Served(llm=llm), ServerConfig(collection=collection), {}, None, None)
 
 
 def test_a_model_of_the_file_answers_and_one_that_is_away_is_stood_in_for(

@@ -81,8 +81,9 @@ class Dense(Retriever):
         if info.vectors < info.count:
             logger.warning(
                 "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "
-                "--collection URL --vectors %s adds them",
-                place, info.vectors, info.count, self._queries.model.name,
+                "--collection URL --%s %s adds them",
+                place, info.vectors, info.count, "sparse" if self._queries.model.sparse else "vectors",
+                self._queries.model.name,
             )  # fmt: skip
         return store
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import get_args
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,7 +15,7 @@ from pydantic import BaseModel
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.models.engines import load_once
-from convqa.models.folder import ModelFolder
+from convqa.models.folder import QUERY_WEIGHTS, ModelFolder
 from convqa.models.memory import Memory
 from convqa.models.once import once
 from convqa.models.shared import shared
@@ -36,8 +38,10 @@ class TextEncoder(Model):
     """Texts as vectors of length 1, so that the inner product is the cosine. Safe to call from several threads.
 
     ``family`` names weights and tokenizer, whatever the precision: vectors of two families cannot be compared.
-    ``runs`` says how it runs.
+    ``runs`` says how it runs. ``sparse``: its vectors are weights of tokens instead.
     """
+
+    sparse = False
 
     def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
         super().__init__(folder.name, folder.checksum(), choice)
@@ -93,6 +97,45 @@ class TextEncoder(Model):
         return [prefix + text for text in texts] if prefix else texts
 
 
+class SparseEncoder(TextEncoder):
+    """Texts as weights of the tokens of a vocabulary, of which most are 0 and none is negative, as SPLADE makes them.
+
+    Where the folder has a table of weights, those of a query come from there: of its tokens, each once.
+    """
+
+    sparse = True
+
+    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+        super().__init__(folder, choice, network)
+        file = next((folder.path / name for name in QUERY_WEIGHTS if (folder.path / name).is_file()), None)
+        self._table = None if file is None else _table(file, network)
+
+    def encode(self, texts: Sequence[str], role: Role = "passage") -> Array:
+        if role == "passage" or self._table is None:
+            return super().encode(texts, role)
+        made = np.zeros((len(texts), self.dimension), np.float32)
+        for row, tokens in zip(made, self._network.tokenizer.texts(texts), strict=True):
+            row[tokens.ids] = self._table[tokens.ids]
+        return made
+
+
+def _table(file: Path, network: Network) -> Array:
+    """The weights of a query's tokens by number: 0 for special tokens, and for those that the file does not name."""
+    table, inner = np.zeros(network.dimension, np.float32), network.tokenizer.inner
+    special = inner.get_added_tokens_decoder()
+    numbers = {token: number for token, number in inner.get_vocab().items() if number not in special}
+    try:
+        text = file.read_text(encoding="utf-8")
+        for token, weight in json.loads(text).items() if file.suffix == ".json" else map(str.split, text.splitlines()):
+            if token in numbers:
+                table[numbers[token]] = float(weight)
+        if not (np.isfinite(table) & (table >= 0)).all():
+            raise ValueError("a weight is negative or infinite")
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InputError(f"{file}: wanted tokens with their weights ({error}). Copy the model again.") from error
+    return table
+
+
 class RemoteEncoder(TextEncoder):
     """An encoder that a server runs behind OpenAI's ``/v1/embeddings``, known by its model's name.
 
@@ -146,11 +189,14 @@ class RemoteEncoder(TextEncoder):
         return [each.embedding for each in sorted(answer.data, key=lambda each: each.index)]
 
 
-def load_encoder(name: str, options: Options = Options()) -> TextEncoder:  # noqa: B008 - frozen
+def load_encoder(name: str, options: Options = Options(), sparse: bool = False) -> TextEncoder:  # noqa: B008 - frozen
     """The encoder of that name, or of a server's address, loaded once per process.
 
+    :param sparse: whether a masked language model is wanted, that weighs tokens.
     :raises InputError: if there is none, if it is damaged, no encoder, or cannot be run as the options ask.
     """
+    if sparse:
+        return load_once("sparse", find_model(name), options, SparseEncoder)
     if name.startswith(("http://", "https://")):
         return once(("encoder", name), lambda: RemoteEncoder(name))
     return load_once("encoder", find_model(name), options, TextEncoder)

@@ -27,6 +27,7 @@ from convqa.stores.embedded.index import CandidateIndex
 from convqa.stores.embedded.lookup import FIELDS, NUMBER, Lookup, Vocabulary, hashed
 from convqa.stores.embedded.manifest import Manifest
 from convqa.stores.embedded.vectors import Vectors
+from convqa.stores.embedded.weights import Weights
 from convqa.text.analysis import weigh
 from convqa.text.bm25 import K1, B, bm25
 
@@ -60,7 +61,8 @@ class Snapshot:
         self.lookup = Lookup.read(data, "ids", generation, sizes)
         self.deleted = array(data, f"deleted.{generation}", NUMBER, sizes)
         self.candidates = CandidateIndex(data)
-        self.vectors = None if manifest.vectors is None else Vectors(data, manifest.vectors)
+        kept = manifest.vectors
+        self.vectors = None if kept is None else (Weights if kept.encoder.sparse else Vectors)(data, kept)
         self._rows: dict[tuple[tuple[str, ...], ...], Integers] = {}
 
     @classmethod

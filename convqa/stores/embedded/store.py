@@ -15,7 +15,7 @@ from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.writer import Writer
 from convqa.stores.writing import Writing
 
-CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors"})
+CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors", "sparse"})
 
 
 class Embedded(Writing):

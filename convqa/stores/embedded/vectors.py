@@ -67,8 +67,11 @@ class Vectors:
         places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
         found = known[places] == numbers
         at = rows[places[found]]
-        each = iter(_widened(self._matrix[at]) * self._rows["scale"][at, None])
+        each = iter(self._values(at) * self._rows["scale"][at, None])
         return [next(each) if there else None for there in found]
+
+    def _values(self, rows: Integers) -> Floats:
+        return _widened(self._matrix[rows])
 
     @cached_property
     def _by_number(self) -> tuple[Integers, Integers]:
@@ -140,6 +143,7 @@ class VectorWriter:
         self._state = manifest.vectors
         files = {} if manifest.vectors is None else manifest.vectors.files
         self._matrix, self._rows = Appender(self._data, MATRIX, files), Appender(self._data, ROWS, files)
+        self._files = [self._matrix, self._rows]
 
     def add(self, numbers: NDArray[Any], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None) -> None:
         """Append the vectors of passages, by number; what cannot be stored beside the first ones is refused."""
@@ -148,13 +152,18 @@ class VectorWriter:
         refuse_other_vectors(state.encoder, state.options, encoder, options, self._name)
         values = checked_vectors(matrix, len(numbers), encoder, self._name)
         for start in range(0, len(numbers), _BLOCK):
-            stored, scales = self._stored(values[start : start + _BLOCK], state.options.precision)
-            rows = np.empty(len(stored), ROW)
-            rows["number"], rows["scale"] = numbers[start : start + _BLOCK], scales
-            rows["norm"] = np.linalg.norm(stored.astype(np.float64), axis=1) * scales
-            self._matrix.append(stored.tobytes())
+            some = numbers[start : start + _BLOCK]
+            rows = np.empty(len(some), ROW)
+            rows["number"] = some
+            rows["norm"], rows["scale"] = self._append(values[start : start + _BLOCK], state.options.precision)
             self._rows.append(rows.tobytes())
         self._state = state
+
+    def _append(self, values: Floats, precision: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Write vectors; return the norm and the scale of each."""
+        stored, scales = self._stored(values, precision)
+        self._matrix.append(stored.tobytes())
+        return np.linalg.norm(stored.astype(np.float64), axis=1) * scales, scales
 
     def _check(self, options: VectorOptions) -> None:
         """:raises InputError: for what this engine cannot keep or search."""
@@ -183,7 +192,7 @@ class VectorWriter:
 
     def write(self, deleted: NDArray[Any]) -> VectorState | None:
         """Make the files last; return the state that names them. No live row: no vectors. ``deleted``: all numbers."""
-        files = self._matrix.sync() | self._rows.sync()
+        files = {name: extent for file in self._files for name, extent in file.sync().items()}
         numbers = array(self._data, ROWS, ROW, files)["number"]
         _, last = np.unique(numbers[::-1], return_index=True)
         live = np.zeros(len(numbers), bool)
@@ -196,8 +205,8 @@ class VectorWriter:
 
     def close(self) -> None:
         """End; what was not committed is dropped."""
-        self._matrix.close()
-        self._rows.close()
+        for file in self._files:
+            file.close()
 
 
 def _widened(matrix: NDArray[Any]) -> Floats:

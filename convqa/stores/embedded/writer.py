@@ -32,6 +32,7 @@ from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWrite
 from convqa.stores.embedded.manifest import FieldTotals, Manifest
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vectors import VectorWriter
+from convqa.stores.embedded.weights import WeightWriter
 from convqa.stores.integrity import Extent
 from convqa.text.analysis import analyzer
 
@@ -42,7 +43,7 @@ _BATCH = 2000
 
 MADE = re.compile(
     r"(passages|ids|forward)\.(data|offsets)|forward\.counts|lengths|(ids|terms)\.(hashes|numbers)\.\d+"
-    r"|(terms\.frequencies|deleted)\.\d+|vectors\.(matrix|rows|dead\.\d+)|tantivy"
+    r"|(terms\.frequencies|deleted)\.\d+|vectors\.(matrix|rows|starts|dead\.\d+)|tantivy"
     r"|tantivy/([0-9a-f]{32}\..+|meta\.json|\.managed\.json|\.tantivy-(meta|writer)\.lock|\.tmp\w+)"
 )
 """The paths of what convqa makes in a data folder."""
@@ -99,7 +100,7 @@ class Writer:
                 f"have, first of {unknown[0]!r}. Add the passages first, or leave these vectors out."
             )
         with writing(self._folder):
-            self._vector_side().add(np.array(numbers, NUMBER), matrix, encoder, options)
+            self._vector_side(encoder).add(np.array(numbers, NUMBER), matrix, encoder, options)
 
     def _texts(self) -> TextWriter:
         if self._text is None:
@@ -107,9 +108,11 @@ class Writer:
                 self._text = TextWriter(self._base)
         return self._text
 
-    def _vector_side(self) -> VectorWriter:
+    def _vector_side(self, encoder: Encoder) -> VectorWriter:
         if self._vectors is None:
-            self._vectors = VectorWriter(self._folder, self._base.manifest)
+            kept = self._base.manifest.vectors
+            sparse = encoder.sparse if kept is None else kept.encoder.sparse
+            self._vectors = (WeightWriter if sparse else VectorWriter)(self._folder, self._base.manifest)
         return self._vectors
 
     def commit(self) -> None:
@@ -118,7 +121,7 @@ class Writer:
         with writing(self._folder):
             manifest, deleted = (base, self._base.deleted) if text is None else (text.write(), text.deleted)
             if base.vectors is not None and len(deleted) > len(self._base.deleted):
-                self._vector_side()
+                self._vector_side(base.vectors.encoder)
             if self._vectors is not None:
                 vectors = self._vectors.write(deleted)
                 manifest = replace(manifest, vectors=vectors, vector_commits=base.vector_commits + 1)

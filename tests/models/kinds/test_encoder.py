@@ -122,9 +122,9 @@ def test_a_forked_child_loads_it_anew():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (Options(device="cuda"), "runs on the CPU; device cuda was asked for"),
-        (Options(precision="float32"), "was made in int8; precision float32 was asked for"),
-        (Options(engine="torch"), "holds model.onnx only, which the engine torch cannot run"),
+        (Options(engine="onnx", device="cuda"), "runs it on the CPU in int8; device cuda"),
+        (Options(engine="onnx", precision="float32"), "precision float32 were asked for. Leave out the engine"),
+        (Options(engine="torch", precision="int8"), "torch runs float32 and bfloat16"),
     ],
 )
 def test_what_cannot_be_done_is_refused(options, message):

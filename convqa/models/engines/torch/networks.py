@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from convqa.errors import InputError
 from convqa.models.engines.torch import graph, runtime, transformers
-from convqa.models.folder import Manifest, ModelFolder
+from convqa.models.folder import QUERY_WEIGHTS, Manifest, ModelFolder
 from convqa.models.tokens import Tokenizer, Tokens, load_tokenizer
 from convqa.models.types import OUTPUTS, PER_TOKEN, READER_TOKENS, Array, Choice, Network
 
@@ -17,6 +17,7 @@ torch = runtime.import_torch()
 _READS = ("ForQuestionAnswering", "ForQuestionAnsweringSimple")
 _WRITES = ("CausalLM", "LMHeadModel")
 _CLASSIFIES = ("ForSequenceClassification",)
+_MASKED = ("ForMaskedLM",)
 _ALWAYS_TWO = {"bart", "mbart", "led", "plbart", "mvp"}
 
 
@@ -37,19 +38,25 @@ class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
 
 
 class Pooled(Module):
-    """A trunk whose last states become one vector of length 1: their mean over the text's tokens, or the first."""
+    """A trunk whose last states become one vector of length 1: their mean over the text's tokens, or the first.
+
+    ``weights`` pools a masked language model's logits as SPLADE does: each token's largest log(1 + relu(logit)).
+    """
 
     outputs = OUTPUTS["encoder"]
 
-    def __init__(self, trunk: Any, pooling: transformers.Pooling) -> None:
+    def __init__(self, trunk: Any, pooling: transformers.Pooling | Literal["weights"]) -> None:
         super().__init__(trunk.config)
         self.trunk = trunk
         self.inputs = self.inputs[:2]  # a single text is of type 0, which the model assumes
         self._pooling = pooling
+        self.batch_share = 8 if pooling == "weights" else 1  # a token's logits are as many as the vocabulary has tokens
 
     def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
         """(n, tokens) each -> (n, dimension) in float32."""
         made = self.trunk(input_ids=input_ids, attention_mask=attention_mask, **self.types(token_type_ids))
+        if self._pooling == "weights":
+            return made.logits.float().mul_(attention_mask.unsqueeze(-1)).amax(1).relu().log1p()
         states = made.last_hidden_state.float()
         if self._pooling == "cls":
             pooled = states[:, 0]
@@ -149,6 +156,15 @@ def load_pooled(folder: ModelFolder, choice: Choice) -> Loaded:
     return module, transformers.tokenizer_of(folder, config), about
 
 
+def load_weighing(folder: ModelFolder, choice: Choice) -> Loaded:
+    """The sparse encoder in a folder of transformers."""
+    config = transformers.load_config(folder)
+    if not _has_head(config, _MASKED):
+        raise InputError(f"{folder.path}: {_called(config)} weighs no tokens; wanted a masked language model.")
+    model = transformers.load_module(folder, "AutoModelForMaskedLM", choice.device, choice.precision)
+    return Pooled(model, "weights"), transformers.tokenizer_of(folder, config), {"dimension": config.vocab_size}
+
+
 def load_scored(folder: ModelFolder, choice: Choice) -> Loaded:
     """The scorer of pairs in a folder of transformers."""
     config = transformers.load_config(folder)
@@ -195,6 +211,7 @@ def _classifier(folder: ModelFolder, choice: Choice, config: Any, label: int | N
 
 LOADERS: Mapping[str, Callable[[ModelFolder, Choice], Loaded]] = {
     "encoder": load_pooled,
+    "sparse": load_weighing,
     "pairs": load_scored,
     "support": load_entailing,
     "reader": load_spanned,
@@ -255,8 +272,10 @@ def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """encoder, pairs, reader, generator or support: by the head that a folder of transformers names."""
+    """encoder, sparse (with a table of query weights), pairs, reader, generator or support: by the head it names."""
     config = transformers.load_config(folder)
+    if _has_head(config, _MASKED) and any((folder.path / name).is_file() for name in QUERY_WEIGHTS):
+        return "sparse"
     if _has_head(config, _READS):
         return "reader"
     if config.is_encoder_decoder or _has_head(config, _WRITES):

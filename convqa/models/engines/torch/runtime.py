@@ -90,7 +90,7 @@ def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice
     """
     torch = import_torch()
     alone = choice.device == "cpu" and choice.precision == "bfloat16"
-    budget = 0 if alone else BUDGET[choice.device]
+    budget = 0 if alone else BUDGET[choice.device] // getattr(forward, "batch_share", 1)
     made: dict[int, list[Array]] = {}
     with torch.inference_mode():
         for places in batches([len(sequence) for sequence in sequences], budget):

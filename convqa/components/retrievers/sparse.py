@@ -1,0 +1,33 @@
+"""Learned sparse retrieval: the token weights of a query against those of the passages, of a model such as SPLADE."""
+
+from __future__ import annotations
+
+from convqa.components.encoding import QueryEncoder
+from convqa.components.members import member
+from convqa.components.retrievers.dense import Dense
+from convqa.errors import InputError
+from convqa.models import Options, TextEncoder, load_encoder
+from convqa.stores.address import redact
+
+
+@member
+class Sparse(Dense):
+    """Rank passages by the inner product of their token weights with those of the query.
+
+    As the retriever ``dense``, but passages that share no weighed token with a query are not found. The collection must
+    have token weights: ``convqa index --sparse MODEL``.
+
+    :param encoder: the model that made them: a folder or a Hugging Face name; None = the one that the collection names.
+    """
+
+    def __post_init__(self) -> None:
+        self._queries = QueryEncoder(self._load, self.vectors, self.options)
+
+    def _load(self, options: Options) -> TextEncoder:
+        kept = self._opened.info().encoder
+        if kept is None or not kept.sparse:
+            raise InputError(
+                f"collection {redact(str(self.collection))} has no token weights; make one that has with convqa index "
+                "SOURCES --collection FOLDER --sparse MODEL, or use another retriever."
+            )
+        return load_encoder(self.encoder or kept.name, options, sparse=True)
