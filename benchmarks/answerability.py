@@ -24,7 +24,6 @@ import argparse
 import json
 import os
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -32,18 +31,19 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
-import numpy
 import yaml
 from comparing import SEED, table
 
 import convqa
-from convqa.components.deciders._decision import Decision, Weight, cosine, load_decision, signals
+from convqa.components.deciders._decision import Decision, cosine, load_decision, signals
 from convqa.components.encoding import DEFAULT_TEXTS, QueryEncoder
 from convqa.domain import Conversation, Passage, Response, Turn, TurnId
 from convqa.metrics.answerability import auc, refusals
 from convqa.metrics.bootstrap import interval_of_statistic
 from convqa.metrics.squad import f1
 from convqa.tasks import find_task
+from convqa.training import decision
+from convqa.training.decision import answerable, chosen, fit, surely
 
 ROOT = Path(__file__).resolve().parents[1]
 DECISIONS = ROOT / "configs" / "decisions"
@@ -67,21 +67,15 @@ ALLOWED = 0.1
 SURE = 0.85
 HELD_OUT = 14
 """The article of squad2-dev-half with which the shipped reader was validated; it was trained on the other even ones."""
-RIDGE = 1.0
-"""Of the fit, in turns: so little that it only keeps weights finite."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """A turn: the number of its conversation or article, whether its passages answer it, and what was said.
+class Row(decision.Row):
+    """A turn: the number is of its conversation or article.
 
     ``f1`` is that of the answer, None where there is none to compare with.
     """
 
-    set: str
-    number: int
-    answerable: bool
-    signals: Mapping[str, float | None]
     top: float
     f1: float | None
 
@@ -133,13 +127,12 @@ def row(name: str, turn: Turn, truth: Truth, made: Response, queries: QueryEncod
 def conversational(folder: Path) -> tuple[list[Turn], dict[TurnId, Truth]]:
     truths = {}
     for record in json.loads((folder / "ground-truth.json").read_bytes()):
-        kinds = record.get("Answerability", ["ANSWERABLE" if record["Truth_passages"] else "UNANSWERABLE"])
-        answerable = record.get("Answerable", kinds != ["UNANSWERABLE"])
+        known = answerable(record)
         answers = record.get("Truth_answers") or [record["Truth_answer"]]
-        said = [answer for answer in answers if answer] if answerable else []
-        if kinds != ["UNDERSPECIFIED"]:
+        if known is not None:
+            said = [answer for answer in answers if answer] if known else []
             number = int(record["Conversation_no"])
-            truths[TurnId(record["Conversation_no"], record["Turn_no"])] = Truth(number, answerable, said)
+            truths[TurnId(record["Conversation_no"], record["Turn_no"])] = Truth(number, known, said)
     read = find_task("qrecc", folder).read(folder)
     return [turn for conversation in read for turn in conversation.turns if turn.id in truths], truths
 
@@ -168,43 +161,6 @@ def kept(name: str, reader: str, data: Path, folder: Path) -> list[Row]:
     return [Row(**record) for record in json.loads(file.read_bytes())]
 
 
-def fit(rows: Sequence[Row], names: Sequence[str]) -> Decision:
-    """A logistic by Newton's method, to which each set counts alike; what is missing is the mean."""
-    sets = Counter(one.set for one in rows)
-    weights = numpy.array([len(rows) / len(sets) / sets[one.set] for one in rows])
-    wanted = numpy.array([one.answerable for one in rows], dtype=float)
-    columns, scales = [numpy.ones(len(rows))], []
-    for name in names:
-        values = numpy.array([numpy.nan if one.signals[name] is None else one.signals[name] for one in rows])
-        there = ~numpy.isnan(values)
-        middle = numpy.average(values[there], weights=weights[there])
-        deviation = numpy.sqrt(numpy.average((values[there] - middle) ** 2, weights=weights[there]))
-        scales.append((round(float(middle), 4), round(float(deviation), 4)))
-        columns.append(numpy.where(there, (values - middle) / deviation, 0.0))
-    matrix, theta = numpy.stack(columns, 1), numpy.zeros(len(columns))
-    ridge = numpy.diag([0.0] + [RIDGE] * len(names))
-    for _ in range(50):
-        likely = 1 / (1 + numpy.exp(-matrix @ theta))
-        slope = matrix.T @ (weights * (wanted - likely)) - ridge @ theta
-        theta = theta + numpy.linalg.solve((matrix.T * (weights * likely * (1 - likely))) @ matrix + ridge, slope)
-    shaped = {
-        name: Weight(mean=middle, deviation=deviation, weight=round(float(slope), 4))
-        for name, (middle, deviation), slope in zip(names, scales, theta[1:], strict=True)
-    }
-    return Decision(intercept=round(float(theta[0]), 4), signals=shaped, threshold=0.5)
-
-
-def chosen(rows: Sequence[Row], score: Callable[[Row], float]) -> float:
-    """The highest threshold that refuses no more of what can be answered than allowed, on the mean of the sets."""
-    sets = sorted({one.set for one in rows})
-    answerable = [numpy.sort([score(one) for one in rows if one.set == name and one.answerable]) for name in sets]
-
-    def refused(threshold: float) -> float:
-        return float(mean(numpy.searchsorted(scores, threshold) / len(scores) for scores in answerable))
-
-    return max((one for one in {score(row) for row in rows} if refused(one) <= ALLOWED), default=0.0)
-
-
 def fitted(reader: str, rows: Sequence[Row]) -> Decision:
     """Fit, and set the threshold."""
     train, validate = (
@@ -225,12 +181,6 @@ def fitted(reader: str, rows: Sequence[Row]) -> Decision:
         update["sure"] = surely([(decision.weigh(one.signals), one.answerable) for one in validate])
         about["sure"] = f"of those that score higher in those of 0 modulo 4, {SURE:.0%} can be answered"
     return decision.model_copy(update=update)
-
-
-def surely(scores: Sequence[tuple[float, bool]]) -> float:
-    """The lowest score from which on the wanted share can be answered."""
-    found = (mean(can for score, can in scores if score >= least) for least in (step / 100 for step in range(100)))
-    return next((step / 100 for step, share in enumerate(found) if share >= SURE), 1.0)
 
 
 def save(decision: Decision, reader: str) -> None:

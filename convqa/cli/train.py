@@ -18,7 +18,7 @@ Device = Literal["auto", "cpu", "cuda", "mps"]
 
 @command
 def train(
-    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, reader, support or conditions.")],
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, reader, support, conditions or decision.")],
     config: Annotated[
         Path | None,
         typer.Argument(metavar="CONFIG", help="YAML file of settings; configs/training/RECIPE.yaml if not named."),

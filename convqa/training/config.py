@@ -153,11 +153,20 @@ class ConditionsSettings(Settings):
         return {SHARC_SEEN, OWN} if self.own else {SHARC_SEEN}
 
 
+class DecisionSettings(Settings):
+    """``base``: the encoder. ``conversations``: sets in the data folder. ``signals``: those of the regression."""
+
+    recipe: Literal["decision"]
+    conversations: list[str] = Field(min_length=1)
+    signals: list[Literal["null", "best", "found", "near", "cosine"]] = Field(min_length=1)
+
+
 RECIPES: Mapping[str, type[Settings]] = {
     "resolver": ResolverSettings,
     "reader": ReaderSettings,
     "support": SupportSettings,
     "conditions": ConditionsSettings,
+    "decision": DecisionSettings,
 }
 """Recipe -> settings class. The recipe itself is the class ``Training`` of ``convqa.training.NAME``."""
 

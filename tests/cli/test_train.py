@@ -18,7 +18,7 @@ def test_an_unknown_recipe_is_a_mistake(call):
     code, _, error = call("train", "resolverr")
     assert (
         code == 2
-        and "expected one of resolver, reader, support, conditions, got 'resolverr'" in error
+        and "expected one of resolver, reader, support, conditions, decision, got 'resolverr'" in error
         and "'resolver'?" in error
     )
 

@@ -1,0 +1,132 @@
+"""The recipe ``decision``: a logistic regression for whether the passages that a pipeline found answer the question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+import yaml
+
+from convqa.components.deciders._decision import Decision, Weight, cosine, signals
+from convqa.components.encoding import DEFAULT_TEXTS, QueryEncoder
+from convqa.driver.waves import BATCH_SIZE, answer
+from convqa.errors import InputError, ordinary_errors
+from convqa.files import read_json
+from convqa.indexing import collection_of
+from convqa.metrics.answerability import auc
+from convqa.pipeline.load import load
+from convqa.tasks import find_task
+from convqa.training.config import DecisionSettings
+from convqa.training.data.records import named_folder, need_files
+from convqa.training.heads import logistic
+from convqa.training.train import Recipe, Scores
+
+OVER = " over "
+"""Joins two sets: the questions of the first over the passages of the second, which answer none of them."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A turn: its set, the number of its conversation, whether its passages answer it, and its signals."""
+
+    set: str
+    number: int
+    answerable: bool
+    signals: Mapping[str, float | None]
+
+
+class Training(Recipe):
+    """Fits on conversations whose number is 2 modulo 4, sets thresholds on those of 0, reports on odd numbers."""
+
+    settings: DecisionSettings
+
+    def fit(self) -> None:
+        data = named_folder(self.bench.data)
+        self.queries = QueryEncoder(self.settings.base, DEFAULT_TEXTS)
+        self.rows = [row for name in self.settings.conversations for row in self._collected(name, data)]
+        train, rest = ([row for row in self.rows if row.number % 4 == part] for part in (2, 0))
+        if min(len({row.answerable for row in part}) for part in (train, rest)) < 2:
+            raise InputError(
+                f"{data}: expected turns with and without an answer, in conversations of 0 and 2 modulo 4."
+            )
+        made = fit(train, self.settings.signals)
+        threshold = round(chosen([row for row in rest if OVER not in row.set], lambda row: made.weigh(row.signals)), 2)
+        sure = surely([(made.weigh(row.signals), row.answerable) for row in rest])
+        about = {"threshold": threshold, "sure": sure, "encoder": self.queries.encoder.checksum}
+        self.decision = made.model_copy(update=about)
+
+    def validate(self) -> Scores:
+        odd = [(self.decision.weigh(row.signals), row.answerable) for row in self.rows if row.number % 2]
+        kinds = {
+            can: [score < self.decision.threshold for score, known in odd if known == can] for can in (True, False)
+        }
+        refused = {f"refused, answerable {can}": float(np.mean(some)) for can, some in kinds.items() if some}
+        area = {"AUC": auc(*zip(*odd, strict=True))} if len(refused) == 2 else {}
+        return {"report": {"turns": float(len(odd)), **area, **refused}}
+
+    def export(self, scores: Scores, target: Path) -> None:
+        """Write ``decision.yaml``, which ``decider.decision`` names."""
+        about = {"by": "convqa train decision", "settings": self.settings.model_dump(mode="json"), "report": scores}
+        made = self.decision.model_copy(update={"fitted": about}).model_dump(exclude_defaults=True)
+        target.mkdir()
+        (target / "decision.yaml").write_text(yaml.safe_dump(made, sort_keys=False), encoding="utf-8")
+
+    def _collected(self, name: str, data: Path) -> Iterator[Row]:
+        """Answer a set's turns, each with the history that the set gives."""
+        asked, _, over = name.partition(OVER)
+        need_files(data, [f"{asked}/ground-truth.json", f"{over or asked}/passages.jsonl"])
+        pipeline = load("default", {"reader.type": "sentences", "reader.encoder": self.settings.base})
+        pipeline.bind(collection_of(str(data / (over or asked) / "passages.jsonl")))
+        pipeline.warm_up()
+        records = read_json(data / asked / "ground-truth.json", "the truth of conversations")
+        truth = {(str(record["Conversation_no"]), record["Turn_no"]): answerable(record) for record in records}
+        turns = [turn for talk in find_task("qrecc", data / asked).read(data / asked) for turn in talk.turns]
+        for start in range(0, len(turns), BATCH_SIZE):
+            some = turns[start : start + BATCH_SIZE]
+            with ordinary_errors():
+                answered = answer(pipeline, some)
+            for turn, made in zip(some, answered, strict=True):
+                known = truth.get((str(turn.id.conversation), turn.id.number))
+                if known is not None and made.rewrite is not None and made.ranking is not None:
+                    parts = turn, made.rewrite, made.ranking, made.reading
+                    found = {**signals(*parts), "cosine": cosine(self.queries, *parts)}
+                    yield Row(name, int(turn.id.conversation), known and not over, found)
+
+
+def answerable(record: Mapping[str, Any]) -> bool | None:
+    """Whether passages answer a turn, by its record of the truth; None where the question itself is not clear."""
+    kinds = record.get("Answerability", ["ANSWERABLE" if record["Truth_passages"] else "UNANSWERABLE"])
+    return None if kinds == ["UNDERSPECIFIED"] else bool(record.get("Answerable", kinds != ["UNANSWERABLE"]))
+
+
+def fit(rows: Sequence[Row], names: Sequence[Any]) -> Decision:
+    """Fit a logistic regression to which each set counts alike; a signal that is missing counts as its mean."""
+    sets = Counter(row.set for row in rows)
+    shares = np.array([len(rows) / len(sets) / sets[row.set] for row in rows])
+    found = np.ma.masked_invalid(np.array([[row.signals[name] for name in names] for row in rows], float))
+    means = np.ma.average(found, axis=0, weights=shares)
+    deviations = np.maximum(np.sqrt(np.ma.average((found - means) ** 2, axis=0, weights=shares)), 1e-3)
+    sides = np.array([float(row.answerable) for row in rows])
+    weights, offset = logistic(((found - means) / deviations).filled(0.0), sides, shares, 1.0)
+    columns = zip(names, means.tolist(), deviations.tolist(), weights.tolist(), strict=True)
+    shaped = {name: Weight(mean=round(m, 4), deviation=round(d, 4), weight=round(w, 4)) for name, m, d, w in columns}
+    return Decision(intercept=round(offset, 4), signals=shaped, threshold=0.5)
+
+
+def chosen(rows: Sequence[Row], score: Callable[[Any], float], refused: float = 0.1) -> float:
+    """The highest score below which no more of what can be answered lies than may be refused, on the sets' mean."""
+    sets = sorted({row.set for row in rows if row.answerable})
+    scores = [np.sort([score(row) for row in rows if row.set == name and row.answerable]) for name in sets]
+    steps = {score(row) for row in rows}
+    return max((s for s in steps if mean(np.searchsorted(one, s) / len(one) for one in scores) <= refused), default=0.0)
+
+
+def surely(scores: Sequence[tuple[float, bool]], share: float = 0.85) -> float:
+    """The lowest score from which on this share of the turns can be answered."""
+    found = ([can for score, can in scores if score >= step / 100] for step in range(100))
+    return next((step / 100 for step, part in enumerate(found) if part and mean(part) >= share), 1.0)
