@@ -18,9 +18,9 @@ from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
-from convqa.driver.remote import Remote
+from convqa.driver.remote import in_workers
 from convqa.driver.summary import Summary
-from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
+from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, Submit, drive
 from convqa.errors import InputError
 from convqa.files import unwritable
 from convqa.pipeline.load import Pipeline
@@ -85,8 +85,9 @@ def run(
             resumed = len(journal)
             for said in pipeline.forecast(intake.turns - resumed):
                 logger.warning("%s", said)
-            answer = None if workers is None else Remote.of(pipeline, mark, workers, options.wait)
-            _answer(pipeline, intake, journal, options, progress, answer)
+            submit = in_workers(workers, pipeline, mark, options.wait) if workers else None
+            at_once = workers.count if workers else 1
+            _answer(pipeline, intake, journal, options, progress, submit, at_once)
             summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
             write_run(summary, None if options.shard else task, output, pipeline.stages, intake, journal)
             summary.seconds = time.perf_counter() - start
@@ -97,10 +98,16 @@ def run(
 
 
 def _answer(
-    pipeline: Pipeline, intake: Intake, journal: Journal, options: Options, progress: Progress, remote: Remote | None
+    pipeline: Pipeline,
+    intake: Intake,
+    journal: Journal,
+    options: Options,
+    progress: Progress,
+    submit: Submit | None,
+    at_once: int,
 ) -> None:
-    at_once, groups = remote.workers.count if remote else 1, -(-intake.conversations // options.batch_size)
-    if groups < at_once and (remote or options.shard):
+    groups = -(-intake.conversations // options.batch_size)
+    if groups < at_once and (submit or options.shard):
         logger.warning(
             "--batch-size %d makes too few groups of conversations (%d, for %d workers). A smaller one makes more.",
             options.batch_size, groups, at_once,
@@ -108,7 +115,7 @@ def _answer(
     progress(len(journal), intake.turns)
     waves = drive(
         pipeline, intake, options.history, options.batch_size, options.wait, journal.get,
-        submit=remote.submit if remote else None, at_once=at_once, shard=options.shard or ALL,
+        submit=submit, at_once=at_once, shard=options.shard or ALL,
     )  # fmt: skip
     for wave in waves:
         journal.append(wave)

@@ -9,9 +9,11 @@ import threading
 from collections.abc import Mapping
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
+from multiprocessing.forkserver import ensure_running
 from typing import Any
 
 from convqa.workers.pool import Function, Outcome, WorkerDied, Workers, perform
+from convqa.workers.threads import cores
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 
@@ -21,10 +23,14 @@ def start(count: int | None) -> Workers:
 
     :param count: how many; None = one for each processor.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = count or cores
-    environment = {"OMP_NUM_THREADS": str(max(1, cores // count)), **os.environ}
-    _CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # their memory is shared, too
+    count = count or cores()
+    environment = {"OMP_NUM_THREADS": str(max(1, cores() // count)), **os.environ}
+    _CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # workers share its memory
+    unset = "OMP_NUM_THREADS" not in os.environ
+    os.environ.update(environment)
+    ensure_running()  # numpy reads the variable as it is loaded, which this server does for all workers
+    if unset:
+        del os.environ["OMP_NUM_THREADS"]
     return Workers(lambda: Process(environment), count)
 
 
