@@ -9,8 +9,7 @@ last write of the journal, so that imports and Ray's start do not count), second
 of all its processes (which other work on the machine changes least), and the largest memory of a worker. All run files
 must be the same bytes.
 
-Then: eight shards and the seconds of their merge; and the seconds by which a run with two workers takes longer when one
-of them is killed in its middle.
+Then: the seconds of a run with two workers of which one is killed in its middle; and of the merge of eight shards.
 """
 
 from __future__ import annotations
@@ -135,7 +134,8 @@ def main() -> None:
 
 def measure(options: argparse.Namespace, folder: Path) -> None:
     collection = folder / "collection"
-    subprocess.run(convqa("index", options.input / "passages.jsonl", "--collection", collection, "--quiet"), check=True)
+    passages = next(options.input.glob("passages.jsonl*"))
+    subprocess.run(convqa("index", passages, "--collection", collection, "--quiet"), check=True)
     common = ("--pipeline", options.pipeline, "--collection", collection, "--batch-size", options.batch_size)
     results: dict[str, list[dict[str, float]]] = {kind: [] for kind in options.kinds}
     runs: set[bytes] = set()
@@ -144,19 +144,16 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
             output = folder / f"{kind}-{number}".replace(" ", "-")
             results[kind].append(run(output, options.input, output, *common, *KINDS[kind]))
             runs.add((output / "run.json").read_bytes())
-    for kind, found in results.items():
-        mid = {name: median(one[name] for one in found) for name in found[0]}
-        print(
-            f"{kind:<12} answering {mid['answering']:6.1f} s, whole {mid['whole']:6.1f} s, "
-            f"processor time of all processes {mid['processor']:6.1f} s, "
-            f"memory of a worker {mid['rss']:.0f} MB, not shared {mid['private']:.0f} MB",
-            flush=True,
-        )
-    if "processes 2" in results:
-        output = folder / "killed"
-        found = run(output, options.input, output, *common, *KINDS["processes 2"], kill=True)
-        runs.add((output / "run.json").read_bytes())
-        print(f"a worker killed: answering {found['answering']:.1f} s")
+        print(f"round {number + 1}, load {os.getloadavg()[0]:.1f}", flush=True)
+    print("| | whole, s | answering, s | processor time, s | memory of a worker, MB | of it not shared, MB |")
+    for kind, rounds in results.items():
+        print(f"| {kind} |", " | ".join(f"{median(one[name] for one in rounds):.1f}" for name in rounds[0]), "|")
+    for kind in ("processes 2", "ray 2"):
+        if kind in results:
+            output = folder / f"killed-{kind[:3]}"
+            killed = run(output, options.input, output, *common, *KINDS[kind], kill=True)
+            runs.add((output / "run.json").read_bytes())
+            print(f"{kind}, a worker killed: answering {killed['answering']:.1f} s", flush=True)
     shards = [folder / f"shard{number}" for number in range(1, 9)]
     for number, output in enumerate(shards, 1):
         run(output, options.input, output, *common, "--shard", f"{number}/8")
