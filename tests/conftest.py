@@ -462,13 +462,14 @@ def _ray_head(**environment: str) -> Iterator[dict[str, str]]:
     with subprocess.Popen(
         [sys.executable, "-c", code], text=True, env={**os.environ, **environment, **access}, **pipes
     ) as process:
-        yield {**access, "RAY_ADDRESS": process.stdout.readline().strip()}
+        assert (address := process.stdout.readline().strip()), "Ray has started no cluster"
+        yield {**access, "RAY_ADDRESS": address}
         process.stdin.close()
 
 
 @pytest.fixture(scope="session")
 def start_ray():
-    """``with start_ray(**environment) as access``: a Ray cluster with two processors, and the variables that name it."""
+    """``with start_ray(**environment) as access``: a Ray cluster of two processors, and variables that name it."""
     return _ray_head
 
 

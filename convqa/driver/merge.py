@@ -26,16 +26,12 @@ from convqa.workers.shard import Shard
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The folder of a shard, and what its run.meta.json says."""
+    """The folder of a shard, its run.meta.json, and the fingerprint of the run that it is a shard of."""
 
     folder: Path
     shard: Shard
     meta: dict[str, Any]
-
-    @property
-    def mark(self) -> dict[str, Any]:
-        """The fingerprint of the run that it is a shard of."""
-        return {name: value for name, value in self.meta["fingerprint"].items() if name != "shard"}
+    mark: dict[str, Any]
 
 
 def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None, restart: bool = False) -> Summary:
@@ -84,7 +80,8 @@ def _read(folder: Path) -> _Part:
         raise InputError(f"shard {folder}: holds no shard of a run. Wanted is a folder that convqa run --shard wrote.")
     if meta.get("status") != SHARD:
         raise InputError(f"shard {folder}: is not finished. Give its command again: it goes on from there.")
-    return _Part(folder, Shard.parse(meta["fingerprint"]["shard"]), meta)
+    mark = dict(meta["fingerprint"])
+    return _Part(folder, Shard.parse(mark.pop("shard")), meta, mark)
 
 
 def _check(parts: Sequence[_Part]) -> None:

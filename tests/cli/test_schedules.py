@@ -30,11 +30,17 @@ class Ends:
     in_the_middle: int = 0
 
 
+def component(folder: Path) -> dict[str, str]:
+    """Environment in which the pipeline's own component is known, to the processes of workers as well."""
+    path = os.pathsep.join([str(folder), str(Path(__file__).resolve().parents[2])])
+    return {"PYTHONPATH": path, "HAYSTACK_DESERIALIZATION_ALLOWLIST": "slow_for_test"}
+
+
 @pytest.fixture
 def run(command_line, slow, small, indexed, tmp_path):
     """``run(output, options, **request)`` in a process of its own, of which it says how it ended."""
     environment = {
-        "PYTHONPATH": str(tmp_path), "HAYSTACK_DESERIALIZATION_ALLOWLIST": "slow_for_test", "SLOW_SECONDS": "0.005",
+        **component(tmp_path), "SLOW_SECONDS": "0.005",
         "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"),
     }  # fmt: skip
     for name in ("stdin", "stdout", "stderr"):
@@ -58,8 +64,7 @@ def executor(request, tmp_path):
     if request.param != "ray":
         yield WORKERS[request.param], slow
         return
-    where = {"PYTHONPATH": str(tmp_path), "HAYSTACK_DESERIALIZATION_ALLOWLIST": "slow_for_test"}
-    with request.getfixturevalue("start_ray")(**where, **slow) as access:
+    with request.getfixturevalue("start_ray")(**component(tmp_path), **slow) as access:
         yield WORKERS["ray"], access
 
 

@@ -18,7 +18,7 @@ from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
 from convqa.stores import open_store
 from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
-from convqa.stores.embedded import engine, search
+from convqa.stores.embedded import engine
 from convqa.stores.embedded.engine import create, open_collection
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
