@@ -88,7 +88,10 @@ def is_worker(pid: int) -> bool:
 def run(output: Path, *arguments: object, kill: bool = False) -> dict[str, float]:
     """Seconds of a run and of its answering, and the most memory of a worker; ``kill`` one in the middle."""
     start = time.perf_counter()
-    process = subprocess.Popen(convqa("run", *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # Of the last run's cache a pipeline would take what it has encoded.
+    environment = {**os.environ, "XDG_CACHE_HOME": f"{output}-cache"}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(convqa("run", *arguments), env=environment, **quiet)
     journal = output / "responses.jsonl"
     first = last = 0.0
     size, most, private, seen, polls = 0, 0.0, 0.0, 0, 0
@@ -125,6 +128,7 @@ def main() -> None:
     parser.add_argument("--pipeline", default="copy-bm25")
     parser.add_argument("--batch-size", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--shards", type=int, default=8, help="0: none")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -154,17 +158,22 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
             killed = run(output, options.input, output, *common, *KINDS[kind], kill=True)
             runs.add((output / "run.json").read_bytes())
             print(f"{kind}, a worker killed: answering {killed['answering']:.1f} s", flush=True)
-    shards = [folder / f"shard{number}" for number in range(1, 9)]
-    for number, output in enumerate(shards, 1):
-        run(output, options.input, output, *common, "--shard", f"{number}/8")
-    start = time.perf_counter()
-    merged = folder / "merged"
-    subprocess.run(convqa("merge", merged, *shards), check=True, stdout=subprocess.DEVNULL)
-    print(f"merge of 8 shards: {time.perf_counter() - start:.1f} s, of it:", end=" ", flush=True)
-    meta = orjson.loads((merged / "run.meta.json").read_bytes())
-    print(f"{meta['counts']['turns']} turns")
-    runs.add((merged / "run.json").read_bytes())
+    if options.shards:
+        runs.add(merge(options, folder, common))
     print("all run files are the same bytes" if len(runs) == 1 else f"{len(runs)} different run files")
+
+
+def merge(options: argparse.Namespace, folder: Path, common: tuple[object, ...]) -> bytes:
+    """The run file of merged shards."""
+    shards = [folder / f"shard{number}" for number in range(1, options.shards + 1)]
+    for number, output in enumerate(shards, 1):
+        run(output, options.input, output, *common, "--shard", f"{number}/{len(shards)}")
+    merged, start = folder / "merged", time.perf_counter()
+    subprocess.run(convqa("merge", merged, *shards), check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    turns = orjson.loads((merged / "run.meta.json").read_bytes())["counts"]["turns"]
+    print(f"merge of {len(shards)} shards of {turns} turns: {seconds:.1f} s", flush=True)
+    return (merged / "run.json").read_bytes()
 
 
 if __name__ == "__main__":
