@@ -462,7 +462,8 @@ def _ray_head(**environment: str) -> Iterator[dict[str, str]]:
     with subprocess.Popen(
         [sys.executable, "-c", code], text=True, env={**os.environ, **environment, **access}, **pipes
     ) as process:
-        assert (address := process.stdout.readline().strip()), "Ray has started no cluster"
+        address = process.stdout.readline().strip()
+        assert address, "Ray has started no cluster"
         yield {**access, "RAY_ADDRESS": address}
         process.stdin.close()
 
