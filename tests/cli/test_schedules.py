@@ -60,7 +60,7 @@ def run(command_line, slow, small, indexed, tmp_path):
 @pytest.fixture
 def executor(request, tmp_path):
     """Options of an executor, and the environment that it needs. Turns take as long as the start of its workers."""
-    slow = {} if request.param == "local" else {"SLOW_SECONDS": "0.15"}
+    slow = {"SLOW_SECONDS": {"local": "0.005", "processes": "0.15", "ray": "0.6"}[request.param]}
     if request.param != "ray":
         yield WORKERS[request.param], slow
         return
@@ -74,8 +74,10 @@ def _end_it(run, output: Path, executor: Executor, whole: bytes, most: float, se
     for _ in range(chance.randint(1, 4)):
         code = run(output, executor, chance.uniform(0, most), chance.choice((0.0, GRACE)))["exit"]
         ends.counts[code] = ends.counts.get(code, 0) + 1
-        # -15: before the command line listened to signals.
-        assert code in {0, 143, -15, "timeout"}, (output.parent / "stderr").read_text()
+        # -15: before the command line listened to signals; 15: while Ray, which starts, does.
+        assert code in {0, 143, -15, "timeout", *([15] if "ray" in executor[0] else [])}, (
+            output.parent / "stderr"
+        ).read_text()
         journal, run_file = output / "responses.jsonl", output / "run.json"
         ends.in_the_middle += journal.is_file() and journal.stat().st_size > 0 and not run_file.exists()
         assert not run_file.exists() or run_file.read_bytes() == whole
@@ -98,6 +100,6 @@ def test_runs_that_are_ended_at_random_end_in_the_same_bytes(run, tmp_path, exec
     most, ends = run(tmp_path / "timed", executor)["clock"], Ends()
     for seed in range(seeds):
         _end_it(run, tmp_path / f"run-{seed}", executor, whole, most, seed, ends)
-    assert ends.in_the_middle >= seeds / 2, ends
+    assert ends.in_the_middle >= seeds / (4 if "ray" in executor[0] else 2), ends
     if seeds > 100:
         assert {143, "timeout"} <= set(ends.counts), ends
