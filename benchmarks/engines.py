@@ -324,7 +324,7 @@ def threads(args: argparse.Namespace, makers: Makers, _: str) -> dict[str, float
         state.candidates.best(query, embedded.FEWEST_CANDIDATES)
 
     def ours(count: int) -> int:
-        embedded._THREADS = count
+        os.environ["OMP_NUM_THREADS"] = str(count)
         for start in range(0, len(asked), 64):
             store.search([Query(text) for text in asked[start : start + 64]], TOP, PARAMS, texts=0)
         return len(asked)

@@ -9,8 +9,7 @@ last write of the journal, so that imports and Ray's start do not count), second
 of all its processes (which other work on the machine changes least), and the largest memory of a worker. All run files
 must be the same bytes.
 
-Then: eight shards and the seconds of their merge; and the seconds by which a run with two workers takes longer when one
-of them is killed in its middle.
+Then: the seconds of a run with two workers of which one is killed in its middle; and of the merge of eight shards.
 """
 
 from __future__ import annotations
@@ -89,7 +88,10 @@ def is_worker(pid: int) -> bool:
 def run(output: Path, *arguments: object, kill: bool = False) -> dict[str, float]:
     """Seconds of a run and of its answering, and the most memory of a worker; ``kill`` one in the middle."""
     start = time.perf_counter()
-    process = subprocess.Popen(convqa("run", *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # Of the last run's cache a pipeline would take what it has encoded.
+    environment = {**os.environ, "XDG_CACHE_HOME": f"{output}-cache"}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(convqa("run", *arguments), env=environment, **quiet)
     journal = output / "responses.jsonl"
     first = last = 0.0
     size, most, private, seen, polls = 0, 0.0, 0.0, 0, 0
@@ -126,6 +128,7 @@ def main() -> None:
     parser.add_argument("--pipeline", default="copy-bm25")
     parser.add_argument("--batch-size", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--shards", type=int, default=8, help="0: none")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -135,7 +138,8 @@ def main() -> None:
 
 def measure(options: argparse.Namespace, folder: Path) -> None:
     collection = folder / "collection"
-    subprocess.run(convqa("index", options.input / "passages.jsonl", "--collection", collection, "--quiet"), check=True)
+    passages = next(options.input.glob("passages.jsonl*"))
+    subprocess.run(convqa("index", passages, "--collection", collection, "--quiet"), check=True)
     common = ("--pipeline", options.pipeline, "--collection", collection, "--batch-size", options.batch_size)
     results: dict[str, list[dict[str, float]]] = {kind: [] for kind in options.kinds}
     runs: set[bytes] = set()
@@ -144,30 +148,32 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
             output = folder / f"{kind}-{number}".replace(" ", "-")
             results[kind].append(run(output, options.input, output, *common, *KINDS[kind]))
             runs.add((output / "run.json").read_bytes())
-    for kind, found in results.items():
-        mid = {name: median(one[name] for one in found) for name in found[0]}
-        print(
-            f"{kind:<12} answering {mid['answering']:6.1f} s, whole {mid['whole']:6.1f} s, "
-            f"processor time of all processes {mid['processor']:6.1f} s, "
-            f"memory of a worker {mid['rss']:.0f} MB, not shared {mid['private']:.0f} MB",
-            flush=True,
-        )
-    if "processes 2" in results:
-        output = folder / "killed"
-        found = run(output, options.input, output, *common, *KINDS["processes 2"], kill=True)
-        runs.add((output / "run.json").read_bytes())
-        print(f"a worker killed: answering {found['answering']:.1f} s")
-    shards = [folder / f"shard{number}" for number in range(1, 9)]
-    for number, output in enumerate(shards, 1):
-        run(output, options.input, output, *common, "--shard", f"{number}/8")
-    start = time.perf_counter()
-    merged = folder / "merged"
-    subprocess.run(convqa("merge", merged, *shards), check=True, stdout=subprocess.DEVNULL)
-    print(f"merge of 8 shards: {time.perf_counter() - start:.1f} s, of it:", end=" ", flush=True)
-    meta = orjson.loads((merged / "run.meta.json").read_bytes())
-    print(f"{meta['counts']['turns']} turns")
-    runs.add((merged / "run.json").read_bytes())
+        print(f"round {number + 1}, load {os.getloadavg()[0]:.1f}", flush=True)
+    print("| | whole, s | answering, s | processor time, s | memory of a worker, MB | of it not shared, MB |")
+    for kind, rounds in results.items():
+        print(f"| {kind} |", " | ".join(f"{median(one[name] for one in rounds):.1f}" for name in rounds[0]), "|")
+    for kind in ("processes 2", "ray 2"):
+        if kind in results:
+            output = folder / f"killed-{kind[:3]}"
+            killed = run(output, options.input, output, *common, *KINDS[kind], kill=True)
+            runs.add((output / "run.json").read_bytes())
+            print(f"{kind}, a worker killed: answering {killed['answering']:.1f} s", flush=True)
+    if options.shards:
+        runs.add(merge(options, folder, common))
     print("all run files are the same bytes" if len(runs) == 1 else f"{len(runs)} different run files")
+
+
+def merge(options: argparse.Namespace, folder: Path, common: tuple[object, ...]) -> bytes:
+    """The run file of merged shards."""
+    shards = [folder / f"shard{number}" for number in range(1, options.shards + 1)]
+    for number, output in enumerate(shards, 1):
+        run(output, options.input, output, *common, "--shard", f"{number}/{len(shards)}")
+    merged, start = folder / "merged", time.perf_counter()
+    subprocess.run(convqa("merge", merged, *shards), check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    turns = orjson.loads((merged / "run.meta.json").read_bytes())["counts"]["turns"]
+    print(f"merge of {len(shards)} shards of {turns} turns: {seconds:.1f} s", flush=True)
+    return (merged / "run.json").read_bytes()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,6 +41,7 @@ LANES = {
         "index_url",
         "anserini_index",
         "ray_cluster",
+        "start_ray",
     },
     "models": {"make_generator", "tiny_generator", "tiny_reader", "tiny_encoder", "cross_encoder", "sparse_encoder"},
     "browser": {"browser"},
@@ -455,9 +457,8 @@ def _plain_logger() -> None:
     logger.propagate = True
 
 
-@pytest.fixture(scope="session")
-def ray_cluster():
-    """The address of a Ray cluster with two processors, which RAY_ADDRESS has too."""
+@contextmanager
+def _ray_head(**environment: str) -> Iterator[dict[str, str]]:
     if importlib.util.find_spec("ray") is None:
         pytest.skip("the package ray is not installed")
     code = (
@@ -465,13 +466,30 @@ def ray_cluster():
         "print(found.address_info['address'], flush=True); sys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    # Else Ray would make a token for the cluster, and keep it in the home folder. It looks when it is imported.
-    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=uuid.uuid4().hex)
-    with subprocess.Popen([sys.executable, "-c", code], text=True, **pipes) as process:
-        os.environ["RAY_ADDRESS"] = process.stdout.readline().strip()
-        yield os.environ["RAY_ADDRESS"]
-        del os.environ["RAY_ADDRESS"]
+    # Else Ray would make a token for the cluster, and keep it in the home folder.
+    access = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid.uuid4().hex}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], text=True, env={**os.environ, **environment, **access}, **pipes
+    ) as process:
+        address = process.stdout.readline().strip()
+        assert address, "Ray has started no cluster"
+        yield {**access, "RAY_ADDRESS": address}
         process.stdin.close()
+
+
+@pytest.fixture(scope="session")
+def start_ray():
+    """``with start_ray(**environment) as access``: a Ray cluster of two processors, and variables that name it."""
+    return _ray_head
+
+
+@pytest.fixture(scope="session")
+def ray_cluster(start_ray):
+    """The address of a Ray cluster with two processors, to which the variables of this process lead."""
+    with start_ray() as access:
+        os.environ.update(access)  # Ray looks for the token when it is imported
+        yield access["RAY_ADDRESS"]
+        del os.environ["RAY_ADDRESS"]
 
 
 @pytest.fixture

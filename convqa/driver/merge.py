@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,16 +26,12 @@ from convqa.workers.shard import Shard
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The folder of a shard, and what its run.meta.json says."""
+    """The folder of a shard, its run.meta.json, and the fingerprint of the run that it is a shard of."""
 
     folder: Path
     shard: Shard
     meta: dict[str, Any]
-
-    @property
-    def mark(self) -> dict[str, Any]:
-        """The fingerprint of the run that it is a shard of."""
-        return {name: value for name, value in self.meta["fingerprint"].items() if name != "shard"}
+    mark: dict[str, Any]
 
 
 def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None, restart: bool = False) -> Summary:
@@ -77,15 +74,14 @@ def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None,
 
 def _read(folder: Path) -> _Part:
     """:raises InputError: for what is no finished shard."""
-    wanted = "Wanted is a folder that convqa run --shard wrote."
-    if not (folder / META).is_file():
-        raise InputError(f"shard {folder}: has no {META}. {wanted}")
-    meta = read_json(folder / META, "what convqa run notes about a run")
+    file = folder / META
+    meta = read_json(file, "what convqa run notes about a run") if file.is_file() else None
     if not isinstance(meta, dict) or "shard" not in meta.get("fingerprint", {}):
-        raise InputError(f"shard {folder}: holds no shard of a run. {wanted}")
+        raise InputError(f"shard {folder}: holds no shard of a run. Wanted is a folder that convqa run --shard wrote.")
     if meta.get("status") != SHARD:
         raise InputError(f"shard {folder}: is not finished. Give its command again: it goes on from there.")
-    return _Part(folder, Shard.parse(meta["fingerprint"]["shard"]), meta)
+    mark = dict(meta["fingerprint"])
+    return _Part(folder, Shard.parse(mark.pop("shard")), meta, mark)
 
 
 def _check(parts: Sequence[_Part]) -> None:
@@ -94,29 +90,20 @@ def _check(parts: Sequence[_Part]) -> None:
     for part in parts[1:]:
         if changed := differences(first.mark, part.mark):
             raise InputError(f"shard {part.folder}: has another {', another '.join(changed)} than {first.folder}.")
-        if part.shard.count != first.shard.count:
-            raise InputError(f"shard {part.folder}: is {part.shard}, and {first.folder} is {first.shard}.")
-    for one, other in itertools.pairwise(parts):
-        if one.shard == other.shard:
-            raise InputError(f"shard {one.shard} is given twice: {one.folder} and {other.folder}.")
-    there = {part.shard.number for part in parts}
-    if missing := [str(number) for number in range(1, first.shard.count + 1) if number not in there]:
-        raise InputError(f"of {first.shard.count} shards these are missing: {', '.join(missing)}.")
+    given = Counter(part.shard for part in parts)
+    wanted = Counter(Shard(number, first.shard.count) for number in range(1, first.shard.count + 1))
+    for fault, shards in (("given twice, or of another number", given - wanted), ("missing", wanted - given)):
+        if shards:
+            raise InputError(f"of {first.shard.count} shards these are {fault}: {', '.join(map(str, shards))}.")
 
 
 def _join(parts: Iterable[_Part], target: Path) -> None:
-    """Write the journal of all shards: group after group, each as its shard answered it.
-
-    :raises InputError: for a group of another shard.
-    """
+    """Write the journal of all shards: group after group, each as its shard answered it."""
     waves: list[tuple[int, int, int, Path]] = []
     for part in parts:
         path, start = part.folder / JOURNAL, 0
         for end, lines in whole_waves(path) if path.exists() else ():  # there may be no conversations for it
-            group = lines[0][1]["batch"][0]
-            if group % part.shard.count != part.shard.number - 1:
-                raise InputError(f"{path}: group {group} is not of shard {part.shard}. Run it with --restart.")
-            waves.append((group, start, end, path))
+            waves.append((lines[0][1]["batch"][0], start, end, path))
             start = end
     with whole_file(target) as out:
         for _, start, end, path in sorted(waves):

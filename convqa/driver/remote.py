@@ -11,7 +11,7 @@ from typing import Any
 
 from convqa.domain import Response, Turn
 from convqa.driver.fingerprint import differences, fingerprint
-from convqa.driver.waves import answer, patiently
+from convqa.driver.waves import Submit, answer, patiently
 from convqa.errors import InputError, RunError
 from convqa.models.once import once
 from convqa.pipeline.document import Document
@@ -19,39 +19,32 @@ from convqa.pipeline.load import Pipeline, wire
 from convqa.workers import WorkerLost, Workers
 
 
-@dataclass(frozen=True, slots=True)
-class Remote:
-    """Answers waves in workers."""
+def in_workers(workers: Workers, pipeline: Pipeline, mark: Mapping[str, Any], wait: float) -> Submit:
+    """Let workers answer waves; while a store is away, again and again for ``wait`` seconds.
 
-    workers: Workers
-    setup: Setup
-    wait: float
+    :param pipeline: bound to its collection. :param mark: the run's fingerprint.
+    """
+    place = pipeline.collection
+    setup = _Setup(pipeline.document, str(Path(place).resolve()) if place and Path(place).exists() else place, mark)
 
-    @classmethod
-    def of(cls, pipeline: Pipeline, mark: Mapping[str, Any], workers: Workers, wait: float) -> Remote:
-        """:param pipeline: bound to its collection. :param mark: the run's fingerprint."""
-        place = pipeline.collection
-        whole = str(Path(place).resolve()) if place and Path(place).exists() else place
-        return cls(workers, Setup(pipeline.document, whole, mark), wait)
-
-    def submit(self, turns: Sequence[Turn]) -> Future[list[Response]]:
-        """Let a worker answer a wave; while a store is away, again and again for ``wait`` seconds."""
-        return self.workers.submit(patiently, lambda: self._ask(turns), self.wait)
-
-    def _ask(self, turns: Sequence[Turn]) -> list[Response]:
+    def ask(turns: Sequence[Turn]) -> list[Response]:
         try:
-            made: list[Response] = self.workers.call(self.setup.answer, turns)
+            return workers.call(setup.answer, turns)  # type: ignore[no-any-return]
         except WorkerLost as error:
             raise RunError(
                 f"turns {turns[0].id} to {turns[-1].id} ({len(turns)} of one wave): {error}. Run again with fewer "
                 "--workers if memory ran out; what was answered is kept."
             ) from error
-        return made
+
+    def submit(turns: Sequence[Turn]) -> Future[list[Response]]:
+        return workers.submit(patiently, lambda: ask(turns), wait)
+
+    return submit
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
-    """What a worker builds the pipeline of. ``mark``: the run's fingerprint, which it must have there, too."""
+class _Setup:
+    """What a worker builds the pipeline from. ``mark``: the run's fingerprint, which has to be the same there."""
 
     document: Document
     collection: str | None

@@ -18,7 +18,7 @@ from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
-from convqa.driver.remote import Remote
+from convqa.driver.remote import in_workers
 from convqa.driver.summary import Summary
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, drive
 from convqa.errors import InputError
@@ -85,8 +85,17 @@ def run(
             resumed = len(journal)
             for said in pipeline.forecast(intake.turns - resumed):
                 logger.warning("%s", said)
-            answer = None if workers is None else Remote.of(pipeline, mark, workers, options.wait)
-            _answer(pipeline, intake, journal, options, progress, answer)
+            at_once = workers.count if workers else 1
+            if workers or options.shard:
+                _warn_of_few_groups(intake.conversations, options, at_once)
+            progress(resumed, intake.turns)
+            waves = drive(
+                pipeline, intake, options.history, options.batch_size, options.wait, journal.get, at_once=at_once,
+                submit=in_workers(workers, pipeline, mark, options.wait) if workers else None, shard=shard,
+            )  # fmt: skip
+            for wave in waves:
+                journal.append(wave)
+                progress(len(journal), intake.turns)
             summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
             write_run(summary, None if options.shard else task, output, pipeline.stages, intake, journal)
             summary.seconds = time.perf_counter() - start
@@ -96,23 +105,13 @@ def run(
     return summary
 
 
-def _answer(
-    pipeline: Pipeline, intake: Intake, journal: Journal, options: Options, progress: Progress, remote: Remote | None
-) -> None:
-    at_once, groups = remote.workers.count if remote else 1, -(-intake.conversations // options.batch_size)
-    if groups < at_once and (remote or options.shard):
+def _warn_of_few_groups(conversations: int, options: Options, workers: int) -> None:
+    groups = -(-conversations // options.batch_size)
+    if groups < workers:
         logger.warning(
             "--batch-size %d makes too few groups of conversations (%d, for %d workers). A smaller one makes more.",
-            options.batch_size, groups, at_once,
+            options.batch_size, groups, workers,
         )  # fmt: skip
-    progress(len(journal), intake.turns)
-    waves = drive(
-        pipeline, intake, options.history, options.batch_size, options.wait, journal.get,
-        submit=remote.submit if remote else None, at_once=at_once, shard=options.shard or ALL,
-    )  # fmt: skip
-    for wave in waves:
-        journal.append(wave)
-        progress(len(journal), intake.turns)
 
 
 def write_run(

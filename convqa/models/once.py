@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from convqa.workers.threads import threads
+
 T = TypeVar("T")
 
 _LOADED: dict[Hashable, Any] = {}
@@ -23,16 +25,6 @@ def once(key: Hashable, make: Callable[[], T]) -> T:
         if key not in _LOADED:
             _LOADED[key] = make()
         return _LOADED[key]  # type: ignore[no-any-return]
-
-
-def threads() -> int:
-    """How many threads models may use: ``OMP_NUM_THREADS`` where it is set, else the cores given to this process."""
-    named = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if named.isdigit() and int(named) > 0:
-        return int(named)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def workers() -> ThreadPoolExecutor:

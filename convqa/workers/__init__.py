@@ -1,4 +1,4 @@
-"""Work that is given to other processes: of this machine, or of a Ray cluster."""
+"""Workers: other processes of this machine, or of a Ray cluster, that do pieces of the work."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Executor", "WorkerLost", "Workers", "start_workers"]
 
 @contextmanager
 def start_workers(executor: Executor, count: int | None = None) -> Iterator[Workers | None]:
-    """The workers of an executor, which end with the block; None for ``local``, which works in this process.
+    """Start the workers of an executor and end them with the block; None for ``local``, which needs none.
 
-    :param count: how many; None = one for each processor.
-    :raises InputError: for several local workers, or without Ray.
+    :param count: None = one for each processor.
+    :raises InputError: for several local workers, or where Ray is not installed.
     """
     if executor == "local":
         if count not in {None, 1}:

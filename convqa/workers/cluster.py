@@ -1,4 +1,4 @@
-"""Workers that are actors of a Ray cluster; Ray brings the work to them, and starts them where there is room."""
+"""Workers that are actors of a Ray cluster: Ray starts them where there is room."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from convqa.workers.pool import Function, Outcome, WorkerDied, Workers, perform
 logger = logging.getLogger(__name__)
 
 _PATIENCE = 60.0
-"""Seconds after which somebody who waits for room in the cluster is told so."""
+"""Seconds to wait for room in the cluster before a warning says so."""
 
 
 def start(count: int | None) -> Workers:
-    """Workers of the cluster that Ray knows of (RAY_ADDRESS), or of one on this machine that ends with them.
+    """Start workers in the cluster at RAY_ADDRESS, or in a new one on this machine that ends with them.
 
-    :param count: how many; None = one for each processor of the cluster.
-    :raises InputError: if there is no cluster at the address, or no room in it for so many workers.
+    :param count: None = one for each processor of the cluster.
+    :raises InputError: if there is no cluster at the address, or too few processors in it.
     """
     handler = signal.getsignal(signal.SIGTERM)
     # Ray would report to its makers that it is used.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         ray.init(log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RayError, ValueError, RuntimeError) as error:
+    except Exception as error:  # a node that is too slow to start raises no narrower one
         raise InputError(
-            f"Ray: no connection to a cluster ({reason_of(error)}). Wanted in RAY_ADDRESS: the address of one, such as "
-            "ray://HOST:10001, with the same versions of Ray and Python; or none."
+            f"Ray: no cluster ({reason_of(error)}). Wanted in RAY_ADDRESS: the address of one, such as "
+            "ray://HOST:10001, with the same versions of Ray and Python; or none, to start one here."
         ) from error
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, handler)  # Ray puts its own in place
@@ -50,7 +50,7 @@ def start(count: int | None) -> Workers:
 
 
 class Actor:
-    """A worker that Ray starts. :param processors: of its machine that it takes, and as many threads."""
+    """A worker that Ray starts. :param processors: how many it takes of its machine, and how many threads it uses."""
 
     def __init__(self, processors: int) -> None:
         self._actor: Any = ray.remote(num_cpus=processors)(_Performer).remote()
@@ -74,10 +74,10 @@ class Actor:
 
 
 class _Performer:
-    """The actor itself."""
+    """The actor's class."""
 
     def ready(self) -> None:
-        """Return as soon as it lives."""
+        """Return once the actor runs."""
 
     def perform(self, function: Function, arguments: tuple[Any, ...]) -> Outcome:
         return perform(function, arguments)

@@ -18,7 +18,7 @@ Outcome = tuple[Any, BaseException | None, list[logging.LogRecord]]
 """The result of a piece of work, or the error that it raised, and what was logged meanwhile."""
 
 ATTEMPTS = 3
-"""How often a piece of work is given to a worker before it is taken for the reason that workers die."""
+"""Workers that may die of the same piece of work before it is given up."""
 
 
 class WorkerDied(Exception):
@@ -39,9 +39,7 @@ class Worker(Protocol):
 
 
 class Workers:
-    """Workers that are started when they are first needed, and replaced when they die.
-
-    A thread of this process waits for each, so that several pieces of work are under way at a time.
+    """Workers that start when they are first needed and are replaced when they die; a thread waits for each.
 
     :param start: starts a worker. :param end: is called when all are closed.
     """
@@ -65,7 +63,7 @@ class Workers:
 
         :raises WorkerLost: if worker after worker dies of it.
         """
-        # The last that became idle goes on: what it keeps in memory is of the same conversations.
+        # The worker that became idle last has the most in memory that this piece of work needs.
         worker = self._idle.get()
         died: WorkerDied | None = None
         try:

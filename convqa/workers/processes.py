@@ -9,29 +9,35 @@ import threading
 from collections.abc import Mapping
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
+from multiprocessing.forkserver import ensure_running
 from typing import Any
 
 from convqa.workers.pool import Function, Outcome, WorkerDied, Workers, perform
+from convqa.workers.threads import cores
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 
 
 def start(count: int | None) -> Workers:
-    """Processes that share the processors evenly, unless OMP_NUM_THREADS says otherwise.
+    """Start processes that share the processors evenly, unless OMP_NUM_THREADS says otherwise.
 
-    :param count: how many; None = one for each processor.
+    :param count: None = one for each processor.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = count or cores
-    environment = {"OMP_NUM_THREADS": str(max(1, cores // count)), **os.environ}
-    _CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # their memory is shared, too
+    count = count or cores()
+    environment = {"OMP_NUM_THREADS": str(max(1, cores() // count)), **os.environ}
+    _CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # workers share its memory
+    unset = "OMP_NUM_THREADS" not in os.environ
+    os.environ.update(environment)
+    ensure_running()  # numpy reads the variable as it is loaded, which this server does for all workers
+    if unset:
+        del os.environ["OMP_NUM_THREADS"]
     return Workers(lambda: Process(environment), count)
 
 
 class Process:
-    """A process that performs functions, one after the other, until its parent is gone.
+    """A process that calls functions, one after the other, until its parent ends.
 
-    :param environment: its own; the server that it is forked from may have been started with another.
+    :param environment: added to that of the server which it is forked from.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -66,8 +72,8 @@ def _serve(pipe: Connection, environment: Mapping[str, str]) -> None:
 
 
 def be_child() -> None:
-    """Let this process live as long as its parent: Ctrl-C is the parent's, and its death ends this process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it goes to the whole group; the parent ends this process
+    """End this process with its parent, and leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the whole group gets it
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -237,7 +237,7 @@ def test_a_restart_leaves_no_file_of_the_old_run_behind(call, slow, small, index
     arguments = ("run", small, tmp_path / "out", "--collection", indexed, *PLAIN)
     call(*arguments)
 
-    def away(*_):
+    def away(*_, **__):
         raise StoreUnavailable("the store is away.")
 
     monkeypatch.setattr(driver, "drive", away)

@@ -140,6 +140,30 @@ def test_parts_of_all_shards_give_the_same_vectors(collection, whole, model, tmp
     assert merge_parts(collection, parts).vectors == 9
 
 
+@pytest.mark.parametrize("place", ["folder", pytest.param("index_url", marks=pytest.mark.services)])
+def test_a_merge_that_ended_goes_on_and_parts_may_be_empty(collection, model, tmp_path, monkeypatch, request, place):
+    monkeypatch.setattr("convqa.indexing.parts._COMMIT", 1)
+    target = collection
+    if place != "folder":
+        with create_store(target := request.getfixturevalue(place), "en") as store:
+            store.add(PASSAGES)
+    parts = [str(tmp_path / f"part{number}") for number in range(1, 12)]
+    counts = [encode_shard(target, model, Shard(number, 11), part).count for number, part in enumerate(parts, 1)]
+    assert 0 in counts and sum(counts) == 9
+
+    def stop(done, total):
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        merge_parts(target, parts, None, stop)
+    assert 0 < open_store(target).info().vectors < 9
+    assert merge_parts(target, parts).vectors == 9
+    expected = model.encode([passage.whole_text for passage in PASSAGES])
+    for found, vector in zip(open_store(target).vectors(IDS), expected, strict=True):
+        assert found == pytest.approx(vector, abs=1e-5)
+
+
 def test_a_part_that_ended_early_is_refused_and_goes_on(collection, model, tmp_path, monkeypatch):
     monkeypatch.setattr(vectors, "_AT_ONCE", 1)
     monkeypatch.setattr(vectors, "_COMMIT", 1)

@@ -12,6 +12,7 @@ import pytest
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.workers import WorkerLost, start_workers
+from convqa.workers.threads import cores, threads
 
 EXECUTORS = ["processes", pytest.param("ray", marks=pytest.mark.services)]
 
@@ -71,6 +72,16 @@ def test_a_worker_that_dies_is_replaced_and_work_that_kills_is_given_up(workers,
     with pytest.raises(WorkerLost, match="3 workers died of it"):
         workers.call(die)
     assert workers.call(double, 4) == 8
+
+
+def test_workers_share_the_processors_unless_they_are_told_how_many_threads(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    for count in (1, cores()):
+        with start_workers("processes", count) as workers:
+            assert workers.call(threads) == cores() // count
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    with start_workers("processes", 2) as workers:
+        assert workers.call(threads) == 3
 
 
 def test_closing_does_not_wait_for_work():

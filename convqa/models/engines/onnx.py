@@ -13,9 +13,10 @@ import numpy as np
 
 from convqa.errors import InputError, reason_of
 from convqa.models.folder import ONNX, ModelFolder
-from convqa.models.once import threads, workers
+from convqa.models.once import workers
 from convqa.models.tokens import Tokens, load_tokenizer
 from convqa.models.types import OUTPUTS, Array, Choice, Network
+from convqa.workers.threads import threads
 
 
 class OnnxModel:

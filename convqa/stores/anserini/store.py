@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from convqa.stores.anserini.index import Index, fingerprint
 from convqa.stores.anserini.search import Search
 from convqa.stores.base import Encoder, Ids, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.text.bm25 import K1, B
+from convqa.workers.threads import threads
 
 CAPABILITIES = frozenset({"k1", "b", "stopwords", "prf"})
 LANGUAGE = "en"
@@ -127,4 +127,4 @@ class Anserini:
 @cache
 def _threads() -> ThreadPoolExecutor:
     """For the whole process: Java remembers every thread that ever asked it."""
-    return ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+    return ThreadPoolExecutor(threads())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -30,11 +29,12 @@ from convqa.stores.embedded.vectors import Vectors
 from convqa.stores.embedded.weights import Weights
 from convqa.text.analysis import weigh
 from convqa.text.bm25 import K1, B, bm25
+from convqa.workers.threads import threads
 
 FEWEST_CANDIDATES = 300
 """tantivy's top 300 hold all of the exact top 100 at .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1 (docs/benchmarks.md)."""
 
-_THREADS = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+_MOST_THREADS = 4
 """Threads that a batch is searched by. More would wait for Python's lock, which only tantivy's part lets go."""
 
 _FILTERS = 8
@@ -130,22 +130,22 @@ class Snapshot:
     def search(self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int) -> list[Ranking]:
         """Rank the best ``k`` passages for each query, given by its :meth:`weights`."""
         k = min(k, self.manifest.numbers)  # tantivy makes room for as many hits as are asked for
-        threads = min(_THREADS, len(weighed))
+        count = min(_MOST_THREADS, threads(), len(weighed))
 
         def share(first: int) -> list[Ranking]:
             # One for each term; zeros again after each query.
             slots = np.zeros(len(self.vocabulary), np.uint16)
             return [
                 self._ranking(*self._scored(weights, k, params, slots), k, texts) if weights and k > 0 else Ranking()
-                for weights in weighed[first::threads]
+                for weights in weighed[first::count]
             ]
 
-        if threads < 2:
-            return share(0) if threads else []
+        if count < 2:
+            return share(0) if count else []
         # tantivy lets other threads work. Made for each batch: threads do not survive a fork.
-        with ThreadPoolExecutor(threads) as pool:
-            shares = list(pool.map(share, range(threads)))
-        return [shares[place % threads][place // threads] for place in range(len(weighed))]
+        with ThreadPoolExecutor(count) as pool:
+            shares = list(pool.map(share, range(count)))
+        return [shares[place % count][place // count] for place in range(len(weighed))]
 
     def search_vectors(self, matrix: Floats, k: int, texts: int, filter: Filter) -> list[Ranking]:
         """Rank the best ``k`` of the passages that have vectors, for each row."""

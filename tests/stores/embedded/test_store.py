@@ -18,7 +18,7 @@ from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
 from convqa.stores import open_store
 from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
-from convqa.stores.embedded import engine, search
+from convqa.stores.embedded import engine
 from convqa.stores.embedded.engine import create, open_collection
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
@@ -414,7 +414,7 @@ def test_ids_that_cannot_be_read_are_damage_when_somebody_looks_at_the_hits(fold
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 def test_a_batch_is_ranked_as_its_queries_one_by_one(folder, monkeypatch, threads):
-    monkeypatch.setattr(search, "_THREADS", threads)
+    monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
     store = open_collection(at(folder))
     for count in (0, 1, 2, 5, 8):
         queries = [Query(f"number w{number}") for number in range(count)]

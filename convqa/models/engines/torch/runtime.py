@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from convqa.errors import InputError
-from convqa.models.once import once, threads
+from convqa.models.once import once
 from convqa.models.tokens import Tokens
 from convqa.models.types import Array, Choice
+from convqa.workers.threads import threads
 
 BUDGET = {"cpu": 2048, "cuda": 65536, "mps": 16384}
 """Tokens of a batch, padding counted, by device."""
