@@ -218,7 +218,7 @@ def fitted(reader: str, rows: Sequence[Row]) -> Decision:
         "turns": {name: sum(one.set == name for one in train) for name in FITTED[reader]},
         "fit": "conversations whose number is 2 modulo 4 (squad2: half of the article that the reader never saw)",
         "threshold": f"refuses at most {ALLOWED:.0%} of what can be answered in those of 0 modulo 4 (the other half)",
-        "report": "conversations and articles of odd number: docs/answers.md",
+        "report": "conversations and articles of odd number: docs/reference/answers.md",
     }
     update: dict[str, Any] = {"threshold": threshold, "fitted": about}
     if reader == "talk":
@@ -235,7 +235,7 @@ def surely(scores: Sequence[tuple[float, bool]]) -> float:
 
 def save(decision: Decision, reader: str) -> None:
     DECISIONS.mkdir(parents=True, exist_ok=True)
-    head = f"# Whether the passages answer, with the reader {reader}. What the fields are: docs/answers.md.\n"
+    head = f"# Whether the passages answer, with the reader {reader}. What the fields are: docs/reference/answers.md.\n"
     body = yaml.safe_dump(decision.model_dump(exclude_defaults=True), sort_keys=False, allow_unicode=True, width=120)
     (DECISIONS / f"{reader}.yaml").write_text(head + body, encoding="utf-8")
 

@@ -4,10 +4,10 @@
 
 Texts, titles and ids are made of what breaks formats: emoji of several code points, combining marks, right-to-left
 text, CRLF, "[1]", backslashes, quotes, control characters, slashes, percent signs. Each format is held to what it can
-hold (docs/exports.md): text and evidence to passage, characters and quote of every citation, trec-rag and ikat to the
-passages of every sentence, jwhr to the quotes. "Lost" are citations that do not come back, "added" such as were not
-there, "shifted" such as come back with another place or quote, or in another order. Microseconds are processor time for
-one answer, written to a file and read from it.
+hold (docs/reference/exports.md): text and evidence to passage, characters and quote of every citation, trec-rag and
+ikat to the passages of every sentence, jwhr to the quotes. "Lost" are citations that do not come back, "added" such as
+were not there, "shifted" such as come back with another place or quote, or in another order. Microseconds are processor
+time for one answer, written to a file and read from it.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ NEIGHBOURS = 16
 """Of each vector in an HNSW graph (Elasticsearch's ``m``)."""
 
 MEASURED = 1_000_000, 674
-"""Passages, and bytes of each, of the measurements below (docs/benchmarks.md, "A million passages, three engines")."""
+"""Passages, and bytes of each, of the measurements below (docs/benchmarks/engines.md, a million passages)."""
 EMBEDDED_BYTES, ELASTICSEARCH_BYTES = 1260, 711
 EMBEDDED_RATE, ELASTICSEARCH_RATE = 7189, 3018
 EMBEDDED_QUERIES, ELASTICSEARCH_QUERIES = 86, 42

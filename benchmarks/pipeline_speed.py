@@ -6,7 +6,7 @@ The collection is one with vectors, such as hybrid_speed.py makes of 27,065 pass
 are those of INSCIT's dev set that have a history, with the history that it gives, each as a conversation of its own, so
 that all can be asked at once; one at a time, the first 60 of them. ``ms a turn`` is of one at a time. The last row is
 the pipeline ``default``, which is ``hybrid`` with sentences chosen by words and vectors. Every text is encoded anew in
-every round; what a run saves by what was encoded before is in docs/benchmarks.md.
+every round; what a run saves by what was encoded before is in docs/benchmarks/speed.md.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
     python benchmarks/quotes.py [--data ../shared/data] [--base sentence-transformers/all-MiniLM-L6-v2]
 
-What trains: the sentences of quotes.tsv, which were read and labelled by the rule in docs/reading.md (ids and offsets
-in passages of the conversations of even number of mtrag_un and inscit_dev; ``folded``: all white space is one blank, as
-in crawled text; ``cut``: where a sentence begins behind a heading); and made ones (quotes_made.py). The vectors of
-words begin as those of the base model, brought to 32 dimensions. A first training leaves out a fifth of the passages
-and gives the figures, a second one over all of them writes ``convqa/text/english/prose.npz``. Needs the extra
+What trains: the sentences of quotes.tsv, which were read and labelled by the rule in docs/reference/reading.md (ids and
+offsets in passages of the conversations of even number of mtrag_un and inscit_dev; ``folded``: all white space is one
+blank, as in crawled text; ``cut``: where a sentence begins behind a heading); and made ones (quotes_made.py). The
+vectors of words begin as those of the base model, brought to 32 dimensions. A first training leaves out a fifth of the
+passages and gives the figures, a second one over all of them writes ``convqa/text/english/prose.npz``. Needs the extra
 ``models``; four minutes of one core.
 """
 

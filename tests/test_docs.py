@@ -25,7 +25,7 @@ def blocks(language):
 
 @pytest.fixture(scope="module")
 def generator():
-    spec = importlib.util.spec_from_file_location("commands", ROOT / "docs" / "commands.py")
+    spec = importlib.util.spec_from_file_location("commands", ROOT / "docs" / "reference" / "commands.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -62,7 +62,7 @@ def test_commands_in_the_docs_exist_with_their_options(text, generator):
 
 
 def test_the_commands_page_is_up_to_date(generator):
-    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == generator.text(), "run make fix"
+    assert (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8") == generator.text(), "run make fix"
 
 
 def test_the_readme_names_every_command_and_pipeline(generator):
@@ -80,6 +80,6 @@ def test_the_readme_opens_with_the_two_commands():
 
 @pytest.mark.parametrize("pipeline", ["copy-bm25", pytest.param("default", marks=pytest.mark.slow)])
 def test_the_way_of_a_turn_is_up_to_date(pipeline):
-    command = [sys.executable, ROOT / "docs" / "way_of_a_turn.py", pipeline]
+    command = [sys.executable, ROOT / "docs" / "reference" / "way_of_a_turn.py", pipeline]
     section = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert section in (ROOT / "docs" / "way-of-a-turn.md").read_text(), "run make fix"
+    assert section in (ROOT / "docs" / "reference" / "way-of-a-turn.md").read_text(), "run make fix"

@@ -1,4 +1,4 @@
-"""The conversation of docs/asking-back.md, over five rule texts of ShARC, with the pipeline that asks back."""
+"""The conversation of docs/tasks/sharc.md, over five rule texts of ShARC, with the pipeline that asks back."""
 
 from __future__ import annotations
 

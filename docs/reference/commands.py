@@ -1,4 +1,4 @@
-"""Write docs/commands.md from the commands' own ``--help``. ``make fix`` runs this; a test compares."""
+"""Write docs/reference/commands.md from the commands' own ``--help``. ``make fix`` runs this; a test compares."""
 
 from __future__ import annotations
 

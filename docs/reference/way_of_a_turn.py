@@ -1,6 +1,8 @@
-"""Write docs/way-of-a-turn.md: the files of convqa that a turn enters, in order. ``make fix`` runs it; a test compares.
+"""Write docs/reference/way-of-a-turn.md: the files of convqa that a turn enters, in order.
 
-python docs/way_of_a_turn.py [FILE]
+``make fix`` runs it; a test compares.
+
+python docs/reference/way_of_a_turn.py [FILE]
 """
 
 from __future__ import annotations
