@@ -218,7 +218,7 @@ def fitted(reader: str, rows: Sequence[Row]) -> Decision:
         "turns": {name: sum(one.set == name for one in train) for name in FITTED[reader]},
         "fit": "conversations whose number is 2 modulo 4 (squad2: half of the article that the reader never saw)",
         "threshold": f"refuses at most {ALLOWED:.0%} of what can be answered in those of 0 modulo 4 (the other half)",
-        "report": "conversations and articles of odd number: docs/reference/answers.md",
+        "report": "conversations and articles of odd number: docs/benchmarks/refusals.md",
     }
     update: dict[str, Any] = {"threshold": threshold, "fitted": about}
     if reader == "talk":
