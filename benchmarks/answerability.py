@@ -20,7 +20,6 @@ F1 is SQuAD's over the turns that have an answer; a refused one scores 0. ``--ke
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tempfile
@@ -34,7 +33,8 @@ from typing import Any, NamedTuple
 
 import numpy
 import yaml
-from comparing import SEED, table
+from _common import ROOT, arguments, table
+from comparing import SEED
 
 import convqa
 from convqa.components.deciders._decision import Decision, Weight, cosine, load_decision, signals
@@ -45,7 +45,6 @@ from convqa.metrics.bootstrap import interval_of_statistic
 from convqa.metrics.squad import f1
 from convqa.tasks import find_task
 
-ROOT = Path(__file__).resolve().parents[1]
 DECISIONS = ROOT / "configs" / "decisions"
 OVER = " over "
 SETS = ("clapnq_dev", "mtrag_un", "squad2-dev-half", "inscit_dev")
@@ -353,8 +352,7 @@ def bins(reader: str, rows: Iterable[Row], decision: Decision) -> Iterator[list[
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--readers", nargs="+", default=list(READERS), choices=READERS)
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--fit", action="store_true", help="write configs/decisions/READER.yaml")

@@ -12,13 +12,13 @@ time for one answer, written to a file and read from it.
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
+from _common import arguments
 from export_readers import READERS
 
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
@@ -113,12 +113,12 @@ def line(name: str, responses: list[Response], folder: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, data=False)
     parser.add_argument("--answers", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=7)
-    arguments = parser.parse_args()
-    chance = random.Random(arguments.seed)
-    responses = [some_response(chance, number) for number in range(arguments.answers)]
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    responses = [some_response(chance, number) for number in range(options.answers)]
     print("| format | answers | citations | lost | added | shifted | µs an answer |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:

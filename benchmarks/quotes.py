@@ -12,7 +12,6 @@ passages and gives the figures, a second one over all of them writes ``convqa/te
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import math
@@ -25,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from builders import ROOT
+from _common import arguments
 from conversation_sets import TUNED
 from quotes_made import Example, Maker, Records, folded
 from torch import nn
@@ -218,8 +217,7 @@ def report(held: Sequence[Read]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--base", default="sentence-transformers/all-MiniLM-L6-v2", help="whose vectors of words")
     parser.add_argument("--fold", type=int, default=0, help="which fifth of the passages is held out for the figures")
     parser.add_argument("--only", choices=("held", "all"), help="one of the two trainings")

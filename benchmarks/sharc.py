@@ -11,12 +11,12 @@ once more, with the rule text to be found among 651; the half whose rule texts t
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from _common import arguments
 
 from convqa.domain import Answer, Conversation, Response
 from convqa.driver.waves import drive
@@ -41,8 +41,7 @@ OPENED = ("Micro accuracy %", "seen", "unseen", "Macro accuracy %", "F1_BLEU-1",
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with sharc/")
+    parser = arguments(__doc__)
     args = parser.parse_args()
     task, dev, opened = ShARC(), args.data / DEV, args.data / OPEN
     gold, conversations = task.gold(dev), list(task.read(dev))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 
 def test_the_best_round_of_each_way_counts_and_the_first_does_not(monkeypatch):
-    import timing
+    import _common as timing
 
     clock = iter([0.0, 4.0, 10.0, 11.0, 20.0, 22.0, 30.0, 33.0])
     monkeypatch.setattr(timing.time, "perf_counter", lambda: next(clock))
