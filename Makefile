@@ -59,12 +59,12 @@ $(VENV)/.browser: pyproject.toml | $(VENV)/.test
 	@$(INSTALL) --editable '.[dev-browser]'
 	@touch $@
 
-run: $(VENV)/.base  ## install the base and answer, score and show the bundled conversations
+run: $(VENV)/.base  ## install the base, hold a conversation, and answer and score the bundled input
+	@printf '%s\n' 'What makes Uranus so unusual?' 'Why is it tilted?' | \
+		$(BIN)/convqa chat --collection examples/qrecc-trec/passages.jsonl.gz
 	@$(BIN)/convqa run examples/qrecc-trec out/qrecc-trec --restart
 	@echo
 	@$(BIN)/convqa evaluate examples/qrecc-trec out/qrecc-trec --output out/qrecc-trec
-	@echo
-	@$(BIN)/python examples/conversation.py
 
 test: check  ## formatting, lint, types, and the tests that need neither a server nor torch
 	@$(PYTEST) -m 'not services and not models and not browser and not hostile and not slow'

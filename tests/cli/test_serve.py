@@ -27,9 +27,9 @@ def serve(process, pipeline, tmp_path):
     def start(*arguments):
         data = {"XDG_DATA_HOME": str(tmp_path / "data")}
         server = process("serve", "--port", 0, *(arguments or ("--pipeline", pipeline)), **data)
-        said = server.stdout.readline()
-        assert said.startswith("Listening on http://127.0.0.1:"), server.communicate()
-        return server, int(said.split(":")[2].split("/")[0])
+        line = server.stdout.readline()
+        assert line.startswith("Listening on http://127.0.0.1:"), line
+        return server, int(line.split(":")[2].split("/")[0])
 
     return start
 
@@ -116,20 +116,20 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(call, pipeline):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "line"),
     [
         (["--pipeline", "talk"], "talk: searches a collection; name one with --collection"),
         (["--pipeline", "tlak"], "tlak"),
         (["--without-keys", "--host", "no-such-host.invalid"], "cannot listen on no-such-host.invalid, port 0"),
         (["--host", "0.0.0.0"], "it has no keys"),
-        (["--config", "nowhere.yaml"], "there is no such file"),
+        (["--config", "nowhere.yaml"], "no such file"),
         (["--port", "65536"], "65535"),
         (["--collection", "nowhere"], "nowhere"),
     ],
 )
-def test_mistakes(call, arguments, said):
+def test_mistakes(call, arguments, line):
     code, _, err = call("serve", *(() if "--port" in arguments else ("--port", 0)), *arguments)
-    assert code == 2 and said in err and "Traceback" not in err
+    assert code == 2 and line in err and "Traceback" not in err
 
 
 def test_a_pipeline_without_answers(call, pipeline, tmp_path):

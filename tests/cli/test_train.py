@@ -88,8 +88,8 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
     output = tmp_path / "made"
     asked = [
         "train", "resolver", "--data", data, "--base", tiny_encoder, "--output", output, "--threads", "1",
-        "--set", "own=[own.jsonl]", "--set", "mix=[{sets: [own]}]", "--set", "batch=1", "--set", "pattern=1", "--set", "talks=null",
-        "--device", "cpu", "-v",
+        "--set", "own=[own.jsonl]", "--set", "mix=[{sets: [own]}]", "--set", "batch=1", "--set", "pattern=1",
+        "--set", "talks=null", "--device", "cpu", "-v",
     ]  # fmt: skip
     # So many steps that it is interrupted before it is done; the checkpoint is the first one's.
     started = process(*asked, "--set", "epochs=15", "--set", "checkpoint=0.2")

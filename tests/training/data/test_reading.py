@@ -96,7 +96,7 @@ def test_what_is_wrong_in_an_own_file_is_left_out_with_one_warning(tmp_path, cap
     with gzip.open(path, "at") as lines:
         lines.write("no JSON\n")
     assert count(split(settings(each=1000), tmp_path).training["own"]()) == 2 * 118
-    assert [record.message.count("1 lines that are no JSON") for record in caplog.records] == [1]
+    assert [record.message.count("skipped 1 lines with malformed JSON") for record in caplog.records] == [1]
 
 
 @pytest.mark.parametrize("contexts", [0, 5])
