@@ -50,7 +50,9 @@ class Measured:
 
     def cell(self, measure: str) -> str:
         names = {"all": sorted(self._members)}
-        low, high = interval_of_statistic(names, lambda drawn: self._of(drawn["all"]).get(measure), SEED, resamples=RESAMPLES)
+        low, high = interval_of_statistic(
+            names, lambda drawn: self._of(drawn["all"]).get(measure), SEED, resamples=RESAMPLES
+        )
         return f"{self._of(names['all'])[measure]:.3f} [{low:.3f}, {high:.3f}]"
 
     def refused(self, kind: str) -> float:
