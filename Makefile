@@ -95,13 +95,13 @@ check: $(VENV)/.test  ## formatting, lint and types only
 fix: $(VENV)/.test  ## format, mend what can be mended, write generated docs anew
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
-	@$(BIN)/python docs/commands.py
-	@$(BIN)/python docs/way_of_a_turn.py
+	@$(BIN)/python docs/reference/commands.py
+	@$(BIN)/python docs/reference/way_of_a_turn.py
 
 screenshots: $(VENV)/.browser  ## the pictures of the page in docs/images anew
 	@CONVQA_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser/test_screenshots.py tests/browser/test_report.py -k pictures
 
-bench: $(VENV)/.services $(VENV)/.models  ## the benchmarks of docs/benchmarks.md that take minutes; needs the data that they name
+bench: $(VENV)/.services $(VENV)/.models  ## the benchmarks of docs/benchmarks that take minutes; needs the data that they name
 	@$(BIN)/python benchmarks/conversations.py
 	@$(BIN)/python benchmarks/lucene_equality.py
 	@$(BIN)/python benchmarks/overhead.py

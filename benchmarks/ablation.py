@@ -21,7 +21,8 @@ from statistics import mean
 from typing import Any
 
 import tuning
-from comparing import difference, share, table
+from _common import arguments, table
+from comparing import difference, share
 from conversation_sets import HUMAN, SETS, TUNED, Case, cases
 from retriever_rows import TOP, Remembered, Settings, collection, everything, read_settings, retrievers, search
 from rewriter_rows import Description, Rewrites, add_options, descriptions
@@ -158,8 +159,7 @@ def to_json(tables: Tables, settings: Settings) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, required=True, help="keeps collections, rewrites and vectors")
     parser.add_argument("--encoder", default="encoder")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, metavar="SET")

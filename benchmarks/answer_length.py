@@ -10,15 +10,13 @@ this length are among QReCC's. F1 is SQuAD's, against this one answer.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tempfile
-from pathlib import Path
 
 import numpy as np
-from builders import RANKED, ROOT, asked
-from comparing import table
+from _common import arguments, table
+from builders import RANKED, asked
 from conversation_sets import TUNED
 
 from convqa.components.builders.sentences import Sentences as Builder
@@ -32,8 +30,7 @@ LENGTHS = (8, 12, 15, 18, 20, 22, 25, 30, 40, 50)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     options = parser.parse_args()
     records = json.loads((options.data / "qrecc" / "dev-turns.json").read_bytes())
     wanted = np.array([len(record["Truth_answer"].split()) for record in records if record["Truth_answer"]])

@@ -20,7 +20,6 @@ F1 is SQuAD's over the turns that have an answer; a refused one scores 0. ``--ke
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tempfile
@@ -32,7 +31,8 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 import yaml
-from comparing import SEED, table
+from _common import ROOT, arguments, table
+from comparing import SEED
 
 import convqa
 from convqa.components.deciders._decision import Decision, cosine, load_decision, signals
@@ -45,7 +45,6 @@ from convqa.tasks import find_task
 from convqa.training import decision
 from convqa.training.decision import answerable, chosen, fit, surely
 
-ROOT = Path(__file__).resolve().parents[1]
 DECISIONS = ROOT / "configs" / "decisions"
 OVER = " over "
 SETS = ("clapnq_dev", "mtrag_un", "squad2-dev-half", "inscit_dev")
@@ -174,7 +173,7 @@ def fitted(reader: str, rows: Sequence[Row]) -> Decision:
         "turns": {name: sum(one.set == name for one in train) for name in FITTED[reader]},
         "fit": "conversations whose number is 2 modulo 4 (squad2: half of the article that the reader never saw)",
         "threshold": f"refuses at most {ALLOWED:.0%} of what can be answered in those of 0 modulo 4 (the other half)",
-        "report": "conversations and articles of odd number: docs/answers.md",
+        "report": "conversations and articles of odd number: docs/benchmarks/refusals.md",
     }
     update: dict[str, Any] = {"threshold": threshold, "fitted": about}
     if reader == "talk":
@@ -185,7 +184,7 @@ def fitted(reader: str, rows: Sequence[Row]) -> Decision:
 
 def save(decision: Decision, reader: str) -> None:
     DECISIONS.mkdir(parents=True, exist_ok=True)
-    head = f"# Whether the passages answer, with the reader {reader}. What the fields are: docs/answers.md.\n"
+    head = f"# Whether the passages answer, with the reader {reader}. What the fields are: docs/reference/answers.md.\n"
     body = yaml.safe_dump(decision.model_dump(exclude_defaults=True), sort_keys=False, allow_unicode=True, width=120)
     (DECISIONS / f"{reader}.yaml").write_text(head + body, encoding="utf-8")
 
@@ -303,8 +302,7 @@ def bins(reader: str, rows: Iterable[Row], decision: Decision) -> Iterator[list[
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--readers", nargs="+", default=list(READERS), choices=READERS)
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--fit", action="store_true", help="write configs/decisions/READER.yaml")

@@ -11,12 +11,13 @@ it, to "A", "B" or "same".
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+
+from _common import arguments
 
 HERE = Path(__file__).resolve().parent
 DRAWN = json.loads((HERE / "blind_reading" / "turns.json").read_text(encoding="utf-8"))
@@ -64,10 +65,9 @@ def score(verdicts: dict[str, str]) -> Counter[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("command", choices=("sheet", "score"))
     parser.add_argument("paths", type=Path, nargs="+")
-    parser.add_argument("--data", type=Path, default=HERE.parents[1] / "shared" / "data")
     options = parser.parse_args()
     if options.command == "score":
         print(dict(score(json.loads(options.paths[0].read_bytes()))))

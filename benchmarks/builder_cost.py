@@ -10,7 +10,6 @@ It is the time of the processor that counts, of the best round.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import time
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from comparing import table
+from _common import arguments, table
 
 from convqa.components.base import Builder
 from convqa.components.builders.sentences import Sentences
@@ -42,7 +41,6 @@ from convqa.domain import (
     Turns,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
 SEED = 1
 
 
@@ -106,8 +104,7 @@ def apart(some: Batch, answers: Sequence[Answer]) -> dict[str, Callable[[], obje
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--turns", type=int, default=100)
     parser.add_argument("--passages", type=int, nargs="+", default=[10, 100])
     parser.add_argument("--rounds", type=int, default=5)

@@ -26,8 +26,9 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+from _common import arguments, table
 from answered_turns import cases
-from comparing import difference, estimate, table
+from comparing import difference, estimate
 from conversation_sets import TUNED
 
 import convqa
@@ -43,7 +44,6 @@ from convqa.models import load_encoder
 from convqa.pipeline.load import load
 from convqa.text.sentences import sentences
 
-ROOT = Path(__file__).resolve().parents[1]
 PASSAGES = 10
 HEAD = ("set (turns)", "passages", "answer", "F1", "ROUGE1-R", "words", "citations P / R", "F1 beside the former")
 FORMER = "two by words"
@@ -202,8 +202,7 @@ def rows(name: str, part: str, where: str, some: Sequence[Asked], without_span: 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--sets", nargs="+", default=["inscit_dev", "clapnq_dev", "mtrag_un"])
     parser.add_argument(
         "--without-span", action="store_true", help="leave out the model of extractive question answering"

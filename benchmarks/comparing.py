@@ -1,8 +1,8 @@
-"""Scores of the same turns beside each other: means, differences with intervals, shares of a gap; as Markdown."""
+"""Scores of the same turns beside each other: means, differences with intervals and shares of a gap."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
@@ -50,10 +50,3 @@ def share(score: float, low: float, high: float) -> float:
     0.5
     """
     return round((score - low) / (high - low), 9)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table, each row as soon as it is there."""
-    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}", flush=True)
-    for row in rows:
-        print(f"| {' | '.join(row)} |", flush=True)

@@ -10,7 +10,6 @@ The collections are closed (most passages are gold for something): only differen
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -19,9 +18,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from _common import arguments
+
 from convqa.evaluation import Evaluation, evaluate
 
-ROOT = Path(__file__).resolve().parents[1]
 SETS = ("inscit_dev", "cast2020", "mtrag_un", "or_sharc_dev", "clapnq_dev", "qrecc_trec_sample")
 PIPELINES = ("copy-bm25", "concat-bm25", "expansion-bm25", "default")
 REWRITTEN = {
@@ -86,10 +86,9 @@ def turns(measured: Evaluation) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, metavar="SET")
     parser.add_argument("--pipelines", nargs="+", default=list(PIPELINES), metavar="NAME")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     options = parser.parse_args()
     print(f"| set | pipeline | {' | '.join(MEASURES)} | turns of QR / MRR / F1 |")
     print("|" + "---|" * (len(MEASURES) + 3))

@@ -9,7 +9,6 @@ its own. A sentence is whole if it stands in one passage as it was written, but 
 
 from __future__ import annotations
 
-import argparse
 import html
 import io
 import json
@@ -21,13 +20,13 @@ from collections import Counter
 from pathlib import Path
 
 import docx
+from _common import arguments
 from fpdf import FPDF
 
 from convqa.indexing.documents import read_document
 from convqa.stores import open_store
 from convqa.text.sentences import sentences
 
-ROOT = Path(__file__).resolve().parents[1]
 Sections = list[tuple[str, str]]
 
 
@@ -89,10 +88,9 @@ KINDS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--documents", type=int, default=200)
     parser.add_argument("--leads", type=int, default=10, help="of a document")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     options = parser.parse_args()
     leads = json.loads((options.data / "wiki" / "summaries-en.json").read_text(encoding="utf-8"))
     # The fonts that every PDF reader has know Latin-1 only.

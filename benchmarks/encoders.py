@@ -9,22 +9,19 @@ text; its questions are as they were asked, without history; turns without a gol
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import numpy as np
+from _common import arguments
 
 from convqa.metrics.reciprocal_rank import reciprocal_rank
 from convqa.models import Options, TextEncoder, load_encoder
 
-ROOT = Path(__file__).resolve().parents[1]
-
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("encoders", nargs="+")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--sets", nargs="+", default=["inscit_dev", "cast2020"])
     options = parser.parse_args()
     named = [name.partition(":")[::2] for name in options.encoders]

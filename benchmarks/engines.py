@@ -29,10 +29,10 @@ from pathlib import Path
 
 import ir_measures
 import orjson
+from _common import arguments, peak_mb, rates
 from ir_measures import RR, R
 from lucene_equality import Qrels, queries, union
 from million import questions, synthetic
-from timing import rates
 
 from convqa.domain import Passage, Query
 from convqa.stores import create_store, open_store
@@ -276,7 +276,7 @@ def search(args: argparse.Namespace, makers: Makers, engine: str) -> dict[str, f
     rivals = best.keys() - {f"batch {size}" for size in BATCHES}
     for rival in rivals:
         found[f"best batch / {rival}"] = max(best[f"batch {size}"] for size in BATCHES) / best[rival]
-    found["peak memory of the process, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    found["peak memory of the process, MB"] = peak_mb()
     if engine == "elasticsearch":
         found["server's memory, MB"] = _server_memory(makers.server)
     return found
@@ -354,14 +354,12 @@ def _one_by_one(ask: Callable[[str], object]) -> Callable[[Sequence[str]], float
 
 
 def main() -> None:
-    root = Path(__file__).resolve().parents[1]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("what", choices=("equality", "million", "phase"))
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=5, help="of the phase threads")
-    parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
     parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
     parser.add_argument("--elasticsearch", default=os.environ.get("CONVQA_TEST_ELASTICSEARCH"), metavar="URL")
     parser.add_argument("--phase", help="of million: only this one, in this process and scratch folder, as JSON")

@@ -4,21 +4,21 @@
 
 Texts, titles and ids are made of what breaks formats: emoji of several code points, combining marks, right-to-left
 text, CRLF, "[1]", backslashes, quotes, control characters, slashes, percent signs. Each format is held to what it can
-hold (docs/exports.md): text and evidence to passage, characters and quote of every citation, trec-rag and ikat to the
-passages of every sentence, jwhr to the quotes. "Lost" are citations that do not come back, "added" such as were not
-there, "shifted" such as come back with another place or quote, or in another order. Microseconds are processor time for
-one answer, written to a file and read from it.
+hold (docs/reference/exports.md): text and evidence to passage, characters and quote of every citation, trec-rag and
+ikat to the passages of every sentence, jwhr to the quotes. "Lost" are citations that do not come back, "added" such as
+were not there, "shifted" such as come back with another place or quote, or in another order. Microseconds are processor
+time for one answer, written to a file and read from it.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
+from _common import arguments
 from export_readers import READERS
 
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
@@ -113,12 +113,12 @@ def line(name: str, responses: list[Response], folder: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, data=False)
     parser.add_argument("--answers", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=7)
-    arguments = parser.parse_args()
-    chance = random.Random(arguments.seed)
-    responses = [some_response(chance, number) for number in range(arguments.answers)]
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    responses = [some_response(chance, number) for number in range(options.answers)]
     print("| format | answers | citations | lost | added | shifted | µs an answer |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:

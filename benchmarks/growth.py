@@ -26,9 +26,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from _common import ROOT, arguments, peak_mb
 from million import questions, write
 
-ROOT = Path(__file__).resolve().parents[1]
 ENGINES = ("embedded", "elasticsearch-1", "elasticsearch-2", "elasticsearch-3")
 BATCH = 64
 ROUNDS = 3
@@ -82,7 +82,7 @@ def search(args: argparse.Namespace) -> Figures:
     return {
         "search, q/s": best,
         "search, CPU ms/query": 1e3 * (time.process_time() - used) / ROUNDS / len(asked),
-        "search, peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+        "search, peak memory, MB": peak_mb(),
     }
 
 
@@ -157,13 +157,12 @@ def row(found: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], help="numbers of passages")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--queries", type=int, default=640)
     parser.add_argument("--heap", default="1g", help="of each node of Elasticsearch")
     parser.add_argument("--json", type=Path, help="write the figures into this file too")
-    parser.add_argument("--data", type=Path, default=ROOT / ".." / "shared" / "data")
     parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
     for hidden, kind in {"phase": str, "url": str, "count": int, "nodes": int}.items():
         parser.add_argument(f"--{hidden}", type=kind, help=argparse.SUPPRESS)

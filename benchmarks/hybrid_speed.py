@@ -23,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from _common import arguments
 from lucene_equality import union
 from retriever_rows import forget
 
@@ -148,8 +149,7 @@ def _fixed(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--collection", type=Path, help="a folder; made if it is not there")
     parser.add_argument("--count", type=int, default=27_065, help="passages, evenly spread over all")
     parser.add_argument("--encoder", default="encoder")

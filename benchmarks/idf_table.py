@@ -7,7 +7,6 @@ lead paragraphs of Wikipedia articles. The same input gives the same bytes.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import math
 from collections import Counter
@@ -15,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import orjson
+from _common import arguments
 
 import convqa.text.idf
 from convqa.text.analysis import analyzer
@@ -42,7 +42,7 @@ def write(number: int, counted: dict[str, int], path: Path) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, data=False)
     parser.add_argument("summaries", type=Path, help="JSON file with title and extract of each article")
     parser.add_argument("--language", default="en")
     parser.add_argument("--output", type=Path, help="where to write; default: beside convqa/text/idf.py")

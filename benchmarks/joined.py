@@ -12,7 +12,6 @@ reports whole.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from comparing import difference, estimate, table
+from _common import arguments, table
+from comparing import difference, estimate
 from conversation_sets import HUMAN, Case, cases
 from retriever_rows import Remembered, collection, retrievers, search
 from rewriter_rows import Rewrites, add_options, descriptions
@@ -84,8 +84,7 @@ def measured(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, required=True, help="keeps collections, rewrites and vectors")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--part", choices=("odd", "even"), default="odd")

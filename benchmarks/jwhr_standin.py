@@ -12,7 +12,6 @@ pipeline ``jwhr`` answers as it ships, refusing by a decision that was fitted to
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
@@ -28,7 +27,7 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-from comparing import table
+from _common import arguments, table
 
 from convqa.domain import Passage
 from convqa.tasks.jwhr.passages import passages_of
@@ -183,8 +182,7 @@ def _convqa(*arguments: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, required=True, help="the data set, its collection and its runs")
     parser.add_argument("--no-run", action="store_true", help="compare analysers only")
     options = parser.parse_args()

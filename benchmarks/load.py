@@ -22,9 +22,9 @@ import time
 from pathlib import Path
 
 import httpx
+from _common import arguments
 from lucene_equality import union  # the script beside this one
 
-ROOT = Path(__file__).resolve().parents[1]
 CONNECTIONS = (1, 16, 64)
 Server = tuple[subprocess.Popen[str], str]
 LUA = """
@@ -49,13 +49,12 @@ end
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--passages", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=10, help="of the watch over memory; 0: none")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)

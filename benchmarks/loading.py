@@ -10,16 +10,15 @@ and its segments merged into one. The rounds go through the ways in turn; each r
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import time
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import orjson
+from _common import arguments
 from elasticsearch.helpers import streaming_bulk
 from million import synthetic
 
@@ -70,12 +69,10 @@ def ours(server: str, passages: list[Passage], threads: int) -> dict[str, float]
 
 
 def main() -> None:
-    root = Path(__file__).resolve().parents[1]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--server", default=os.environ.get("CONVQA_TEST_ELASTICSEARCH"))
     parser.add_argument("--count", type=int, default=27_065)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
     args = parser.parse_args()
     passages = [Passage.from_json(record) for record in synthetic(args.data, args.count)]
     # Words that were seen are remembered by the analysis: not at the cost of whoever comes first.

@@ -10,7 +10,6 @@ with Elasticsearch 8.19 (analyzer ``english``, one shard, k1 .82, b .68) on the 
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import tempfile
@@ -18,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ir_measures
+from _common import arguments
 from ir_measures import RR, R, nDCG
 
 from convqa.domain import Passage, Query
@@ -93,9 +93,7 @@ def measure(url: str, data: Path, name: str, params: SearchParams) -> tuple[floa
 
 
 def main() -> None:
-    root = Path(__file__).resolve().parents[1]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--scratch", type=Path, help="where the collection is built (default: a temporary folder)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=args.scratch) as scratch:

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
+from _common import arguments, peak_mb
 from lucene_equality import queries, union
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -125,7 +126,7 @@ def search(args: argparse.Namespace) -> dict[str, float]:
         for percent in (50, 95):
             found[f"re-scored{name}, p{percent} ms"] = latencies[len(latencies) * percent // 100]
     found["bare tantivy top 100, q/s"] = timed(bare, asked)[0]
-    found["memory after, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    found["memory after, MB"] = peak_mb()
     return found
 
 
@@ -143,11 +144,9 @@ PHASES = {"write": write, "build": build, "search": search}
 
 
 def main() -> None:
-    root = Path(__file__).resolve().parents[1]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=600)
-    parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
     parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
     parser.add_argument("--phase", choices=PHASES, help="only this phase, in this process, printed as JSON")
     args = parser.parse_args()

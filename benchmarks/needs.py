@@ -9,7 +9,6 @@ those of SCAI-QReCC-21, ``--bytes`` the mean of JSON of a passage (the 326 real 
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 from collections.abc import Iterator
@@ -17,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from _common import ROOT, arguments
+
 IMAGES = ROOT / "docs" / "images"
 
 DIMENSION = 384
@@ -25,7 +25,7 @@ NEIGHBOURS = 16
 """Of each vector in an HNSW graph (Elasticsearch's ``m``)."""
 
 MEASURED = 1_000_000, 674
-"""Passages, and bytes of each, of the measurements below (docs/benchmarks.md, "A million passages, three engines")."""
+"""Passages, and bytes of each, of the measurements below (docs/benchmarks/engines.md, a million passages)."""
 EMBEDDED_BYTES, ELASTICSEARCH_BYTES = 1260, 711
 EMBEDDED_RATE, ELASTICSEARCH_RATE = 7189, 3018
 EMBEDDED_QUERIES, ELASTICSEARCH_QUERIES = 86, 42
@@ -140,7 +140,7 @@ def _save(figure: Any, name: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, data=False)
     parser.add_argument("--passages", type=int, default=54_573_064)
     parser.add_argument("--turns", type=int, default=16_451)
     parser.add_argument("--bytes", type=int, default=2500, help="of a passage's JSON")

@@ -20,18 +20,17 @@ import tempfile
 import time
 from pathlib import Path
 
+from _common import arguments
 from lucene_equality import union  # the script beside this one
 
-ROOT = Path(__file__).resolve().parents[1]
 HAYSTACK_SAMPLE = 100
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--turns", type=int, default=16_451)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--pipeline", default="expansion-bm25")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--scratch", type=Path)
     parser.add_argument("--way", help=argparse.SUPPRESS)
     options = parser.parse_args()

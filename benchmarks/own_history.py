@@ -16,8 +16,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, Literal
 
+from _common import arguments, table
 from ablation import Scores
-from comparing import difference, table
+from comparing import difference
 from conversation_sets import cases
 from retriever_rows import Remembered, Settings, collection, read_settings
 from rewriter_rows import Description, add_options, descriptions
@@ -70,8 +71,7 @@ def losses(options: argparse.Namespace, rows: Mapping[str, Description], record:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, required=True, help="keeps collections and vectors")
     parser.add_argument("--encoder", default="encoder")
     parser.add_argument("--settings", type=Path, help="what ablation.py --tune wrote")

@@ -6,7 +6,7 @@ The collection is one with vectors, such as hybrid_speed.py makes of 27,065 pass
 are those of INSCIT's dev set that have a history, with the history that it gives, each as a conversation of its own, so
 that all can be asked at once; one at a time, the first 60 of them. ``ms a turn`` is of one at a time. The last row is
 the pipeline ``default``, which is ``hybrid`` with sentences chosen by words and vectors. Every text is encoded anew in
-every round; what a run saves by what was encoded before is in docs/benchmarks.md.
+every round; what a run saves by what was encoded before is in docs/benchmarks/speed.md.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from comparing import table
+from _common import arguments, rates, table
 from own_history import overrides
 from retriever_rows import forget, read_settings
 from rewriter_rows import BATCH, Description, add_options, descriptions
-from timing import rates
 
 import convqa
 from convqa.domain import Conversation
@@ -77,8 +76,7 @@ def speeds(options: argparse.Namespace, rows: Mapping[str, Description], record:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--collection", required=True)
     parser.add_argument("--encoder", default="encoder")
     parser.add_argument("--settings", type=Path, help="what ablation.py --tune wrote")

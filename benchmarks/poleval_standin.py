@@ -29,7 +29,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import Stemmer
-from comparing import difference, estimate, table
+from _common import arguments, table
+from comparing import difference, estimate
 
 from convqa.domain import Passage
 from convqa.metrics.geval_ndcg import geval_ndcg
@@ -270,10 +271,8 @@ def _run(work: Path, half: str, number: int, row: Row) -> list[float]:
 
 
 def main() -> None:
-    root = Path(__file__).resolve().parents[1]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, required=True, help="for folders, collections and runs")
-    parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
     parser.add_argument("--multilingual", type=Path, help="folder of an encoder")
     parser.add_argument("--only", choices=["analyses", "pipelines"])
     options = parser.parse_args()

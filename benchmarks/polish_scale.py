@@ -26,7 +26,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import orjson
-from comparing import table
+from _common import arguments, peak_mb, table
 from million import RARE, disk, timed
 from poleval_standin import articles
 
@@ -132,7 +132,7 @@ def search(args: argparse.Namespace) -> dict[str, float]:
         rankings = store.search(asked, K, params, texts=0)
         found[f"stopwords {stopwords}, all as one batch, s"] = time.perf_counter() - start
         found[f"stopwords {stopwords}, hits per question"] = sum(len(ranking.hits) for ranking in rankings) / len(asked)
-    found["memory after, MB (mostly mapped files)"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    found["memory after, MB (mostly mapped files)"] = peak_mb()
     return found
 
 
@@ -151,10 +151,8 @@ def measured(args: argparse.Namespace, count: int) -> dict[str, float]:
 
 
 def main() -> None:
-    root = Path(__file__).resolve().parents[1]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--counts", type=int, nargs="+", default=[250_000, 1_000_000])
-    parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
     parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
     parser.add_argument("--phase", choices=PHASES, help="only this phase, in this process, printed as JSON")
     args = parser.parse_args()

@@ -2,17 +2,16 @@
 
     python benchmarks/quotes.py [--data ../shared/data] [--base sentence-transformers/all-MiniLM-L6-v2]
 
-What trains: the sentences of quotes.tsv, which were read and labelled by the rule in docs/reading.md (ids and offsets
-in passages of the conversations of even number of mtrag_un and inscit_dev; ``folded``: all white space is one blank, as
-in crawled text; ``cut``: where a sentence begins behind a heading); and made ones (quotes_made.py). The vectors of
-words begin as those of the base model, brought to 32 dimensions. A first training leaves out a fifth of the passages
-and gives the figures, a second one over all of them writes ``convqa/text/english/prose.npz``. Needs the extra
+What trains: the sentences of quotes.tsv, which were read and labelled by the rule in docs/reference/reading.md (ids and
+offsets in passages of the conversations of even number of mtrag_un and inscit_dev; ``folded``: all white space is one
+blank, as in crawled text; ``cut``: where a sentence begins behind a heading); and made ones (quotes_made.py). The
+vectors of words begin as those of the base model, brought to 32 dimensions. A first training leaves out a fifth of the
+passages and gives the figures, a second one over all of them writes ``convqa/text/english/prose.npz``. Needs the extra
 ``models``; four minutes of one core.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import math
@@ -25,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from builders import ROOT
+from _common import arguments
 from conversation_sets import TUNED
 from quotes_made import Example, Maker, Records, folded
 from torch import nn
@@ -218,8 +217,7 @@ def report(held: Sequence[Read]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--base", default="sentence-transformers/all-MiniLM-L6-v2", help="whose vectors of words")
     parser.add_argument("--fold", type=int, default=0, help="which fifth of the passages is held out for the figures")
     parser.add_argument("--only", choices=("held", "all"), help="one of the two trainings")

@@ -12,7 +12,6 @@ number are reported; nothing of the extractive reader was.
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -21,8 +20,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from _common import arguments, table
 from answered_turns import cases
-from comparing import difference, table
+from comparing import difference
 
 import convqa
 from convqa.components.builders.sentences import Sentences as SentencesBuilder
@@ -31,8 +31,6 @@ from convqa.components.readers.extractive import Extractive
 from convqa.components.readers.sentences import Sentences
 from convqa.domain import Conversation, Hit, Passage, Ranking, Reading, Rewrite, Turn
 from convqa.metrics.squad import f1
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,7 @@ def rows(name: str, some: Sequence[Asked], sentences: Sequence[int], model: str)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--sets", nargs="+", default=["inscit_dev", "clapnq_dev"])
     parser.add_argument("--sentences", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--model", default="reader")

@@ -9,18 +9,16 @@ the interpolation with the ranking; "enough" stops at a span with that score.
 
 from __future__ import annotations
 
-import argparse
 import time
-from pathlib import Path
 
-from comparing import estimate, table
+from _common import arguments, table
+from comparing import estimate
 from questions_with_contexts import em_and_f1, ranked, reported
 
 from convqa.components.readers.extractive import Extractive
 from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn, TurnId
 from convqa.tasks.mrqa.contexts import Question
 
-ROOT = Path(__file__).resolve().parents[1]
 WAYS = (
     ("top 1", {"passages": 1}),
     ("top 3", {"passages": 3}),
@@ -37,8 +35,7 @@ def rankings(questions: list[Question], passages: list[Passage]) -> list[Ranking
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--models", nargs="+", default=["reader"])
     parser.add_argument("--limit", type=int, default=400)
     options = parser.parse_args()

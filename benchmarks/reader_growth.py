@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from comparing import table
+from _common import arguments, table
 
 from convqa.components.readers.extractive import Extractive
 from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn, TurnId
@@ -53,7 +53,7 @@ def work(model: str, number: int, tokens: int) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, data=False)
     parser.add_argument("--model", default="reader")
     parser.add_argument("--passages", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--tokens", type=int, nargs="+", default=[100, 400, 1600, 8000])

@@ -22,13 +22,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from comparing import difference, estimate, table
+from _common import arguments, table
+from comparing import difference, estimate
 from questions_with_contexts import em_and_f1, ranked, reported
 
 from convqa.domain import Passage
 from convqa.tasks.mrqa.contexts import Question
 
-ROOT = Path(__file__).resolve().parents[1]
 PASSAGES = 10
 
 Case = tuple[Question, list[str]]
@@ -95,12 +95,11 @@ def work(way: str, folder: str, some: list[Case]) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("torch_folder")
     parser.add_argument("float32_folder")
     parser.add_argument("int8_folder", nargs="?", default="reader")
     parser.add_argument("--questions", type=int, default=200)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--work", nargs=4, metavar=("WAY", "FOLDER", "FIRST", "LAST"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     found = cases(options.data, options.questions)

@@ -10,20 +10,18 @@ F1 of the best span by its score, and the share that has no answer by the null s
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import mean
 
-from comparing import Estimate, estimate, table
+from _common import arguments, table
+from comparing import Estimate, estimate
 from questions_with_contexts import asked, em_and_f1, reported
 
 from convqa.models import Options, SpanReader, load_reader
 from convqa.models.kinds.reader import PairReading
 from convqa.tasks.mrqa.contexts import Context, Question
 
-ROOT = Path(__file__).resolve().parents[1]
 BINS = 10
 
 
@@ -98,8 +96,7 @@ def _error(pairs: list[tuple[float, float]]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--model", default="reader")
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--sets", nargs="+", metavar="SET", help="all where not named")

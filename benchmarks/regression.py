@@ -9,7 +9,6 @@ date. ``--record`` writes what came out as the new expectation. Exit code 1 if a
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
+from _common import ROOT, arguments
 from engines import _cranfield
 from lucene_equality import queries, union
 
@@ -25,7 +25,6 @@ from convqa.driver.fingerprint import git_commit
 from convqa.evaluation import evaluate
 from convqa.evaluation.expected import moved, read_expected
 
-ROOT = Path(__file__).resolve().parents[1]
 CONFIGS, RESULTS = ROOT / "configs" / "benchmarks", ROOT / "docs" / "benchmarks" / "regression.json"
 MEASURES = ("QR", "MRR", "nDCG@10", "R@100", "EM", "F1", "ROUGE1-R")
 PIPELINES = {
@@ -72,9 +71,8 @@ def scored(name: str, data: Path, scratch: Path) -> dict:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", default=[*PIPELINES, "gpt3-run"])
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--record", action="store_true", help="write what comes out as the expectation")
     options = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}

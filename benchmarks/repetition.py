@@ -9,7 +9,6 @@ what is new is told. F1 is SQuAD's, against the gold answers.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tempfile
@@ -17,15 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from comparing import table
+from _common import arguments, table
 
 import convqa
 from convqa.components.builders import _told
 from convqa.domain import Conversation
 from convqa.metrics.squad import f1
 from convqa.tasks import find_task
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def row(label: str, conversations: list[Conversation], folder: Path, again: bool) -> list[str]:
@@ -49,10 +46,9 @@ def row(label: str, conversations: list[Conversation], folder: Path, again: bool
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--half", choices=("even", "odd"), default="even")
     parser.add_argument("--shares", nargs="*", type=float, default=[_told.GOOD])
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     options = parser.parse_args()
     folder = options.data / "conversations" / "inscit_dev"
     chosen = [one for one in find_task("qrecc", folder).read(folder) if int(one.id) % 2 == (options.half == "odd")]

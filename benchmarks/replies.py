@@ -10,13 +10,12 @@ dropped": of the sentences that the passages support; "rightly dropped": of the 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from comparing import table
+from _common import arguments, table
 
 from convqa.components.builders._grounding import Scorer, check, worded
 from convqa.components.builders._prompt import Most, shown
@@ -74,7 +73,7 @@ def rows(model: str, found: Sequence[Judged]) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, data=False)
     parser.add_argument("--models", nargs="+", default=[LEXICAL, "support"])
     parser.add_argument("--list", action="store_true", help="name every sentence that a checker is wrong about")
     options = parser.parse_args()

@@ -19,10 +19,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from comparing import Estimate, estimate, table
+from _common import arguments, rates, table
+from comparing import Estimate, estimate
 from conversation_sets import cases
 from rewriter_rows import Description, add_options, ask, descriptions, made
-from timing import rates
 
 from convqa.components.base import Rewriter
 from convqa.domain import Exchange, Turn, TurnId
@@ -118,8 +118,7 @@ def speeds(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser = arguments(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(REPORTED), choices=[*REPORTED, "validation"])
     parser.add_argument("--limit", type=int, help="only so many turns of each set")
     parser.add_argument("--timed", type=int, default=200, help="turns that are timed; 0: no speeds")

@@ -25,8 +25,8 @@ from pathlib import Path
 from statistics import median
 
 import orjson
+from _common import DATA, arguments
 
-ROOT = Path(__file__).resolve().parents[1]
 KINDS = {
     "local": (),
     "processes 1": ("--executor", "processes", "--workers", "1"),
@@ -123,8 +123,8 @@ def run(output: Path, *arguments: object, kill: bool = False) -> dict[str, float
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--input", type=Path, default=ROOT.parent / "shared" / "data" / "conversations" / "cast2020")
+    parser = arguments(__doc__, data=False)
+    parser.add_argument("--input", type=Path, default=DATA / "conversations" / "cast2020")
     parser.add_argument("--pipeline", default="copy-bm25")
     parser.add_argument("--batch-size", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)

@@ -12,15 +12,14 @@ of their number. Both by Newton's method. Words alone have one weight: only the 
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
-from builders import GOLD, RANKED, ROOT, Asked, asked
+from _common import arguments
+from builders import GOLD, RANKED, Asked, asked
 from conversation_sets import TUNED
 
 from convqa.components.readers._sentence_scoring import Curve
@@ -92,8 +91,7 @@ def calibrated(tables: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser = arguments(__doc__)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["XDG_CACHE_HOME"] = scratch

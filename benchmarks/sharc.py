@@ -1,22 +1,22 @@
 """ShARC: the majority class, the words alone, the condition check that ships, one cross-validated, and perfect facts.
 
 The development set is scored, rule texts of which none trained. The shipped check was trained on 500 utterances of the
-training part (docs/training.md). Cross-validated: for each of the 24 addresses of the development set a check that was
-trained on the other 23, alone or with those 500. Perfect facts: what the truth says of the scenario, as ``evidence``,
-stands in for the check, so that what is left are mistakes in reading the rule. Open retrieval: each check once more,
-with the rule text to be found among 651; the half whose rule texts trained the shipped check stands apart.
+training part (docs/reference/training.md). Cross-validated: for each of the 24 addresses of the development set a check
+that was trained on the other 23, alone or with those 500. Perfect facts: what the truth says of the scenario, as
+``evidence``, stands in for the check, so that what is left are mistakes in reading the rule. Open retrieval: each check
+once more, with the rule text to be found among 651; the half whose rule texts trained the shipped check stands apart.
 
     python benchmarks/sharc.py --data ../shared/data
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from _common import arguments
 
 from convqa.domain import Answer, Conversation, Response
 from convqa.driver.waves import drive
@@ -41,8 +41,7 @@ OPENED = ("Micro accuracy %", "seen", "unseen", "Macro accuracy %", "F1_BLEU-1",
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with sharc/")
+    parser = arguments(__doc__)
     args = parser.parse_args()
     task, dev, opened = ShARC(), args.data / DEV, args.data / OPEN
     gold, conversations = task.gold(dev), list(task.read(dev))

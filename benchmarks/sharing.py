@@ -9,7 +9,6 @@ and the most memory of any process of the first and of the last ten cells.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -20,8 +19,7 @@ from pathlib import Path
 from statistics import mean
 
 import orjson
-
-ROOT = Path(__file__).resolve().parents[1]
+from _common import DATA, arguments
 
 
 def memory(done: threading.Event, output: Path, seen: list[tuple[int, float]]) -> None:
@@ -61,8 +59,8 @@ def milliseconds(output: Path) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    default = ROOT.parent / "shared" / "data" / "conversations" / "cast2020"
+    parser = arguments(__doc__, data=False)
+    default = DATA / "conversations" / "cast2020"
     parser.add_argument("--input", type=Path, default=default)
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()

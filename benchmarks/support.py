@@ -11,14 +11,13 @@ of the shares of each kind that do not. 95 % intervals: whole conversations are 
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from comparing import SEED, table
+from _common import arguments, table
+from comparing import SEED
 
 from convqa.metrics.bootstrap import interval_of_statistic
 from convqa.models import load_encoder, load_support
@@ -26,7 +25,6 @@ from convqa.models.kinds.support import FEATURES, features
 from convqa.training.data.claims import CLAPNQ, INSCIT, KINDS, Claim, split
 from convqa.training.support import score
 
-ROOT = Path(__file__).resolve().parents[1]
 COSINE = "cosine"
 RESAMPLES = 300
 
@@ -52,7 +50,9 @@ class Measured:
 
     def cell(self, measure: str) -> str:
         names = {"all": sorted(self._members)}
-        low, high = interval_of_statistic(names, lambda drawn: self._of(drawn["all"]).get(measure), SEED, RESAMPLES)
+        low, high = interval_of_statistic(
+            names, lambda drawn: self._of(drawn["all"]).get(measure), SEED, resamples=RESAMPLES
+        )
         return f"{self._of(names['all'])[measure]:.3f} [{low:.3f}, {high:.3f}]"
 
     def refused(self, kind: str) -> float:
@@ -74,10 +74,9 @@ class Measured:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--models", nargs="+", default=["lexical", COSINE, "support"], metavar="NAME")
     parser.add_argument("--sets", nargs="+", default=[INSCIT, CLAPNQ], choices=[INSCIT, CLAPNQ], metavar="SET")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     options = parser.parse_args()
     reported = split(options.data)[1]
     measured, rows, kinds = {}, [], []

@@ -10,7 +10,6 @@ It asks only what every version of convqa has, so that an earlier one can hold t
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from _common import ROOT, arguments
 
 import convqa
 from convqa.domain import Passage, Response
@@ -25,7 +25,6 @@ from convqa.indexing import add_vectors
 from convqa.models import load_encoder
 from convqa.stores import create_store
 
-ROOT = Path(__file__).resolve().parents[1]
 CONVERSATIONS = ROOT / "benchmarks" / "transcripts" / "conversations.yaml"
 
 
@@ -69,11 +68,10 @@ def shown(question: str, response: Response) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("page", type=Path)
     parser.add_argument("--collection", type=Path, default=Path(tempfile.gettempdir()) / "convqa-transcripts")
     parser.add_argument("--pipeline")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     options = parser.parse_args()
     named: dict[str, Any] = {"pipeline": options.pipeline} if options.pipeline else {}
     qa = convqa.load(collection=indexed(options.collection, options.data), **named)

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from comparing import table
+from _common import table
 from conversation_sets import TUNED, Case, cases
 from retriever_rows import TOP, Remembered, collection, search
 from rewriter_rows import Description, Rewrites, has

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _common import arguments, peak_mb
 from numpy.typing import NDArray
 from vector_sets import BLOCK, DIMENSION, Matrix, encoded, mixture, real
 
@@ -116,7 +116,7 @@ def build(args: argparse.Namespace) -> dict[str, float]:
         store.add_vectors(ids, block, _encoder(), VectorOptions(precision, index))  # type: ignore[arg-type]
     store.commit()
     took = time.perf_counter() - start
-    return {"load": took, "load peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
+    return {"load": took, "load peak": peak_mb()}
 
 
 def _block(args: argparse.Namespace, first: int) -> Matrix:
@@ -184,7 +184,7 @@ def _searched(args: argparse.Namespace, asking: Callable[[Matrix], list[list[int
         "p50": 1e3 * min(latencies),
         "recall@10": recall[10],
         "recall": recall[K],
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+        "peak": peak_mb(),
     }
 
 
@@ -238,15 +238,13 @@ def report(args: argparse.Namespace, scratch: Path, chosen: str) -> None:
 
 
 def main() -> None:
-    root = Path(__file__).resolve().parents[1]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument(
         "--set", dest="sets", action="append", choices=("encoded", "real", "synthetic"), help="default: all"
     )
     parser.add_argument("--count", type=int, default=500_000, help="of synthetic passages")
     parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="only these rows")
     parser.add_argument("--elasticsearch", help="a server's URL, to measure it too")
-    parser.add_argument("--data", type=Path, default=root / ".." / "shared" / "data")
     parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
     parser.add_argument("--vectors", type=Path, help="where those of the shipped encoder are kept (encoded)")
     for hidden in ("phase", "chosen", "url", "row"):

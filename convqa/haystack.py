@@ -2,7 +2,7 @@
 
 Each does what the stations of a convqa pipeline do, which is named as everywhere (``default``, another shipped one, or
 a file), with ``overrides`` as ``--set`` has them. Haystack loads them from YAML where it may load ``convqa``:
-``Pipeline.loads(text, allowed_modules=["convqa"])``. docs/haystack.md has a whole example.
+``Pipeline.loads(text, allowed_modules=["convqa"])``. docs/reference/haystack.md has a whole example.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from pytest import param
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCKER = ROOT / "docker"
-PAGE = (ROOT / "docs" / "docker.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "docker.md").read_text(encoding="utf-8")
 IMAGES = [param(DOCKER / "Dockerfile", id="server"), param(DOCKER / "tira" / "Dockerfile", id="tira")]
 
 
@@ -114,7 +114,7 @@ def test_the_extras_of_an_image_exist_and_bring_no_torch(dockerfile):
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for name in argument(dockerfile, "EXTRAS").split(","):
         assert not any("torch" in requirement or "convqa[" in requirement for requirement in extras[name]), name
-    assert "models" in extras  # docs/docker.md builds with it
+    assert "models" in extras  # docs/reference/docker.md builds with it
 
 
 @pytest.mark.parametrize("dockerfile", IMAGES)

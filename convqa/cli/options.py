@@ -65,7 +65,7 @@ Device = Annotated[
 ]
 Precision = Annotated[
     Literal["auto", "float32", "bfloat16", "int8"],
-    typer.Option("--precision", help="What the models compute in; auto: as docs/models.md has it."),
+    typer.Option("--precision", help="What the models compute in; auto: as docs/reference/models.md has it."),
 ]
 K1 = Annotated[
     float | None,

@@ -41,7 +41,8 @@ def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on; 127.0.0.1 if not named.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="8000 if not named; 0: any free port.")] = None,
     config: Annotated[
-        str | None, typer.Option("--config", help="A YAML file (docs/server.md), or the name of one in configs/server.")
+        str | None,
+        typer.Option("--config", help="A YAML file (docs/reference/server.md), or the name of one in configs/server."),
     ] = None,
     without_keys: Annotated[
         bool, typer.Option("--without-keys", help="Let anybody ask who reaches a host beyond this machine.")

@@ -25,7 +25,9 @@ def train(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder of the examples (see docs/training.md); else CONVQA_DATA, else what the file names."),
+        typer.Option(
+            help="Folder of the examples (see docs/reference/training.md); else CONVQA_DATA, else what the file names."
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Folder of the training; out/training/RECIPE if not named.")

@@ -50,7 +50,7 @@ Texts = Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct)]
 """Which texts of a query are encoded; its vector is the mean of theirs."""
 
 DEFAULT_TEXTS: tuple[Text, ...] = ("question", "expanded", "rewrite")
-"""The mean that serves every rewriter well (docs/benchmarks.md); where two texts are one, it counts once."""
+"""The mean that serves every rewriter well (docs/benchmarks/vectors.md); where two texts are one, it counts once."""
 
 
 _SAMPLE = 8

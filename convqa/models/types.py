@@ -40,7 +40,7 @@ READER_TOKENS = 384
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a model shall run; ``auto`` leaves it to the rule (docs/models.md)."""
+    """How a model shall run; ``auto`` leaves it to the rule (docs/reference/models.md)."""
 
     device: Device = "auto"
     precision: Precision = "auto"

@@ -26,7 +26,7 @@ Role = Literal["rewrite", "answer"]
 _NODES: dict[Role, tuple[str, str]] = {"rewrite": ("rewriter", "llm"), "answer": ("builder", "generative")}
 """By role: the pipeline's node, and the member that takes its place."""
 
-_ADVICE = "See docs/generating.md and the files of configs/llms."
+_ADVICE = "See docs/reference/generating.md and the files of configs/llms."
 
 
 class Llm(Record, extra="forbid"):

@@ -156,4 +156,4 @@ def read_config(name: str) -> ServerConfig:
         raise InputError(f"--config {name}: no such file; expected a YAML file, or a name in configs/server.")
     settings = read_yaml(file, "server file") or {}
     refuse_secrets(settings, str(file))
-    return read_as(ServerConfig, settings, str(file), "See docs/server.md for all fields.")
+    return read_as(ServerConfig, settings, str(file), "See docs/reference/server.md for all fields.")

@@ -1,6 +1,6 @@
 """One protocol for every place where passages live, and the values it speaks.
 
-How every store scores (docs/data-model.md): a query becomes one map token -> summed weight
+How every store scores (docs/reference/data-model.md): a query becomes one map token -> summed weight
 (:func:`convqa.text.analysis.weigh`); score = sum of weight * idf * tf / (tf + k1 (1 - b + b len/avg)), with Lucene's
 idf = ln(1 + (N - df + .5) / (df + .5)) and without the old factor (k1 + 1). N and avg are of the passages in which the
 field has a token, and lengths are rounded, as in Lucene.

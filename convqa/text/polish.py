@@ -1,7 +1,7 @@
 """Polish lemmas from a dictionary, and removal of diacritics.
 
 Needs the extra ``pl`` (Morfeusz with the dictionary SGJP). See docs/dependencies.md for the choice of library and
-docs/benchmarks.md for the effect of each step.
+docs/benchmarks/stand-ins.md for the effect of each step.
 """
 
 from __future__ import annotations

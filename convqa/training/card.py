@@ -46,7 +46,7 @@ def card(title: str, settings: Settings, scores: Sequence[str], use: str, licenc
             "## Data\n",
             *(f"- {text}" for name, text in _DATA.items() if name in names),
             "\nExamples that share a conversation or a distinctive text with the validation and report sets were "
-            "left out (docs/training.md).\n",
+            "left out (docs/reference/training.md).\n",
             "## Scores\n",
             *(f"- {line}" for line in scores),
             f"\n## Settings\n\n```yaml\n{yaml.safe_dump(dumped, sort_keys=False)}```\n",

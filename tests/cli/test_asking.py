@@ -1,4 +1,4 @@
-"""The conversation of docs/asking-back.md, over five rule texts of ShARC, with the pipeline that asks back."""
+"""The conversation of docs/tasks/sharc.md, over five rule texts of ShARC, with the pipeline that asks back."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def test_it_asks_back_remembers_and_answers(call, tmp_path):
 
 
 def test_the_documentation_shows_this_conversation():
-    shown = (Path(__file__).parents[2] / "docs" / "asking-back.md").read_text(encoding="utf-8")
+    shown = (Path(__file__).parents[2] / "docs" / "tasks" / "sharc.md").read_text(encoding="utf-8")
     for question, begins in TALK:
         assert f"> {question}\n{begins}" in shown

@@ -1,6 +1,7 @@
 """Faults of the machine and of what a run depends on: what is finished stays, and the message says what to do.
 
-Servers of passages have a file of their own, test_server_faults.py; docs/after-a-kill.md lists all faults and outcomes.
+Servers of passages have a file of their own, test_server_faults.py. docs/reference/after-a-kill.md lists
+all faults and outcomes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What docs/extending.md promises: parts of another package are held to the same contracts, and no file is edited."""
+"""What docs/reference/extending.md promises: parts of another package keep the same contracts, no file is edited."""
 
 from __future__ import annotations
 

@@ -140,8 +140,9 @@ def test_a_collection_is_asked_for_where_one_is_searched(call):
 
 @pytest.fixture
 def example_of_the_docs(call, root, collection, tmp_path):
-    """Runs docs/pipelines.md's example in a process of its own, with what is given as the allowlist."""
-    (code,) = re.findall(r"```py\n(.*?)```", (root / "docs" / "pipelines.md").read_text(encoding="utf-8"), re.S)
+    """Runs docs/reference/pipelines.md's example in a process of its own, with what is given as the allowlist."""
+    page = (root / "docs" / "reference" / "pipelines.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```py\n(.*?)```", page, re.S)
     text = written(call, "default", "--collection", collection)
     (tmp_path / "default.haystack.yaml").write_text(text, encoding="utf-8")
 

@@ -44,8 +44,8 @@ SPLITS = {
 
 
 def documented(name):
-    """How much validates and reports, from the table of that recipe in docs/training.md."""
-    text = (Path(__file__).resolve().parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    """How much validates and reports, from the table of that recipe in docs/reference/training.md."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "training.md").read_text(encoding="utf-8")
     table = text.split(SPLITS[name])[1]
     rows = re.findall(r"^\| (validates|reports) \| (.+?) \| ([\d, ]+) \|", table.split("\n\n")[1], re.MULTILINE)
     return {part: int(number.replace(",", "")) for row in rows for part, number in _parts(name, *row)}

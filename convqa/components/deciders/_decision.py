@@ -2,7 +2,7 @@
 
 The signals are numbers that every pipeline has alike: none depends on a retriever's scores, nor on how many passages
 are ranked behind those that are read. The weights come from a YAML file; those that ship are in ``configs/decisions``,
-one for each kind of reader. docs/answers.md says how they were fitted, and how often they are right.
+one for each kind of reader. docs/reference/answers.md says how they were fitted, and how often they are right.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def load_decision(name: str) -> Decision:
             f"decision: {name!r} is not known.{nearest(name, known)} Shipped: {', '.join(known) or 'none'}; or name "
             "a YAML file."
         )
-    advice = "See docs/answers.md and the files of configs/decisions."
+    advice = "See docs/reference/answers.md and the files of configs/decisions."
     return read_as(Decision, read_yaml(path, "decision"), f"decision {path}", advice)
 
 

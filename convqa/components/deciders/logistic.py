@@ -1,4 +1,4 @@
-"""Decides by a logistic of a few signals, read from a YAML file (docs/answers.md)."""
+"""Decides by a logistic of a few signals, read from a YAML file (docs/reference/answers.md)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Score sentences: by lexical match, and by the words that a right answer is expected to have.
 
 The score is of its words and its form, with the words of the question at hand: no model. What counts, and how much,
-was chosen on the conversations of even number of INSCIT and MTRAG; docs/benchmarks.md has the figures on the others.
+was chosen on the conversations of even number of INSCIT and MTRAG; docs/benchmarks/answers.md has the figures on the
+others.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ class Curve(NamedTuple):
 BY_WORDS = Curve(offset=-1.74, words=0.91)
 BY_BOTH = Curve(offset=-1.82, words=0.61, behind=-0.25, opening=0.21, said=-0.28, cosine=0.91)
 """Fitted on the conversations of even number of inscit_dev and mtrag_un: benchmarks/sentence_curves.py. Words alone do
-not look at the ranking's scores: those of BM25, which count the same words, mislead (docs/reading.md)."""
+not look at the ranking's scores: those of BM25, which count the same words, mislead (docs/reference/reading.md)."""
 
 
 def behind(scores: Sequence[float]) -> list[float]:

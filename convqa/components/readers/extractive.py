@@ -25,7 +25,7 @@ AT_ONCE = 4096
 
 @member
 class Extractive(Reader):
-    """Let a model find the spans that answer the rewritten question; docs/reading.md says how.
+    """Let a model find the spans that answer the rewritten question; docs/reference/reading.md says how.
 
     A span's score is its calibrated score, the F1 to expect of it; the null score is the probability that nothing in
     the passages answers, 1 where there is nothing to read. Spans of one turn never overlap.

@@ -27,7 +27,7 @@ from convqa.text.quotes import quotable
 logger = logging.getLogger(__name__)
 
 _MOST_SPANS = 8
-"""Of a turn. No others are encoded: the best by words hold what the vectors would choose (docs/reading.md)."""
+"""Sentences encoded for a turn: the best by words hold what the vectors would choose (docs/reference/reading.md)."""
 
 
 @member
@@ -38,8 +38,8 @@ class Sentences(Reader):
     word counting its idf; with that of the history terms times their weights; and with what speaks for the passage
     (density, rank) and for the sentence whatever the question (place, length, form). Where an encoder is named, also
     with the cosine of its vector and the question's, and with how near its passage's score is to the first one's
-    (docs/reading.md). The null score is the share of the question that no sentence with its title has: 1 where nothing
-    of the question was found, 0 where one has all of it.
+    (docs/reference/reading.md). The null score is the share of the question that no sentence with its title has: 1
+    where nothing of the question was found, 0 where one has all of it.
 
     :param passages: how many of the top passages are read; those without their text are passed over.
     :param encoder: the shipped encoder, in any precision. None = words alone: no model, any language; another encoder

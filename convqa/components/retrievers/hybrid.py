@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 Weights = dict[Literal["sparse", "dense"], Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
 _WEIGHTS: Weights = {"sparse": 1.0, "dense": 1.5}
-"""Chosen on half of inscit and mtrag, with the fusion (docs/benchmarks.md)."""
+"""Chosen on half of inscit and mtrag, with the fusion (docs/benchmarks/vectors.md)."""
 
 _DEPTH = 100
 """The same at every ``top_k``, as scores are brought to 0 to 1 by the last passage that is fused."""

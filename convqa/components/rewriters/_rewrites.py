@@ -17,7 +17,7 @@ Search = Literal["terms", "text"]
 """How a rewritten text is searched: its new words as weighted terms of the question, or as a query of its own."""
 
 FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
-"""Reasons not to take a model's text, in the words of a run's summary; docs/rewriting.md says when each applies."""
+"""Reasons to refuse a model's text, as run summaries name them; docs/reference/rewriting.md says when each applies."""
 
 _LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question)\s*:\s*", re.I)
 _QUOTES = re.compile(r"""^(["'`\u201c\u201e\u00ab])(.*)(["'`\u201d\u201c\u00bb])$""")

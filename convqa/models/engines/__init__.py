@@ -1,10 +1,10 @@
 """Choose and load the engine that runs a model: ONNX Runtime or torch.
 
-The rule that decides what :class:`Options` leave open (docs/models.md): a folder that holds ``model.onnx`` runs on ONNX
-Runtime, on the CPU, in the precision that it was made in; asked for another device or precision, it runs on torch. Any
-other folder runs on torch, on a GPU where there is one: on a GPU in float32, on a CPU in bfloat16 where it is fast at
-it, else in float32. Either way no result depends on its batch-mates beyond 1e-4. Whatever the options name is done or
-refused, never replaced by something else.
+The rule that decides what :class:`Options` leave open (docs/reference/models.md): a folder that holds ``model.onnx``
+runs on ONNX Runtime, on the CPU, in the precision that it was made in; asked for another device or precision, it runs
+on torch. Any other folder runs on torch, on a GPU where there is one: on a GPU in float32, on a CPU in bfloat16 where
+it is fast at it, else in float32. Either way no result depends on its batch-mates beyond 1e-4. Whatever the options
+name is done or refused, never replaced by something else.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 LANGUAGE = "en"
-"""What resolvers read: there is no other to learn from (docs/training.md)."""
+"""What resolvers read: there is no other to learn from (docs/reference/training.md)."""
 
 MOST_TOKENS = 192
 _MOST_QUESTION, _MOST_SAID, _MOST_REPLIED = 64, 32, 48

@@ -32,7 +32,7 @@ from convqa.text.bm25 import K1, B, bm25
 from convqa.workers.threads import threads
 
 FEWEST_CANDIDATES = 300
-"""tantivy's top 300 hold all of the exact top 100 at .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1 (docs/benchmarks.md)."""
+"""tantivy's top 300 hold the exact top 100 at .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1 (docs/benchmarks/engines.md)."""
 
 _MOST_THREADS = 4
 """Threads that a batch is searched by. More would wait for Python's lock, which only tantivy's part lets go."""

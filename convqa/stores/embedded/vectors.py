@@ -5,9 +5,9 @@ generation G: those of deleted passages, and those that a later vector of the pa
 
 Precisions: ``float32`` and ``float16`` as they are; ``int8`` is round(x / scale) with a scale for each row, its largest
 component / 127. A scale for each row needs no look at other rows, so that vectors may come in any order, and at 384
-dimensions its recall was that of a scale for each dimension (docs/benchmarks.md). Inner products are with what is
-stored, and every vector is compared: at 500,000 vectors numpy ranks 134 questions a second, and a graph takes longer to
-be made than 16,000 turns take without one (docs/benchmarks.md).
+dimensions its recall was that of a scale for each dimension (docs/benchmarks/vectors.md). Inner products are with what
+is stored, and every vector is compared: at 500,000 vectors numpy ranks 134 questions a second, and a graph takes longer
+to be made than 16,000 turns take without one (docs/benchmarks/vectors.md).
 """
 
 from __future__ import annotations

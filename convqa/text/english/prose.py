@@ -2,7 +2,7 @@
 
 A small network reads the sentence without the question. Two convolutions over vectors of the words and their spelling
 predict for each word whether the sentence begins there, and for the whole how fit it is. It is trained on labelled and
-synthetic sentences by ``python benchmarks/quotes.py``; docs/reading.md defines junk and reports the accuracy.
+synthetic sentences by ``python benchmarks/quotes.py``; docs/reference/reading.md defines junk and reports the accuracy.
 """
 
 from __future__ import annotations

@@ -171,5 +171,5 @@ def _existing(root: Path | None, name: str) -> Path:
     if root is not None or not path.is_absolute():
         path = named_folder(root) / name
     if not path.is_file():
-        raise InputError(f"{path}: no such file; the mix in the settings needs it. See docs/training.md.")
+        raise InputError(f"{path}: no such file; the mix in the settings needs it. See docs/reference/training.md.")
     return path

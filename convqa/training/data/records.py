@@ -18,10 +18,11 @@ def named_folder(data: Path | None) -> Path:
     if data is None:
         raise InputError(
             "data: missing data folder; the examples are not part of convqa. Name it with --data FOLDER, with "
-            "CONVQA_DATA in the environment, or as data in the training file. See docs/training.md for its contents."
+            "CONVQA_DATA in the environment, or as data in the training file. See docs/reference/training.md for its "
+            "contents."
         )
     if not data.is_dir():
-        raise InputError(f"{data}: no such folder; expected the data folder that docs/training.md describes.")
+        raise InputError(f"{data}: no such folder; expected the data folder that docs/reference/training.md describes.")
     return data
 
 
@@ -29,7 +30,7 @@ def need_files(folder: Path, names: Iterable[str]) -> None:
     """Raise InputError if the data folder lacks a file."""
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
-        raise InputError(f"{folder}: the data folder lacks {', '.join(missing)}. See docs/training.md.")
+        raise InputError(f"{folder}: the data folder lacks {', '.join(missing)}. See docs/reference/training.md.")
 
 
 def read_list(path: Path, kind: type[Shape], expected: str) -> list[Shape]:

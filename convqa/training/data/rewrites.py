@@ -133,7 +133,8 @@ def with_own(split: Split, own: Sequence[Example]) -> Split:
         raise InputError(
             f"own: none of the {len(rest)} examples is left to train on. Each of their conversations shares a "
             "distinctive text with the validation or report sets, such as a history question of 7 words or more that "
-            "all have in common. Leave such texts out, or add conversations without them; see docs/training.md."
+            "all have in common. Leave such texts out, or add conversations without them; see "
+            "docs/reference/training.md."
         )
     return Split({**split.training, OWN: kept}, measured)
 

@@ -35,7 +35,7 @@ _HOLDERS = 40
 
 _SMALL = 4
 """Maximum content words of a question that refers to something known by an article and no name: "What were the
-causes?". Chosen on the training part of docs/training.md (2 to 9 were tried)."""
+causes?". Chosen on the training part of docs/reference/training.md (2 to 9 were tried)."""
 
 _HEAD = re.compile(r"(?P<name>(?:[^\s,(]+ ){0,7}?[^\s,(]+)(?: \(|,| (?P<verb>is|are|was|were)\b)")
 

@@ -96,7 +96,7 @@ def test_the_real_files():
 
 def test_a_data_folder_that_lacks_them_is_refused(tmp_path):
     with pytest.raises(
-        InputError, match=r"lacks wiki/summaries-en.json, .*mtrag_un/ground-truth.json. See docs/training.md"
+        InputError, match=r"lacks wiki/summaries-en.json, .*mtrag_un/ground-truth.json. See docs/reference/training.md"
     ):
         read_leads(tmp_path)
 
