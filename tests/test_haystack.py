@@ -158,7 +158,7 @@ def test_nothing_is_loaded_before_it_is_made_ready():
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda: QuestionRewriter("nothing"), "pipeline 'nothing' does not exist"),
+        (lambda: QuestionRewriter("nothing"), "pipeline: unknown name 'nothing'"),
         (lambda: CitedAnswerBuilder("poleval"), "makes no answers"),
         (lambda: ConversationalQA("poleval"), "makes no answers"),
         (lambda: QuestionRewriter(language="xx"), "xx"),
@@ -255,7 +255,7 @@ def test_a_question_alone_and_a_filter(whole):
     asked = {"query": "Where was it first printed?"}
     after = [whole.run({"qa": {"messages": said, **asked}})["qa"] for said in (before, [*before, user(asked["query"])])]
     assert [made["query"] for made in after] == ["Where was Faust first printed?"] * 2
-    with pytest.raises(PipelineRuntimeError, match=r"filter: year: found None; wanted a text"):
+    with pytest.raises(PipelineRuntimeError, match=r"filter: year: expected a text, got None"):
         whole.run({"qa": {"query": "Who?", "filter": {"year": [None]}}})
     with pytest.raises(PipelineRuntimeError, match="Wanted: the question at their end"):
         whole.run({"qa": {}})

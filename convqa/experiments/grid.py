@@ -13,9 +13,9 @@ import yaml
 from pydantic import Field
 
 from convqa.driver.history import HistoryMode
-from convqa.errors import InputError, nearest
+from convqa.errors import InputError
 from convqa.pipeline.document import find
-from convqa.places import shipped
+from convqa.places import is_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, Text, read_as, refuse_secrets, shorten
 
@@ -78,7 +78,7 @@ class Row:
     def document(self, ablation: Ablation, file: Path) -> str:
         """A pipeline file of the row; what :meth:`settings` gives takes the place of values with ``{input}``."""
         base = ablation.pipeline
-        if base.endswith((".yaml", ".yml")):
+        if is_yaml(base):
             base = str(find(base, beside=file).resolve())
         drop = [*ablation.drop, *self.drop]
         made = {"extends": base, "override": {**ablation.override, **self.overrides}, "drop": drop}
@@ -86,18 +86,11 @@ class Row:
 
 
 def read_ablation(name: str) -> tuple[Ablation, Path]:
-    """An ablation by the path of its file or the name of a shipped one (``configs/ablations``), and the file.
+    """Read an ablation, given the path of its file or a name in ``configs/ablations``. Return it and the file.
 
     :raises InputError: naming the file and the field.
     """
-    file, folder = Path(name), shipped("configs", "ablations")
-    if file.suffix not in {".yaml", ".yml"}:
-        file, known = folder / f"{name}.yaml", sorted(path.stem for path in folder.glob("*.yaml"))
-        if not file.is_file():
-            raise InputError(
-                f"ablation {name!r} does not exist.{nearest(name, known)} Shipped are: {', '.join(known)}; a file of "
-                "your own is given by its path, ending in .yaml."
-            )
+    file = yaml_file(name, "ablation", "configs", "ablations")
     data = read_yaml(file, "ablation")
     where = f"ablation {file}"
     ablation = read_as(Ablation, data, where, f"Known are: {', '.join(Ablation.model_fields)}.")

@@ -113,7 +113,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_file(call, process, tmp_path)
 
 
 BAD = [
-    (["{"], "line 1, column 2: this is no JSON"),
+    (["{"], "line 1, column 2: invalid JSON"),
     ([LINES[1], LINES[1]], "line 2: qas[0]: qid: 'a' is also the qid of an earlier"),
     ([LINES[1], ""], "line 2: is blank"),
     ([LINES[1], LINES[0]], "line 2: a header may only be on the first line"),
@@ -146,7 +146,7 @@ def test_a_malformed_file_is_refused_with_line_and_reason(call, tmp_path, lines,
         ('{"a": null}', "question 'a': expected a string, got None"),
         ('{"a": ["x"]}', "question 'a': expected a string, got ['x']"),
         ("[]", "expected a JSON object {qid: answer}, got []"),
-        ("{", "this is no JSON"),
+        ("{", "invalid JSON"),
         ("", "the file is empty"),
     ],
 )

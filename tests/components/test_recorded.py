@@ -96,7 +96,7 @@ def test_another_content_is_another_identity(tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("1_1 Q0 a 1 2.0", "line 1: found '1_1 Q0 a 1 2.0'; wanted TURN Q0 PASSAGE RANK SCORE TAG"),
+        ("1_1 Q0 a 1 2.0", "line 1: expected TURN Q0 PASSAGE RANK SCORE TAG, got '1_1 Q0 a 1 2.0'"),
         ("1_1 Q0 a 1 2.0 x\n1_1 Q0 b 1 nan x", "line 2"),
         ('[{"Turn_no": "1"}]', "record 0: .*wanted an object with Conversation_no and Turn_no"),
         ('[{"Conversation_no": 1, "Turn_no": 1, "Model_passages": [1]}]', r"record 0: Model_passages: found \[1\]"),

@@ -11,15 +11,14 @@ import hashlib
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from convqa.components.encoding import QueryEncoder
 from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn, quotes
-from convqa.errors import InputError, nearest
-from convqa.places import shipped
+from convqa.errors import InputError
+from convqa.places import yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
@@ -102,23 +101,9 @@ def load_decision(name: str) -> Decision:
 
     :raises InputError: if there is none of this name, or it is not as it should be.
     """
-    known = shipped_decisions()
-    if name.endswith((".yaml", ".yml")):
-        path = Path(name)
-    elif name in known:
-        path = shipped("configs", "decisions", f"{name}.yaml")
-    else:
-        raise InputError(
-            f"decision: {name!r} is not known.{nearest(name, known)} Shipped: {', '.join(known) or 'none'}; or name "
-            "a YAML file."
-        )
+    path = yaml_file(name, "decision", "configs", "decisions")
     advice = "See docs/answers.md and the files of configs/decisions."
     return read_as(Decision, read_yaml(path, "decision"), f"decision {path}", advice)
-
-
-def shipped_decisions() -> list[str]:
-    """The names of the files in ``configs/decisions``."""
-    return sorted(path.stem for path in shipped("configs", "decisions").glob("*.yaml"))
 
 
 def cosine(

@@ -84,7 +84,7 @@ def at(**more):
 
 MISTAKES = [
     (b"", r"line 2: is blank", "blank lines"),
-    (b'{"context": "x", "qas": [', r"line 2, column \d+: this is no JSON", "lines with malformed JSON"),
+    (b'{"context": "x", "qas": [', r"line 2, column \d+: invalid JSON", "lines with malformed JSON"),
     (b'{"context": "\xff", "qas": []}', r"line 2: byte 14 is not UTF-8", "lines with malformed JSON"),
     (b"[" * 100_000, r"line 2: the JSON is nested too deeply", "lines with malformed JSON"),
     (b'{"context": "\\ud800", "qas": []}', r"line 2: has 1 lone surrogates", "lines with lone surrogates"),
@@ -107,7 +107,7 @@ MISTAKES = [
     ),
     (context(asked("a"), asked("a")), r"line 2: qas\[1\]: qid: 'a' is also", "questions with a repeated qid"),
     (at(text=None), r"detected_answers\[0\]: text: found None", "malformed detected answers"),
-    (at(char_spans=[[0]]), r"char_spans\[0\]: found \[0\]; wanted at least 2", "malformed detected"),
+    (at(char_spans=[[0]]), r"char_spans\[0\]: expected at least 2 items, got \[0\]", "malformed detected"),
     (at(char_spans=[[0, 5.0]]), r"char_spans\[0\]\[1\]: found 5.0", "malformed detected answers"),
     (at(char_spans=[[0, True]]), r"char_spans\[0\]\[1\]: found True", "malformed detected answers"),
     (

@@ -106,7 +106,7 @@ def test_a_malformed_in_tsv_is_refused_with_its_place(tmp_path, poleval, rows, m
 
 
 RECORDS = [
-    (["{"], r"line 1, column 2: this is no JSON"),
+    (["{"], r"line 1, column 2: invalid JSON"),
     ([[1]], r"line 1: the record: found \[1\]"),
     ([{"text": "Kto?"}], r"line 1: id: is missing"),
     ([{"id": "1"}], r"line 1: text: is missing"),

@@ -266,5 +266,5 @@ def test_a_byte_order_mark_is_refused_as_officially(tmp_path, content):
 
 
 def test_missing_run(tmp_path):
-    with pytest.raises(InputError, match=r"run\.json: no such file; wanted a JSON array"):
+    with pytest.raises(InputError, match=r"run\.json: no such file; expected a JSON array"):
         TASK.read_run(tmp_path)

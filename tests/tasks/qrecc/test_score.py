@@ -327,14 +327,14 @@ def test_truth_of_another_type_is_refused_where_it_is_scored(score, field, optio
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("Model_passages", [], r"found \[\]; wanted an object"),
-        ("Model_passages", {"a": "1"}, r"a: found '1'; wanted a number"),
-        ("Model_passages", {"a": None}, "a: found None; wanted a number"),
+        ("Model_passages", [], r"expected an object, got \[\]"),
+        ("Model_passages", {"a": "1"}, r"a: expected a number, got '1'"),
+        ("Model_passages", {"a": None}, "a: expected a number, got None"),
         ("Model_passages", {"a": math.nan}, r"found \{'a': nan\}; expected scores without NaN"),
         ("Model_passages", {"a\ud800": 1}, r"found .*ud800.*; expected text without lone surrogates"),
-        ("Model_answer", 3, "found 3; wanted a string"),
+        ("Model_answer", 3, "expected a string, got 3"),
         ("Model_answer", "x\udfff", "found 'x.udfff'; expected text without lone surrogates"),
-        ("Model_rewrite", ["x"], r"found \['x'\]; wanted a string"),
+        ("Model_rewrite", ["x"], r"expected a string, got \['x'\]"),
     ],
 )
 def test_what_the_script_cannot_read_is_refused_only_in_turns_that_it_scores(score, field, value, message):

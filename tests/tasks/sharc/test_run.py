@@ -87,8 +87,8 @@ def test_all_format_errors_at_once(opened, predict, tmp_path):
     ]
     assert problems == [
         f"utterance_id: {known[0]!r} is also that of record 0",
-        "utterance_id: found 3; wanted a string",
-        "answer: found 4; wanted a string",
+        "utterance_id: expected a string, got 3",
+        "answer: expected a string, got 4",
         f"3 of 4 utterances of the input are missing: {', '.join(known[1:])}",
         "2 of 3 utterances are not in the input: foreign, 3",
     ]
