@@ -20,7 +20,7 @@ from statistics import mean
 from comparing import table
 
 import convqa
-from convqa.components.builders import _told
+from convqa.components.builders import _repeats
 from convqa.domain import Conversation
 from convqa.metrics.squad import f1
 from convqa.tasks import find_task
@@ -51,7 +51,7 @@ def row(label: str, conversations: list[Conversation], folder: Path, again: bool
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--half", choices=("even", "odd"), default="even")
-    parser.add_argument("--shares", nargs="*", type=float, default=[_told.GOOD])
+    parser.add_argument("--shares", nargs="*", type=float, default=[_repeats.GOOD])
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     options = parser.parse_args()
     folder = options.data / "conversations" / "inscit_dev"
@@ -61,7 +61,7 @@ def main() -> None:
         os.environ.setdefault("XDG_CACHE_HOME", scratch)
         rows = [row("everything again", alone, folder, again=True)]
         for share in options.shares:
-            _told.GOOD = share
+            _repeats.GOOD = share
             rows.append(row(f"new from {share:.0%}", alone, folder, again=False))
     table(["way", "sentences", "said a second time", "turns that say so", "F1"], rows)
 
