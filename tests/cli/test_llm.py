@@ -86,7 +86,7 @@ def test_an_unhelped_question_is_completed_without_the_model_and_a_note_says_so(
         (["--llm-model", "m"], "--llm is missing"),
         (["--llm-role", "answer"], "--llm is missing"),
         (["--llm", "ollama"], "missing model; add --llm-model NAME"),
-        (["--llm", "ollama", "--llm-model", "m", "--llm-role", "anser"], "found 'anser'"),
+        (["--llm", "ollama", "--llm-model", "m", "--llm-role", "anser"], "expected 'rewrite' or 'answer', got 'anser'"),
         (["--llm", "olama", "--llm-model", "m"], "Did you mean 'ollama'?"),
         (["--llm", "openai", "--llm-model", "m"], "OPENAI_API_KEY"),
     ],

@@ -320,7 +320,7 @@ def test_gold_history_needs_a_context(call, small, indexed, tmp_path):
     ("arguments", "message"),
     [
         (["--pipeline", "nothing"], "pipeline: unknown name 'nothing'"),
-        (["--set", "retriever.k1=high"], "components.retriever.k1 found 'high'"),
+        (["--set", "retriever.k1=high"], "components.retriever.k1: expected a number, got 'high'"),
         (["--set", "retriever.top_k"], "wanted is NODE.PARAMETER=VALUE"),
         (["--history", "golden"], "is not one of 'own', 'gold', 'none'"),
         (["--task", "qrec"], "qrec"),

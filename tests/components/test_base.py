@@ -203,7 +203,7 @@ def test_a_wrong_value_names_component_and_method_and_what_was_wanted(station):
 )
 def test_a_wrong_value_inside_is_named_too(station, value, said):
     for failure in made_by(station, RETURNS[station][0], value):
-        assert failure.message.startswith(f"mine.Mine.{RETURNS[station][0]} returned a wrong {said}"), failure
+        assert failure.message.startswith(f"mine.Mine.{RETURNS[station][0]} returned a malformed {said}"), failure
 
 
 def test_one_wrong_value_spoils_no_other_and_types_are_mended():

@@ -28,7 +28,7 @@ def test_shipped_files_can_be_read(root):
         ("prot: 1", "prot: unknown field"),
         ("port: http", "port: expected a whole number, got 'http'"),
         ("pipelines: {talk: {colection: x}}", "pipelines.talk.colection: unknown field"),
-        ("limits: {seconds: 0}", "limits.seconds: found 0"),
+        ("limits: {seconds: 0}", "limits.seconds: expected more than 0, got 0"),
         ("keys: {mine: {env: A, token: abc}}", "secrets are not allowed"),
         ("users: {header: X-User}", "users.keys: is missing"),
         ("users: {header: X-User, keys: []}", "users.keys: is empty"),

@@ -104,18 +104,21 @@ def test_names_that_are_not_there(arguments, said):
     ("text", "said"),
     [
         ("[", "is not valid YAML"),
-        ("", "the record: found None"),
+        ("", "the record: expected an object, got None"),
         ("train: {}", "train: is empty"),
         ("train: {A: {file: a, url: 'http://x', examples: 1}}", "train.A.files.0.: .*md5 or sha256 is missing"),
         (
             "train: {A: {file: ../a, url: 'http://x', md5: '0', examples: 1}}",
-            "train.A.files.0..file: found '../a'.*md5: found",
+            "train.A.files.0..file: expected .*, got '../a'.*md5: expected",
         ),
-        ("train: {A: {file: a, url: 'file:///x', md5: '0', examples: 1}}", "train.A.files.0..url: found 'file:///x'"),
-        ("train: {A: {files: [], convert: nosuch}}", "train.A.convert: found 'nosuch'"),
-        ("train: {A: {files: [], folder: ../a}}", "train.A.folder: found '../a'"),
-        ("train: {A: {file: a/../b, url: 'http://x', md5: null}}", "file: found 'a/../b'"),
-        ("train: {A: {file: /a, url: 'http://x', md5: null}}", "file: found '/a'"),
+        (
+            "train: {A: {file: a, url: 'file:///x', md5: '0', examples: 1}}",
+            "train.A.files.0..url: expected .*, got 'file:///x'",
+        ),
+        ("train: {A: {files: [], convert: nosuch}}", "train.A.convert: expected .*, got 'nosuch'"),
+        ("train: {A: {files: [], folder: ../a}}", "train.A.folder: expected .*, got '../a'"),
+        ("train: {A: {file: a/../b, url: 'http://x', md5: null}}", "file: expected .*, got 'a/../b'"),
+        ("train: {A: {file: /a, url: 'http://x', md5: null}}", "file: expected .*, got '/a'"),
         ("train: {A: {file: a, sha: 1}}", "train.A.files.0..sha: unknown field"),
     ],
 )

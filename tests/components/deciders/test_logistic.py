@@ -113,7 +113,7 @@ def test_the_threshold_can_be_set_and_0_always_answers(file):
 def test_without_a_decision_an_answer_stays_as_it_is():
     assert run(Logistic(), 0.75) == QUOTED
     assert run(Logistic(threshold=0), 0.75) == QUOTED
-    with pytest.raises(InputError, match="no decision whose score"):
+    with pytest.raises(InputError, match="needs a decision"):
         Logistic(threshold=0.5)
 
 
@@ -155,12 +155,12 @@ def test_a_decision_belongs_to_a_runs_fingerprint(file, tmp_path):
     ("text", "problem"),
     [
         ("intercept: 0.0\nthreshold: 0.5\n", "signals: is missing"),
-        ("intercept: 0.0\nthreshold: 1.5\nsignals: {}\n", "threshold: found 1.5"),
-        ("intercept: .nan\nthreshold: 0.5\nsignals: {}\n", "intercept: found nan"),
+        ("intercept: 0.0\nthreshold: 1.5\nsignals: {}\n", "threshold: expected at most 1, got 1.5"),
+        ("intercept: .nan\nthreshold: 0.5\nsignals: {}\n", "intercept: expected a finite number, got nan"),
         ("intercept: 0.0\nthreshold: 0.5\nsignals: {luck: {mean: 0, deviation: 1, weight: 1}}\n", "signals.luck"),
         (
             "intercept: 0.0\nthreshold: 0.5\nsignals: {best: {mean: 0.0, deviation: 0.0, weight: 1.0}}\n",
-            "signals.best.deviation: found 0.0",
+            "signals.best.deviation: expected more than 0, got 0.0",
         ),
         ("intercept: 0.0\nthreshold: 0.5\nsignals: {}\nsignal: 1\n", "signal: unknown field"),
         ("- a\n", "the record"),

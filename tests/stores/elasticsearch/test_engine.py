@@ -289,7 +289,7 @@ def test_mistakes_in_settings_are_told_before_anything_is_made(target, settings,
 
 
 def test_other_mistakes_are_told_before_anything_is_made(target):
-    with pytest.raises(InputError, match="language 'xx' is not known"):
+    with pytest.raises(InputError, match="unknown language 'xx'"):
         make(target, [], language="xx")
     with (
         pytest.raises(InputError, match="leave fields, vector and encoder out"),

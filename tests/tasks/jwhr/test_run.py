@@ -176,7 +176,7 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
     file = write(*good)
     assert [problem.message for problem in JWHR().check(made_up, file)] == [
         "failed: is true, but there is an answer; expected one of them",
-        "failed: found 'yes'; wanted true or false",
+        "failed: expected true or false, got 'yes'",
     ]
     caplog.set_level(logging.WARNING, "convqa")
     JWHR().read_run(write({**entry, "failed": True}, {**entry, "id": 8, "failed": None}))

@@ -83,7 +83,7 @@ def test_all_problems_come_at_once(problems):
     ("fields", "message"),
     [
         ({"Model_passages": []}, "Model_passages: expected an object, got []"),
-        ({"Model_passages": {"": 1}}, "Model_passages: found {'': 1}; expected passage ids that are not empty"),
+        ({"Model_passages": {"": 1}}, "Model_passages: expected passage ids that are not empty, got {'': 1}"),
         ({"Model_passages": {"a": "1"}}, "Model_passages.a: expected a number, got '1'"),
         ({"Model_passages": {"a": float("-inf")}}, "Model_passages.a: expected a finite number, got -inf"),
         ({"Turn_no": 1.0}, "Turn_no: expected a whole number, got 1.0"),
@@ -97,7 +97,7 @@ def test_all_problems_come_at_once(problems):
             {"Model_citations": [CITATION | {"passage_id": "z"}]},
             "Model_citations[0].passage_id: expected an id of Model_passages, got 'z'",
         ),
-        ({"Model_citations": [CITATION | {"start": -1}]}, "Model_citations[0].start: found -1; wanted"),
+        ({"Model_citations": [CITATION | {"start": -1}]}, "Model_citations[0].start: expected 0 or more, got -1"),
         (
             {"Model_citations": [CITATION | {"end": None}]},
             "Model_citations[0]: expected both start and end, or neither, got start 0 and end None",
@@ -164,5 +164,5 @@ def test_a_file_that_is_no_array_is_one_problem(problems, run, message):
 
 
 def test_questions_that_cannot_be_read_are_an_error(problems):
-    with pytest.raises(InputError, match=r"questions\.json: record 0: found 3"):
+    with pytest.raises(InputError, match=r"questions\.json: record 0: expected an object, got 3"):
         problems([], [3])
