@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-# Haystack reads this when it is first imported: without it, it would write into the home folder and call out.
+# Read by Haystack on import; otherwise it writes into the home folder and sends telemetry.
 os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
-# ONNX Runtime reads this when it is loaded: without it, it would note a device id in the cache folder and call out.
+# Read by ONNX Runtime when it loads; otherwise it writes a device id into the cache folder and sends telemetry.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 __version__ = "0.1.0"
@@ -20,7 +20,7 @@ __all__ = ["QA", "Passage", "Talk", "__version__", "index", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the Python door on first use, so that ``import convqa`` stays light."""
+    """Load the Python API on first use, so that ``import convqa`` stays light."""
     if name in __all__:
         from convqa import domain, qa
 

@@ -1,8 +1,8 @@
-"""The errors of convqa. Every message says what, where, what was wanted and what to do.
+"""The errors of convqa. Every message says what is wrong, where, what was expected and what to do.
 
-``InputError`` and ``WorkError`` are ordinary exceptions. ``RunError`` derives from ``BaseException`` because it has to
-cross a Haystack pipeline unwrapped (Haystack wraps every ``Exception`` and writes a snapshot into the home folder);
-the driver catches it, and at the Python door it becomes a ``WorkError``.
+``InputError`` and ``WorkError`` are ordinary exceptions. ``RunError`` derives from ``BaseException`` so that it crosses
+a Haystack pipeline unwrapped (Haystack wraps every ``Exception`` and writes a snapshot into the home folder). The
+driver catches it; the Python API turns it into a ``WorkError``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 
 class ConvqaError(Exception):
-    """Base of every error that a caller of convqa may want to catch. ``exit_code`` is the command line's."""
+    """Base of the errors for callers of convqa. ``exit_code`` is the exit code of the command line."""
 
     exit_code = 1
 
@@ -25,7 +25,7 @@ class InputError(ConvqaError):
 
 
 class DuplicatePassage(InputError):
-    """Two passages with one id and different contents; whoever read the files can say where they stand."""
+    """Two passages have the same id and different contents."""
 
     def __init__(self, message: str, id: str) -> None:
         super().__init__(message)
@@ -37,15 +37,15 @@ class OtherRun(InputError):
 
 
 class WorkError(ConvqaError):
-    """The work failed, though what was asked was right."""
+    """The work failed through no mistake of the user."""
 
     exit_code = 1
 
 
 class RunError(BaseException):
-    """Something that stops a whole run. ``transient`` errors are worth waiting for (a server that restarts).
+    """An error that stops a whole run. After a ``transient`` one (a server restarts) the run is retried.
 
-    ``mistake`` is the user's mistake that stopped it, if it was one.
+    ``mistake`` is the underlying mistake of the user, if there is one.
     """
 
     transient = False
@@ -55,13 +55,13 @@ class RunError(BaseException):
         self.mistake = mistake
 
     def ordinary(self) -> ConvqaError:
-        """The same as an exception that callers of a library expect."""
+        """Return the ordinary exception for callers of the library."""
         return self.mistake or WorkError(str(self))
 
 
 @contextmanager
 def ordinary_errors() -> Iterator[None]:
-    """Run errors cross Haystack as BaseException; callers of a library expect an Exception."""
+    """Raise each RunError as an ordinary exception."""
     try:
         yield
     except RunError as error:
@@ -69,13 +69,13 @@ def ordinary_errors() -> Iterator[None]:
 
 
 class StoreUnavailable(RunError):
-    """A store does not answer now."""
+    """A store does not answer."""
 
     transient = True
 
 
 class StoreDamaged(RunError):
-    """A collection cannot be read as its manifest says."""
+    """A collection does not match its manifest."""
 
 
 class StorageFull(RunError):
@@ -83,7 +83,7 @@ class StorageFull(RunError):
 
 
 def reason_of(error: BaseException) -> str:
-    """The first line of what an exception says; its kind where it says nothing.
+    """Return the first line of an exception's message, or its type if it has none.
 
     >>> reason_of(ValueError("no such tensor\\nat 0x7f")), reason_of(TimeoutError())
     ('no such tensor', 'TimeoutError')
@@ -92,10 +92,10 @@ def reason_of(error: BaseException) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`` Did you mean 'x'?`` for the closest known name, or an empty string.
+    """Return `` Did you mean 'x'?`` for the closest known name, or an empty string.
 
     >>> nearest("copi", ["copy", "expansion"])
     " Did you mean 'copy'?"
     """
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" Did you mean {found[0]!r}?" if found else ""
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" Did you mean {matches[0]!r}?" if matches else ""

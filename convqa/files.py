@@ -1,4 +1,4 @@
-"""Reading and writing files: JSON with errors that name the place, and files that appear whole or not at all."""
+"""Reading JSON, with errors that name line and column, and writing files atomically."""
 
 from __future__ import annotations
 
@@ -22,129 +22,130 @@ from convqa.errors import InputError, StorageFull
 
 log = logging.getLogger("convqa")
 
-_NOT_A_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.EEXIST}
-"""Errors of a place that the user chose, where those of a disk have other numbers."""
+_BAD_PATH = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.EEXIST}
+"""Errors caused by the path that the user chose, not by the disk."""
 
-MENDED = "%s: replaced %d lone surrogates (half characters) by U+FFFD"
+MENDED = "%s: replaced %d lone surrogates by U+FFFD"
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _COLON = re.compile(rb"\\u003[aA]")
 
 
-def read_bytes(path: Path, wanted: str) -> bytes:
-    """The bytes of a file.
+def read_bytes(path: Path, expected: str) -> bytes:
+    """Return the bytes of a file.
 
-    :raises InputError: if it is missing, empty or unreadable; ``wanted`` says what should be there.
+    :param expected: what the file should contain, for messages.
+    :raises InputError: if it is missing, empty or unreadable.
     """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; wanted {wanted}.") from None
+        raise InputError(f"{path}: no such file; expected {expected}.") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); wanted {wanted}.") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror}); expected {expected}.") from None
     if not data.strip():
-        raise InputError(f"{path}: the file is empty; wanted {wanted}.")
+        raise InputError(f"{path}: the file is empty; expected {expected}.")
     return data
 
 
-def read_json(path: Path, wanted: str, official: bool = False) -> Any:
-    """The JSON value in a file. Lone surrogates are replaced by U+FFFD with one warning; a BOM is skipped.
+def read_json(path: Path, expected: str, official: bool = False) -> Any:
+    """Return the JSON value in a file.
 
-    NaN and infinity are read as such, for the caller to refuse where they stand.
+    A BOM is skipped, and lone surrogates are replaced by U+FFFD with one warning. NaN and infinity are accepted.
 
-    :param official: as official scripts read it, by Python's ``json.load``: a BOM is refused, lone surrogates stay.
-    :raises InputError: naming line and column of what is no JSON.
+    :param official: read as official scripts do, by Python's ``json.load``: reject a BOM, keep lone surrogates.
+    :raises InputError: naming line and column of invalid JSON.
     """
-    data = read_bytes(path, wanted)
+    data = read_bytes(path, expected)
     if official:
         refuse_bom(path, data)
-    return parse_json(path, data, wanted, official)
+    return parse_json(path, data, expected, official)
 
 
 def refuse_bom(path: Path, start: bytes) -> None:
-    """Refuse a file whose bytes begin with a byte order mark, at which official scripts stop."""
+    """Reject a file that begins with a byte order mark, as official scripts do."""
     if start.startswith(BOM_UTF8):
-        said = "begins with a byte order mark (BOM), at which the official script stops"
-        raise InputError(f"{path}: {said}; save it as UTF-8 without one.")
+        problem = "begins with a byte order mark (BOM), which the official script rejects"
+        raise InputError(f"{path}: {problem}; save it as UTF-8 without BOM.")
 
 
-def parse_json(path: Path, data: bytes, wanted: str, official: bool = False) -> Any:
-    """The JSON value in the bytes of a file, as :func:`read_json` gives it."""
+def parse_json(path: Path, data: bytes, expected: str, official: bool = False) -> Any:
+    """Parse the bytes of a file as :func:`read_json` does."""
     try:
-        value, mended = _value(data, "utf-8-sig", official)
+        value, replaced = _parse(data, "utf-8-sig", official)
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8; wanted {wanted} in UTF-8.") from None
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; expected {expected} in UTF-8.") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
-        cut = " The file seems to be cut off: copy it again." if at_end else ""
-        raise InputError(f"{path}: {where}: this is no JSON ({error.msg}); wanted {wanted}.{cut}") from None
+        advice = " The file seems to be truncated: copy it again." if at_end else ""
+        raise InputError(f"{path}: {where}: invalid JSON ({error.msg}); expected {expected}.{advice}") from None
     except (RecursionError, ValueError) as error:
-        raise InputError(f"{path}: {_unread(error)}; wanted {wanted}.") from None
-    if mended:
-        log.warning(MENDED, path, mended)
+        raise InputError(f"{path}: {_problem(error)}; expected {expected}.") from None
+    if replaced:
+        log.warning(MENDED, path, replaced)
     return value
 
 
 def parse_line(line: bytes, where: str, advice: str, first: bool = False) -> tuple[Any, int]:
-    """The JSON value in a line, and how many lone surrogates in it were replaced by U+FFFD.
+    """Return the JSON value of a line and how many of its lone surrogates were replaced by U+FFFD.
 
-    :param where: the line, as messages name it. :param advice: what they end with. :param first: a BOM is skipped.
-    :raises InputError: naming the column of what is no JSON.
+    :param where: names the line in messages. :param advice: ends each message. :param first: skip a BOM.
+    :raises InputError: naming the column of invalid JSON.
     """
     try:
-        return _value(line, "utf-8-sig" if first else "utf-8")
+        return _parse(line, "utf-8-sig" if first else "utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: byte {error.start + 1} is not UTF-8. {advice}") from None
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}, column {error.colno}: this is no JSON ({error.msg}). {advice}") from None
+        raise InputError(f"{where}, column {error.colno}: invalid JSON ({error.msg}). {advice}") from None
     except (RecursionError, ValueError) as error:
-        raise InputError(f"{where}: {_unread(error)}. {advice}") from None
+        raise InputError(f"{where}: {_problem(error)}. {advice}") from None
 
 
-def _unread(error: RecursionError | ValueError) -> str:
-    """Say why a JSON text that is well formed cannot be read."""
-    if isinstance(error, _KeyTwice):
+def _problem(error: RecursionError | ValueError) -> str:
+    """Explain why well-formed JSON is rejected."""
+    if isinstance(error, _DuplicateKey):
         return str(error)
     if isinstance(error, RecursionError):
         return "the JSON is nested too deeply"
-    return f"the JSON holds a number of more than {sys.get_int_max_str_digits():,} digits"
+    return f"the JSON has a number with more than {sys.get_int_max_str_digits():,} digits"
 
 
-class _KeyTwice(ValueError):
-    """An object has a key twice, of which only one value could be read."""
+class _DuplicateKey(ValueError):
+    """An object has two values for one key."""
 
 
-def _value(data: bytes, encoding: str, surrogates: bool = False) -> tuple[Any, int]:
-    """A JSON value, and how many lone surrogates were replaced in it (none, if they are to stay).
+def _parse(data: bytes, encoding: str, keep_surrogates: bool = False) -> tuple[Any, int]:
+    """Return a JSON value and how many lone surrogates were replaced.
 
-    orjson is fast and strict. The standard library says what is wrong, and accepts lone surrogates and NaN.
+    orjson is fast and strict. The standard library locates errors and accepts lone surrogates and NaN.
 
-    :raises ValueError: for what is no JSON, and a key that is there twice, of which both would take the last.
+    :raises ValueError: for invalid JSON and for duplicate keys, of which both parsers would keep the last.
     """
     try:
         value = orjson.loads(data)
-        # orjson keeps the last value of a key that is there twice, so that its text has fewer colons than the one that
-        # was read. Those within strings count on both sides, but for a colon that was escaped (\u003a) and is written
-        # plain: such texts go to the standard library, which shows every key.
+        # Because orjson drops all but the last value of a duplicate key, its output then has fewer colons than the
+        # input. Colons in strings occur in both, except escaped ones (\u003a), which are written unescaped: those
+        # texts are left to the standard library.
         if data.count(b":") == orjson.dumps(value).count(b":") and (b"\\" not in data or not _COLON.search(data)):
             return value, 0
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         pass
-    value = json.loads(data.decode(encoding).rstrip(), object_pairs_hook=_object)
-    return (value, 0) if surrogates else mend(value)
+    value = json.loads(data.decode(encoding).rstrip(), object_pairs_hook=_unique)
+    return (value, 0) if keep_surrogates else mend(value)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
         key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise _KeyTwice(f"the key {key!r} is there twice in {found!r:.80}")
-    return found
+        raise _DuplicateKey(f"duplicate key {key!r} in {value!r:.80}")
+    return value
 
 
 def mend(value: Any) -> tuple[Any, int]:
-    """A JSON value with its lone surrogates replaced by U+FFFD, and how many they were.
+    """Replace the lone surrogates in a JSON value by U+FFFD. Return the value and their number.
 
     >>> mend({"a": ["x \\ud800"]})
     ({'a': ['x \ufffd']}, 1)
@@ -162,7 +163,7 @@ def mend(value: Any) -> tuple[Any, int]:
 
 
 def to_json_bytes(value: Any) -> bytes:
-    """Compact JSON in UTF-8; numpy's 32-bit floats take their shortest form; lone surrogates become U+FFFD.
+    """Return compact JSON in UTF-8, with numpy's floats in their shortest form and U+FFFD for lone surrogates.
 
     >>> to_json_bytes({"a": "b"})
     b'{"a":"b"}'
@@ -176,13 +177,13 @@ def to_json_bytes(value: Any) -> bytes:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that appears whole or not at all: written aside in the same directory, flushed, fsynced and renamed.
+    """Write a file atomically: to a temporary file in the same directory, fsynced and renamed.
 
-    Whatever is raised inside removes the part written so far, and goes on as it is: an error of what is being read
-    to be written here is not this file's. A kill leaves the part (:func:`part_of`), which the next writer replaces.
+    If the block raises, the temporary file is removed and the error propagates unchanged. A killed process leaves its
+    temporary file (:func:`part_of`), which the next writer replaces.
 
-    :raises InputError: if this is no place to write to.
-    :raises StorageFull: if the file cannot be written.
+    :raises InputError: if the path is not writable.
+    :raises StorageFull: if writing fails.
     """
     aside = part_of(path)
     try:
@@ -202,12 +203,12 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def part_of(path: Path) -> Path:
-    """Where a file is written before it is whole."""
+    """Return the path of the temporary file of :func:`whole_file`."""
     return path.with_name(f".{path.name}.part")
 
 
 class _Raw(io.FileIO):
-    """A file whose errors are told from those of what is written into it."""
+    """A file whose write errors differ from the other errors of a ``with whole_file`` block."""
 
     def __init__(self, aside: Path, path: Path) -> None:
         super().__init__(aside, "wb")
@@ -227,15 +228,14 @@ def _errors_of(path: Path) -> Iterator[None]:
 
 
 def unwritable(what: str, error: OSError) -> InputError | StorageFull:
-    """The error to raise when something cannot be written: a mistake in the place, or a fault of the disk."""
+    """Return the error to raise if something cannot be written: the user's mistake, or a fault of the disk."""
     reason = error.strerror or str(error)
-    if error.errno in _NOT_A_PLACE:
+    if error.errno in _BAD_PATH:
         return InputError(f"{what}: cannot be written ({reason}); choose another place.")
     return StorageFull(f"{what}: cannot be written ({reason}); free space or choose another place.")
 
 
 def _remove(path: Path) -> None:
-    """Remove a file that may be gone, or lie where nothing can be changed."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -244,7 +244,7 @@ def _remove(path: Path) -> None:
 
 def sync_directory(directory: Path) -> None:
     """Make a rename durable."""
-    if os.name == "nt":  # a directory cannot be opened there, and a rename needs no more
+    if os.name == "nt":  # Windows cannot open a directory and does not need this
         return
     descriptor = os.open(directory, os.O_RDONLY)
     try:

@@ -1,8 +1,8 @@
-"""Components for pipelines of Haystack, beside its own retrievers, document stores and generators.
+"""Components for pipelines of Haystack, to combine with its own retrievers, document stores and generators.
 
-Each does what the stations of a convqa pipeline do, which is named as everywhere (``default``, another shipped one, or
-a file), with ``overrides`` as ``--set`` has them. Haystack loads them from YAML where it may load ``convqa``:
-``Pipeline.loads(text, allowed_modules=["convqa"])``. docs/reference/haystack.md has a whole example.
+Each runs stations of a convqa pipeline (``default``, another shipped one, or a file), with ``overrides`` as in
+``--set``. Haystack loads them from YAML if ``convqa`` is allowed:
+``Pipeline.loads(text, allowed_modules=["convqa"])``. docs/reference/haystack.md has a complete example.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from convqa.validation import shorten, want
 Made = dict[str, Any]
 
 _OURS = "convqa"
-"""Where a reply's ``meta`` keeps what later turns want to know of it."""
+"""The key in a reply's ``meta`` with the rewrite and the status, for later turns."""
 
 
 @with_parameters
 class _Part:
-    """What some stations of a pipeline do, one behind the other, for one conversation at a time.
+    """A sequence of stations of a pipeline, for one conversation at a time.
 
-    :param pipeline: a shipped name or the path of a YAML file. :param overrides: of that pipeline, as ``--set`` has
-        them. :param language: of the conversation and the documents.
-    :raises InputError: for a pipeline that is not as it should be.
+    :param pipeline: a shipped name or the path of a YAML file. :param overrides: overrides of the pipeline, as in
+        ``--set``. :param language: the language of the conversation and the documents.
+    :raises InputError: for a malformed or unsuitable pipeline.
     """
 
     kinds: ClassVar[tuple[type[Station], ...]]
     makes: ClassVar[str]
-    """The last of what they make."""
+    """The label of the last output."""
 
     pipeline: str = "default"
     overrides: dict[str, Any] = Field(default_factory=dict)
@@ -60,7 +60,7 @@ class _Part:
         analyzer(self.language)
         document = compose(self.pipeline, self.overrides)
         if self.makes not in document.outputs:
-            raise InputError(f"pipeline {self.pipeline}: it makes no {self.makes}; wanted one that does.")
+            raise InputError(f"pipeline {self.pipeline}: expected a pipeline that makes {self.makes}.")
         known = {name: import_type(node.type, f"components.{name}") for name, node in document.components.items()}
         chosen = [name for name in document.in_order() if issubclass(known[name], self.kinds)]
         self._stations = [nodes.make(name, document.components[name]) for name in chosen]
@@ -71,21 +71,21 @@ class _Part:
             for station in self._stations:
                 station.warm_up()
 
-    def _made(self, **made: Batch) -> Made:
-        """What the stations make, by label, beside what is given."""
+    def _run(self, **batches: Batch) -> Made:
+        """Return the single items of the given batches and of the stations' outputs, by label."""
         self.warm_up()
         with ordinary_errors():
             for station in self._stations:
-                made |= station.run(**{name: made[name] for name in nodes.inputs(station) if name in made})
-        return _only(made)
+                batches |= station.run(**{name: batches[name] for name in nodes.inputs(station) if name in batches})
+        return _only(batches)
 
 
 @component
 @with_parameters
 class QuestionRewriter(_Part):
-    """Completes the last question of a chat with what the conversation has said, so that a retriever can search it.
+    """Makes the last question of a chat self-contained, so that a retriever can search it.
 
-    It is what the rewriter of a ``pipeline`` does, with ``overrides`` such as ``{"rewriter.sure": 0.3}``.
+    It runs the rewriter of a ``pipeline``, with ``overrides`` such as ``{"rewriter.sure": 0.3}``.
     """
 
     kinds = (Rewriter,)
@@ -95,21 +95,21 @@ class QuestionRewriter(_Part):
     def run(self, messages: list[ChatMessage]) -> Made:
         """Rewrite the user's last message.
 
-        :returns: ``query``: the question as it can be understood alone; ``queries``: what to search by words, the
-            question with the words of the conversation that it needs; none where nothing was asked.
+        :returns: ``query``: the self-contained question; ``queries``: queries for a search by words, with the words
+            of the conversation that the question needs; none for small talk.
         """
         history, last = conversation_of(messages)
-        rewrite = self._made(turns=Turns((_turn(_question(last), history, self.language),)))["rewrites"]
+        rewrite = self._run(turns=Turns((_turn(_question(last), history, self.language),)))["rewrites"]
         return {"query": rewrite.text, "queries": [expanded(query) for query in rewrite.queries]}
 
 
 @component
 @with_parameters
 class CitedAnswerBuilder(_Part):
-    """Answers a question with sentences of the documents that a retriever found, each cited by its characters.
+    """Answers a question with sentences of retrieved documents, each cited by its characters.
 
-    It is what reader, builder and decider of a ``pipeline`` do, with ``overrides`` such as ``{"builder.words": 30}``:
-    ``default`` always answers, ``talk`` says when the documents do not seem to.
+    It runs reader, builder and decider of a ``pipeline``, with ``overrides`` such as ``{"builder.words": 30}``.
+    ``default`` always answers; ``talk`` refuses if the documents do not seem to answer.
     """
 
     kinds = (Reader, Builder, Decider)
@@ -119,75 +119,73 @@ class CitedAnswerBuilder(_Part):
     def run(self, query: str, documents: list[Document], messages: list[ChatMessage] | None = None) -> Made:
         """Answer from the documents' ``content``.
 
-        :param query: the question, understood without the conversation. :param documents: best first.
-        :param messages: the conversation, which says what was answered before.
-        :returns: ``answers``: one, whose ``data`` is the text, whose ``documents`` are those that it cites, and whose
-            ``meta`` has the sentences with their numbers, and the citations: each number's document, the characters
-            [start, end) of its ``content``, and these as quote. Where there is no answer, ``data`` is empty and the
-            ``meta`` has a reason. ``replies``: the answer as the assistant's message, to be put behind the messages.
+        :param query: the self-contained question. :param documents: best first.
+        :param messages: the conversation, with earlier answers.
+        :returns: ``answers``: one answer. ``data`` is its text, ``documents`` are the cited documents, and ``meta`` has
+            the sentences with their numbers and the citations: each number's document, the characters [start, end) of
+            its ``content``, and their quote. Without an answer, ``data`` is empty and ``meta`` has a reason.
+            ``replies``: the answer as the assistant's message, to append to the messages.
         """
         history, last = conversation_of(messages or [])
         turn, rewrite = _turn(last or query, history, self.language), Rewrite.unchanged(query)
         hits = [Hit(document.id, document.score or 0.0, to_passage(document)) for document in documents]
         ranking = ranked(hits, all(document.score is not None for document in documents))
-        made = self._made(turns=Turns((turn,)), rewrites=Rewrites((rewrite,)), rankings=Rankings((ranking,)))
-        return _told(turn, {label: made[label] for label in OUTPUTS if label in made}, documents)
+        items = self._run(turns=Turns((turn,)), rewrites=Rewrites((rewrite,)), rankings=Rankings((ranking,)))
+        return _answer(turn, {label: items[label] for label in OUTPUTS if label in items}, documents)
 
 
 @component
 class ConversationalQA(SuperComponent):
-    """A whole pipeline: a chat's messages in, a cited answer out.
+    """A whole pipeline, from a chat's messages to a cited answer.
 
-    :param pipeline: a shipped name or the path of a YAML file. :param collection: where the passages are, as
-        ``--collection`` has it. :param overrides: ``node.param`` or ``node.type`` -> value, as ``--set`` has them.
-    :raises InputError: for a pipeline that is not as it should be, or makes no answers.
+    :param pipeline: a shipped name or the path of a YAML file. :param collection: the passages, as in
+        ``--collection``. :param overrides: ``node.param`` or ``node.type`` -> value, as in ``--set``.
+    :raises InputError: for a malformed pipeline, or one without answers.
     """
 
     def __init__(
         self, pipeline: str = "talk", collection: str | None = None, overrides: dict[str, Any] | None = None
     ) -> None:
         self._parameters = {"pipeline": pipeline, "collection": collection, "overrides": overrides}
-        self._made = load_pipeline(pipeline, overrides)
-        if "answers" not in self._made.stages:
-            raise InputError(f"pipeline {pipeline}: it makes no answers; wanted one that has a builder.")
+        self._loaded = load_pipeline(pipeline, overrides)
+        if "answers" not in self._loaded.stages:
+            raise InputError(f"pipeline {pipeline}: expected a pipeline with a builder, which makes answers.")
         self._question = _Question()
-        graph = self._made.graph
+        graph = self._loaded.graph
         graph.add_component("haystack_in", self._question)
         graph.add_component("haystack_out", _Result())
-        for receiver in [*self._made.document.inputs["turns"], "haystack_out.turns"]:
+        for receiver in [*self._loaded.document.inputs["turns"], "haystack_out.turns"]:
             graph.connect("haystack_in.turns", receiver)
-        for label, sender in self._made.document.outputs.items():
+        for label, sender in self._loaded.document.outputs.items():
             graph.connect(sender, f"haystack_out.{label}")
-        given = ("messages", "query", "filter")
-        made = ("answers", "replies", "documents", "query")
-        inputs = {name: [f"haystack_in.{name}"] for name in given}
-        SuperComponent.__init__(self, graph, inputs, {f"haystack_out.{name}": name for name in made})
+        inputs = {name: [f"haystack_in.{name}"] for name in ("messages", "query", "filter")}
+        outputs = {f"haystack_out.{name}": name for name in ("answers", "replies", "documents", "query")}
+        SuperComponent.__init__(self, graph, inputs, outputs)
 
     def warm_up(self) -> None:
         """Open the collection (passages in a file are indexed once) and load the models."""
         with ordinary_errors():
-            if self._made.collection is None and self._parameters["collection"] is not None:
-                self._made.bind(collection_of(str(self._parameters["collection"])))
-                self._question.language = self._made.language
-            self._made.warm_up()
+            if self._loaded.collection is None and self._parameters["collection"] is not None:
+                self._loaded.bind(collection_of(str(self._parameters["collection"])))
+                self._question.language = self._loaded.language
+            self._loaded.warm_up()
 
     async def warm_up_async(self) -> None:
-        """As ``warm_up``."""
         self.warm_up()
 
     def run(self, **inputs: Any) -> Made:
-        """Answer ``query``, or the user's last message where it is left out.
+        """Answer ``query``, by default the user's last message.
 
-        :param inputs: ``messages``: the conversation; ``query``: the question, where it is not the last message;
-            ``filter``: meta field -> the values that a passage may have.
-        :returns: ``answers`` and ``replies`` as of :class:`CitedAnswerBuilder`; ``documents``: the best passages that
-            were found; ``query``: the question as it was understood.
+        :param inputs: ``messages``: the conversation; ``query``: the question, if it is not the last message;
+            ``filter``: meta field -> the accepted values.
+        :returns: ``answers`` and ``replies`` as in :class:`CitedAnswerBuilder`; ``documents``: the best passages;
+            ``query``: the self-contained question.
         """
         with ordinary_errors():
             return SuperComponent.run(self, **inputs)
 
     async def run_async(self, **inputs: Any) -> Made:
-        """As ``run``, where others' components run meanwhile."""
+        """Run concurrently with other components."""
         with ordinary_errors():
             return await SuperComponent.run_async(self, **inputs)
 
@@ -201,7 +199,7 @@ class ConversationalQA(SuperComponent):
 
 @component
 class _Question:
-    """The turn that a conversation asks, for a pipeline of convqa."""
+    """Converts messages into a turn."""
 
     language = DEFAULT_LANGUAGE
 
@@ -223,7 +221,7 @@ class _Question:
 
 @component
 class _Result:
-    """What a pipeline of convqa made of a turn, as Haystack's values."""
+    """Converts the results for a turn into Haystack's types."""
 
     @component.output_types(
         answers=list[GeneratedAnswer], replies=list[ChatMessage], documents=list[Document], query=str
@@ -237,23 +235,23 @@ class _Result:
         readings: Readings | None = None,
     ) -> Made:
         batches = {"rewrites": rewrites, "rankings": rankings, "readings": readings, "answers": answers}
-        made = _only({label: batch for label, batch in batches.items() if batch is not None})
-        hits = made.get("rankings", Ranking()).hits
+        items = _only({label: batch for label, batch in batches.items() if batch is not None})
+        hits = items.get("rankings", Ranking()).hits
         documents = [to_document(hit) for hit in hits if hit.passage is not None]
         (turn,) = turns
-        told = _told(turn, made, documents)
-        return {**told, "documents": documents, "query": told["answers"][0].query}
+        result = _answer(turn, items, documents)
+        return {**result, "documents": documents, "query": result["answers"][0].query}
 
 
 def conversation_of(messages: Sequence[ChatMessage]) -> tuple[list[Exchange], str | None]:
-    """The exchanges of a chat, and the question at its end; None where the last message is not the user's.
+    """Return the exchanges of a chat and its last question, None if the last message is not the user's.
 
-    Messages without text, and those of the system and of tools, are left out.
+    Messages without text, and those of the system and of tools, are ignored.
 
-    :raises InputError: for what are no messages.
+    :raises InputError: for values that are not messages.
     """
     if isinstance(messages, str) or not all(isinstance(message, ChatMessage) for message in messages):
-        raise InputError(f"messages: found {shorten(messages)}; wanted a list of Haystack's ChatMessage.")
+        raise InputError(f"messages: expected a list of Haystack's ChatMessage, got {shorten(messages)}.")
     history: list[Exchange] = []
     is_open = False
     for message in messages:
@@ -271,7 +269,7 @@ def conversation_of(messages: Sequence[ChatMessage]) -> tuple[list[Exchange], st
 
 def _question(last: str | None) -> str:
     if last is None:
-        raise InputError("messages: the last one is not the user's. Wanted: the question at their end.")
+        raise InputError("messages: the last one is not the user's; expected a question.")
     return last
 
 
@@ -279,15 +277,15 @@ def _turn(question: str, history: Sequence[Exchange], language: str, **more: Any
     return Turn(TurnId("haystack", len(history) + 1), question, tuple(history), language=language, **more)
 
 
-def _told(turn: Turn, made: Made, documents: Sequence[Document]) -> Made:
-    """A turn's answer, and the same as the assistant's message."""
-    response = response_of(turn, {**dict.fromkeys(OUTPUTS), **made}, {})
-    told, said = replies.turn(response, turn.question, ""), exchange(turn, response)
-    meta: dict[str, Any] = dict(told["answer"] or {})
-    citations = told["citations"]
-    known = {document.id: (place, document) for place, document in reversed(list(enumerate(documents, 1)))}
+def _answer(turn: Turn, items: Made, documents: Sequence[Document]) -> Made:
+    """Return a turn's answer, and the same as the assistant's message."""
+    response = response_of(turn, {**dict.fromkeys(OUTPUTS), **items}, {})
+    data, said = replies.turn(response, turn.question, ""), exchange(turn, response)
+    meta: dict[str, Any] = dict(data["answer"] or {})
+    citations = data["citations"]
+    known = {document.id: (index, document) for index, document in reversed(list(enumerate(documents, 1)))}
     cited = [known[id] for id in dict.fromkeys(citation["passage"] for citation in citations)]
-    marked = [replace(one, meta={**one.meta, "source_index": place, "referenced": True}) for place, one in cited]
+    marked = [replace(one, meta={**one.meta, "source_index": index, "referenced": True}) for index, one in cited]
     meta["citations"] = [
         {"document" if name == "passage" else name: value for name, value in citation.items()} for citation in citations
     ]
@@ -296,9 +294,9 @@ def _told(turn: Turn, made: Made, documents: Sequence[Document]) -> Made:
     return {"answers": [GeneratedAnswer(text, said.rewrite or turn.question, marked, meta)], "replies": [reply]}
 
 
-def _only(made: Mapping[str, Batch]) -> Made:
-    """The one item of each batch. :raises WorkError: for a turn that could not be answered."""
-    items = {label: batch.items[0] for label, batch in made.items()}
+def _only(batches: Mapping[str, Batch]) -> Made:
+    """Return the only item of each batch. :raises WorkError: for a failed turn."""
+    items = {label: batch.items[0] for label, batch in batches.items()}
     for item in items.values():
         if isinstance(item, Failure):
             raise WorkError(f"{item.stage} failed: {item.error}: {item.message}")

@@ -1,4 +1,4 @@
-"""Where files are: what ships beside the code (pipelines, configs, the bundled example), the cache, Python modules."""
+"""Paths: files that ship with convqa (pipelines, configs, the example), the cache, and modules of Python."""
 
 from __future__ import annotations
 
@@ -7,43 +7,72 @@ import site
 import sysconfig
 from pathlib import Path
 
+from convqa.errors import InputError, nearest
+
 _PACKAGE = Path(__file__).resolve().parent
 _INSTALLED = [Path(folder).resolve() for folder in (*site.getsitepackages(), site.getusersitepackages())]
 _PYTHON = Path(sysconfig.get_path("stdlib")).resolve()
 
 
 def shipped(*parts: str) -> Path:
-    """The path of a shipped file or folder, in a checkout or in an installed wheel.
+    """Return the path of a shipped file or folder, in a checkout or in an installed wheel.
 
-    The wheel carries the checkout's ``pipelines``, ``configs`` and ``examples`` under ``convqa/share``.
+    The wheel has the ``pipelines``, ``configs`` and ``examples`` of the checkout in ``convqa/share``.
     """
     share = _PACKAGE / "share"
     return (share if share.is_dir() else _PACKAGE.parent).joinpath(*parts)
 
 
+def shipped_yaml(*folder: str) -> list[str]:
+    """Return the names of the YAML files in a shipped folder."""
+    return sorted(path.stem for path in shipped(*folder).glob("*.yaml"))
+
+
+def is_yaml(name: str) -> bool:
+    """Return whether a name is the path of a YAML file rather than the name of a shipped one."""
+    return name.endswith((".yaml", ".yml"))
+
+
+def yaml_file(name: str, what: str, *folder: str, alternative: str = "") -> Path:
+    """Return the path of a YAML file, given as a path or as the name of a file in a shipped folder.
+
+    :param what: the option or kind of file, for the message. :param alternative: ends the message's expectation.
+    :raises InputError: for an unknown name. A missing file is left to the reader.
+    """
+    if is_yaml(name):
+        return Path(name)
+    known = shipped_yaml(*folder)
+    if name not in known:
+        raise InputError(
+            f"{what}: unknown name {name!r}.{nearest(name, known)} Expected one of {', '.join(known)}, or the path of "
+            f"a file that ends in .yaml{alternative}."
+        )
+    return shipped(*folder, f"{name}.yaml")
+
+
 def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/convqa``, else ``~/.cache/convqa``."""
+    """Return ``$XDG_CACHE_HOME/convqa``, or ``~/.cache/convqa`` if it is unset."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "convqa"
 
 
 def data_folder() -> Path:
-    """``$XDG_DATA_HOME/convqa``, else ``~/.local/share/convqa``: for what is not made anew when it is lost."""
+    """Return ``$XDG_DATA_HOME/convqa``, or ``~/.local/share/convqa`` if it is unset: for data to keep."""
     root = os.environ.get("XDG_DATA_HOME")
     return (Path(root) if root else Path.home() / ".local" / "share") / "convqa"
 
 
 def is_own(file: str) -> bool:
-    """Whether a file of Python is the user's own: not convqa's, not Python's, and of no installed package."""
-    place = Path(file).resolve()
-    return place.is_file() and _PACKAGE not in place.parents and not is_installed(place) and not is_of_python(place)
+    """Return whether a Python file is the user's: not of convqa, the standard library or an installed package."""
+    path = Path(file).resolve()
+    return path.is_file() and _PACKAGE not in path.parents and not is_installed(path) and not is_of_python(path)
 
 
-def is_installed(place: Path) -> bool:
-    """Whether a module or package is in a folder of installed packages."""
-    return any(folder in place.parents for folder in _INSTALLED)
+def is_installed(path: Path) -> bool:
+    """Return whether a module is in a folder of installed packages."""
+    return any(folder in path.parents for folder in _INSTALLED)
 
 
-def is_of_python(place: Path) -> bool:
-    """Whether a module or package is of Python's standard library."""
-    return _PYTHON in place.parents and not is_installed(place)
+def is_of_python(path: Path) -> bool:
+    """Return whether a module belongs to the standard library."""
+    return _PYTHON in path.parents and not is_installed(path)

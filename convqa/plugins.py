@@ -1,4 +1,4 @@
-"""Entry points, by which other packages add stores and tasks without an edit of convqa."""
+"""Entry points, through which other packages add stores and tasks."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from convqa.errors import InputError
 
 
 def plugins(group: str) -> dict[str, EntryPoint]:
-    """Return what the installed packages offer in a group (``convqa.stores``), by name. Nothing is imported yet."""
+    """Return the entry points of a group (``convqa.stores``) by name, without importing them."""
     return {point.name: point for point in entry_points(group=group)}
 
 
 def load(point: EntryPoint) -> Any:
-    """Import what an entry point names.
+    """Import the object of an entry point.
 
-    :raises InputError: with the package and the reason, if that fails.
+    :raises InputError: naming the package and the reason if that fails.
     """
     try:
         return point.load()
     except Exception as error:
         package = point.dist.name if point.dist else "a package"
         raise InputError(
-            f"{point.name}: {package} offers it in the group {point.group} as {point.value}, which cannot be loaded "
-            f"({type(error).__name__}: {error}). Fix that package or uninstall it."
+            f"{point.name}: the entry point {point.value} of {package} in the group {point.group} cannot be loaded "
+            f"({type(error).__name__}: {error}). Fix or uninstall that package."
         ) from error

@@ -1,4 +1,4 @@
-"""The Python API: ``convqa.load(...)`` returns an assistant that holds conversations or answers many at once."""
+"""The Python API: ``convqa.load(...)`` returns an assistant for single conversations and for batches."""
 
 from __future__ import annotations
 
@@ -35,20 +35,19 @@ def load(
     """Load a pipeline and open its collection.
 
     :param pipeline: a shipped name or the path of a YAML file.
-    :param collection: a folder made by ``convqa index``; or passages, which are indexed once into the cache: a file of
-        them (JSONL, plain or gzip), or a list of :class:`convqa.Passage`.
-    :param overrides: ``node.param`` or ``node.type`` -> value, as ``--set`` has them. A type may be a class of yours,
-        a notebook's too.
-    :param llm: a language model that rewrites questions and writes answers, where a server of OpenAI's API has one: a
-        name of ``configs/llms`` or a file that names its model too, or ``read_llm(URL, MODEL)``.
-    :param language: of passages that are indexed here; a collection has its own.
-    :param options: ``{"device": "cuda", "precision": "bfloat16"}``, or one of them: how models run, where the pipeline
-        does not say so.
-    :raises ConvqaError: if the pipeline or the collection is not as it should be.
+    :param collection: a folder made by ``convqa index``, or passages, which are indexed once into the cache: a file
+        (JSONL, plain or gzip), or a list of :class:`convqa.Passage`.
+    :param overrides: ``node.param`` or ``node.type`` -> value, as in ``--set``. A type may be a class of yours, also
+        one of a notebook.
+    :param llm: a language model that rewrites questions and writes answers, on a server with OpenAI's API: a name in
+        ``configs/llms`` or a file, which includes the model's name, or ``read_llm(URL, MODEL)``.
+    :param language: the language of a list or file of passages; a collection has its own.
+    :param options: default options of models, such as ``{"device": "cuda", "precision": "bfloat16"}``.
+    :raises ConvqaError: for a malformed or unknown pipeline or collection.
     """
     want("pipeline", pipeline, (str, Path), "a shipped name or the path of a YAML file")
-    wanted = "a folder, a URL, a file of passages or a list of them"
-    want("collection", collection, (str, Path, Iterable, NoneType), wanted)
+    expected = "a folder, a URL, a file of passages or a list of them"
+    want("collection", collection, (str, Path, Iterable, NoneType), expected)
     want("language", language, str, "a language such as 'en'")
     want("overrides", overrides, (Mapping, NoneType), "a mapping such as {'retriever.top_k': 20}")
     want("llm", llm, (str, Path, Llm, NoneType), "a name, the path of a YAML file, or read_llm(...)")
@@ -56,13 +55,13 @@ def load(
     for key in overrides or {}:
         want("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
     with ordinary_errors():
-        made = load_pipeline(pipeline, overrides, read_llm(llm) if isinstance(llm, str | Path) else llm, options)
+        loaded = load_pipeline(pipeline, overrides, read_llm(llm) if isinstance(llm, str | Path) else llm, options)
         if isinstance(collection, str | Path):
-            return QA(ready(made, collection_of(str(collection), language)))
+            return QA(ready(loaded, collection_of(str(collection), language)))
         passages = None if collection is None else list(collection)
         for passage in passages or ():
-            want("collection", passage, Passage, wanted)
-        return QA(ready(made, None if passages is None else collection_of_passages(passages, language)))
+            want("collection", passage, Passage, expected)
+        return QA(ready(loaded, None if passages is None else collection_of_passages(passages, language)))
 
 
 def index(
@@ -76,30 +75,29 @@ def index(
     base_url: str = "",
     options: ModelOptions | None = None,
 ) -> Indexed:
-    """Index documents (again: what has changed of them), or files of passages, as ``convqa index`` does.
+    """Index documents or files of passages, as ``convqa index`` does. Unchanged documents are not read again.
 
-    Documents that cannot be read are in ``unread`` of what is returned, and logged as warnings.
+    Unreadable documents are logged as warnings and listed in ``unread`` of the result.
 
     :param sources: documents and folders of them, or JSONL files of passages. :param collection: a folder or a URL.
-    :param add: leave in the collection what is not among the sources. :param replace: make it anew.
-    :param language: of the texts; None = that of the collection, or English.
-    :param vectors: an encoder, such as ``encoder``: give every passage a vector too.
-    :param base_url: where the folder of documents is served, for the ``url`` of their passages.
-    :param options: how the encoder runs, as in :func:`load`.
-    :raises ConvqaError: if nothing can be read, or the collection cannot be written.
+    :param add: keep passages that are not among the sources. :param replace: index everything again.
+    :param language: the language of the texts; None = the collection's, or English.
+    :param vectors: an encoder, such as ``encoder``, which makes a vector for every passage.
+    :param base_url: the URL of the folder of documents, for the ``url`` of their passages.
+    :param options: options of the encoder, as in :func:`load`.
+    :raises ConvqaError: if nothing is readable, or the collection is not writable.
     """
     paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
-    how = {"add": add, "replace": replace, "language": language, "base_url": base_url}
     with ordinary_errors():
         encoder = None if vectors is None else load_encoder(vectors, Options(**(options or {})))
-        made = index_sources(paths, str(collection), **how)  # type: ignore[arg-type]
-        return made if encoder is None else dataclasses.replace(made, info=add_vectors(str(collection), encoder))
+        indexed = index_sources(paths, str(collection), add=add, replace=replace, language=language, base_url=base_url)
+        return indexed if encoder is None else dataclasses.replace(indexed, info=add_vectors(str(collection), encoder))
 
 
 def ready(pipeline: Pipeline, collection: str | None) -> Pipeline:
-    """Bind a pipeline to the URL of its collection, if it has one, and load its models: the same at every door.
+    """Bind a pipeline to the URL of its collection, if it has one, and load its models.
 
-    :raises InputError: for a collection or a model that does not exist.
+    :raises InputError: for an unknown collection or model.
     """
     if collection is not None:
         pipeline.bind(collection)
@@ -108,17 +106,17 @@ def ready(pipeline: Pipeline, collection: str | None) -> Pipeline:
 
 
 class QA:
-    """A loaded pipeline with its collection. Holds no conversation itself: use as many at once as you like."""
+    """A loaded pipeline with its collection. It has no state and serves any number of conversations."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
         self._language = pipeline.language
 
     def conversation(self, id: int | str = "talk", language: str | None = None, scenario: str = "") -> Talk:
-        """A new conversation, with an empty history, in the collection's language unless another is named.
+        """Start a new conversation, by default in the collection's language.
 
-        :param scenario: what the user says of themselves beforehand; every turn has it.
-        :raises InputError: for parameters of other types, and a language that is not known.
+        :param scenario: what the user says about themselves beforehand; part of every turn.
+        :raises InputError: for parameters of other types, and an unknown language.
         """
         want("id", id, (int, str), "a whole number or a string")
         want("scenario", scenario, str, "a string")
@@ -130,14 +128,13 @@ class QA:
     def drive(
         self, conversations: Iterable[Conversation], history: HistoryMode = "own", batch_size: int = BATCH_SIZE
     ) -> Iterator[Response]:
-        """Answer whole conversations, ``batch_size`` of them at a time; responses come wave by wave.
+        """Answer whole conversations, ``batch_size`` at a time. Yields responses wave by wave.
 
-        :raises ConvqaError: for what are no conversations or do not fit ``history``, or if the work cannot go on.
+        :raises ConvqaError: for malformed conversations, conversations that do not fit ``history``, or failed work.
         """
         if isinstance(conversations, str) or not isinstance(conversations, Iterable):
-            raise InputError(
-                f"conversations: found {shorten(conversations)}; wanted a list of convqa.domain.Conversation."
-            )
+            got = shorten(conversations)
+            raise InputError(f"conversations: expected a list of convqa.domain.Conversation, got {got}.")
         want("batch_size", batch_size, int, "a whole number")
         with ordinary_errors():
             walked = list(in_language(checked(conversations, history), self._language))
@@ -146,7 +143,7 @@ class QA:
 
 
 class Talk:
-    """One conversation: every question sees the exchanges before it."""
+    """One conversation, whose history is the context of each question."""
 
     def __init__(self, qa: QA, id: int | str, language: str, scenario: str = "") -> None:
         self._qa = qa
@@ -161,12 +158,11 @@ class Talk:
         filter: Mapping[str, MetaValue | Collection[MetaValue]] | None = None,
         told: Made | None = None,
     ) -> Response:
-        """Answer a question and remember the exchange. A turn that failed is a response with an error.
+        """Answer a question and add the exchange to the history. A failed turn is a response with an error.
 
-        :param filter: meta field -> accepted value, or several: only passages that have one of them, in each of the
-            fields, are searched and cited.
-        :param told: hears of each output as soon as it is made: ``told("rewrites", batch)`` ..., one item in a batch.
-        :raises ConvqaError: if the work cannot go on (a store that is away).
+        :param filter: meta field -> accepted value, or several; only passages that match all fields are searched.
+        :param told: a callback for each output as it is made: ``told("rewrites", batch)`` ..., with one item per batch.
+        :raises ConvqaError: if the work cannot continue (an unavailable store).
         """
         want("question", question, str, "a string")
         id, accepted = TurnId(self.id, len(self.history) + 1), filter_of(filter)

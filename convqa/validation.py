@@ -1,4 +1,4 @@
-"""pydantic's errors in plain words: where, what was found, what is wanted."""
+"""Readable messages for pydantic's errors: the field, what was expected and what it got."""
 
 from __future__ import annotations
 
@@ -22,73 +22,72 @@ _SECRET = re.compile(
 _LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 """A user with a password in a URL."""
 
-
-_PLAIN: dict[object, str] = {"str": "string_type", "int": "int_type", "float": "float_type", "bool": "bool_type"}
-_WANTED = {
+_SCALARS: dict[object, str] = {"str": "string_type", "int": "int_type", "float": "float_type", "bool": "bool_type"}
+_EXPECTED = {
     "string": "a string", "int": "a whole number", "float": "a number", "finite": "a finite number",
     "bool": "true or false", "list": "a list", "tuple": "a list", "dict": "an object", "model": "an object",
     "dataclass": "an object", "literal": "{expected}", "string_pattern_mismatch": "a string that matches {pattern}",
     "too_short": "at least {min_length} items", "greater_than": "more than {0}", "greater_than_equal": "{0} or more",
     "less_than": "less than {0}", "less_than_equal": "at most {0}",
 }  # fmt: skip
-"""What is wanted, by the kind of a mistake or its first word."""
+"""Error type, or its first word -> what was expected."""
+UNKNOWN_FIELD = "unknown field"
 
 
 def _without_nul(text: str) -> str:
     if "\0" in text:
-        raise ValueError("wanted a text without the character NUL")
+        raise ValueError("expected a text without the character NUL")
     return text
 
 
 Text = Annotated[str, AfterValidator(_without_nul)]
-"""A text that everything can store."""
+"""A text that every store and file format accepts."""
 QuestionText = Annotated[Text, Field(min_length=1, pattern=r"\S")]
-"""A question: some characters are no blanks."""
+"""A question: a text that is not blank."""
 
 
 class Record(BaseModel):
-    """Base of what is read from files and requests: strict, so that "1" is no number. Fields that are not known are
-    ignored; ``class Mine(Record, extra="forbid")`` refuses them.
+    """Base of records of files and requests. It is strict: "1" is not a number. Unknown fields are ignored;
+    ``class Mine(Record, extra="forbid")`` rejects them.
     """
 
     model_config = ConfigDict(strict=True)
 
 
-def read_as(shape: type[Shape], found: object, where: str, advice: str) -> Shape:
-    """The checked value of a file or a record.
+def read_as(shape: type[Shape], value: object, where: str, advice: str) -> Shape:
+    """Validate the value of a file or a record.
 
-    :raises InputError: naming each field that is not as it should be, and then what to do.
+    :raises InputError: naming each malformed field, followed by the advice.
     """
     try:
-        return shape.model_validate(found)
+        return shape.model_validate(value)
     except ValidationError as error:
         problems = "; ".join(f"{field or 'the record'}: {message}" for field, message in explain(error))
         raise InputError(f"{where}: {problems}. {advice}") from None
 
 
-def want(name: str, found: object, kinds: type | tuple[type, ...], wanted: str) -> None:
-    """Raise an ``InputError`` unless what a caller gave for a parameter is of one of these types."""
-    if not isinstance(found, kinds):
-        raise InputError(f"{name}: found {shorten(found)}; wanted {wanted}.")
+def want(name: str, value: object, kinds: type | tuple[type, ...], expected: str) -> None:
+    """Raise an ``InputError`` unless the value of a parameter is of one of these types."""
+    if not isinstance(value, kinds):
+        raise InputError(f"{name}: expected {expected}, got {shorten(value)}.")
 
 
 def explain(error: ValidationError) -> list[tuple[str, str]]:
-    """One (field, message) for each mistake; the field is a path such as ``components.reader.type``."""
-    told: list[tuple[str, str]] = []
+    """Return (field, message) for each mistake; the field is a path such as ``components.reader.type``."""
+    mistakes: list[tuple[str, str]] = []
     for item in error.errors():
-        place, message = item["loc"], _message(item)
-        if place and _PLAIN.get(place[-1]) == item["type"]:  # one of the types that a value may have
-            field = path(place[:-1])
-            if told and told[-1][0] == field:
-                message = f"{told.pop()[1]} or {_WANTED[item['type'].partition('_')[0]]}"
-            told.append((field, message))
-        else:
-            told.append((path(place), message))
-    return told
+        location, message = item["loc"], _message(item)
+        if location and _SCALARS.get(location[-1]) == item["type"]:  # one alternative of a union
+            location = location[:-1]
+            if mistakes and mistakes[-1][0] == path(location):
+                expected, got, value = mistakes.pop()[1].partition(", got ")
+                message = f"{expected} or {_EXPECTED[item['type'].partition('_')[0]]}{got}{value}"
+        mistakes.append((path(location), message))
+    return mistakes
 
 
 def path(location: Sequence[int | str]) -> str:
-    """A pydantic location as a path.
+    """Return a pydantic location as a path.
 
     >>> path(("turns", 3, "Question"))
     'turns[3].Question'
@@ -100,7 +99,7 @@ def path(location: Sequence[int | str]) -> str:
 
 
 def shorten(value: object, limit: int = 60) -> str:
-    """A value as it may stand in a message: its repr, cut.
+    """Return the repr of a value, truncated for a message.
 
     >>> shorten("x" * 100, 10)
     "'xxxxxx..."
@@ -110,7 +109,7 @@ def shorten(value: object, limit: int = 60) -> str:
 
 
 def names_secret(field: str) -> bool:
-    """Whether a field is called as one that holds a secret, which belongs into the environment.
+    """Return whether the name of a field suggests a secret, which belongs in the environment.
 
     >>> [names_secret(field) for field in ("API-Key", "my_password", "basic_auth", "max_tokens", "eos_token")]
     [True, True, True, False, False]
@@ -118,39 +117,41 @@ def names_secret(field: str) -> bool:
     return _SECRET.fullmatch(field) is not None
 
 
-def refuse_secrets(value: object, place: str, named: bool = False) -> None:
-    """Refuse a secret in what is printed, and saved beside every run: a pipeline, a component's parameters.
+def refuse_secrets(value: object, field: str, named: bool = False) -> None:
+    """Reject secrets in settings that are printed and saved with every run.
 
-    :param place: the path to the value, for the message, which does not repeat it.
-    :param named: whether the value is called as one that holds a secret.
-    :raises InputError: for text under such a name, and a password in a URL.
+    :param field: the path to the value, for the message, which does not repeat the value.
+    :param named: whether the name of the value suggests a secret.
+    :raises InputError: for a text with such a name, or a password in a URL.
     """
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            refuse_secrets(inner, f"{place}.{name}", names_secret(str(name).rpartition(".")[2]))
+            refuse_secrets(inner, f"{field}.{name}", names_secret(str(name).rpartition(".")[2]))
     elif isinstance(value, list | tuple):
         for inner in value:
-            refuse_secrets(inner, place, named)
+            refuse_secrets(inner, field, named)
     elif isinstance(value, str) and (_LOGIN.search(value) or (named and value)):
         raise InputError(
-            f"{place}: a pipeline holds no secrets. Put it into the environment and name the variable there, as "
+            f"{field}: secrets are not allowed in a pipeline. Set an environment variable and name it here, as "
             "{type: env_var, env_vars: [MY_SECRET], strict: true}."
         )
 
 
 def _message(item: ErrorDetails) -> str:
-    kind, found, limits = item["type"], item["input"], item.get("ctx", {})
+    kind, value, limits = item["type"], item["input"], item.get("ctx", {})
     if kind == "missing" or kind.startswith("missing_"):
         return "is missing"
     if kind in {"extra_forbidden", "unexpected_keyword_argument"}:
-        return "is not known here"
-    if kind in {"too_short", "string_too_short", "string_pattern_mismatch"} and (not found or str(found).isspace()):
+        return UNKNOWN_FIELD
+    if kind in {"too_short", "string_too_short", "string_pattern_mismatch"} and (not value or str(value).isspace()):
         return "is empty"
     if kind in {"too_long", "string_too_long"}:
-        things = "characters" if isinstance(found, str) else "items"
-        return f"found {len(found)} {things}; wanted at most {limits['max_length']}"
-    said = item["msg"].removeprefix("Value error, ")
-    wanted = _WANTED.get(kind) or (None if kind.startswith("string_too") else _WANTED.get(kind.partition("_")[0]))
-    if wanted:
-        said = f"wanted {wanted.format(said.rpartition(' ')[2], **limits)}"
-    return f"found {shorten(found)}; {said[0].lower()}{said[1:]}"
+        unit = "characters" if isinstance(value, str) else "items"
+        return f"expected at most {limits['max_length']} {unit}, got {len(value)}"
+    message = item["msg"].removeprefix("Value error, ")
+    expected = _EXPECTED.get(kind) or (None if kind.startswith("string_too") else _EXPECTED.get(kind.partition("_")[0]))
+    if expected:
+        message = f"expected {expected.format(message.rpartition(' ')[2], **limits)}"
+    if message.startswith("expected"):
+        return f"{message}, got {shorten(value)}"
+    return f"got {shorten(value)}: {message[0].lower()}{message[1:]}"

@@ -142,11 +142,11 @@ def test_a_turn_without_a_filter_is_written_as_before():
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda: Passage(None, None), "passage: id: found None; wanted a string"),
-        (lambda: Passage("a", 3), "passage: text: found 3; wanted a string"),
-        (lambda: Passage("a", "b", meta=["c"]), r"passage: meta: found \['c'\]; wanted a mapping"),
-        (lambda: Passage.from_json("x"), "passage: found 'x'; wanted a mapping with id and text"),
-        (lambda: Passage.from_json({}), "passage: id: found None; wanted a string"),
+        (lambda: Passage(None, None), "passage: id: expected a string, got None"),
+        (lambda: Passage("a", 3), "passage: text: expected a string, got 3"),
+        (lambda: Passage("a", "b", meta=["c"]), r"passage: meta: expected a mapping, got \['c'\]"),
+        (lambda: Passage.from_json("x"), "passage: expected a mapping with id and text, got 'x'"),
+        (lambda: Passage.from_json({}), "passage: id: expected a string, got None"),
     ],
 )
 def test_a_value_of_another_type_is_refused_where_it_is_made(made, message):

@@ -90,8 +90,8 @@ def test_weird_ids_are_kept(file):
     ("line", "message"),
     [
         ('{"text": "t"}', "id: is missing"),
-        ('{"id": null, "text": "t"}', r"id.*found None"),
-        ('{"id": 1.5, "text": "t"}', r"id.*found 1.5"),
+        ('{"id": null, "text": "t"}', r"id.*got None"),
+        ('{"id": 1.5, "text": "t"}', r"id.*got 1\.5"),
         ('{"id": "", "text": "t"}', "id: found ''; wanted: a name"),
         ('{"id": " ", "text": "t"}', "id: found ' '; wanted: a name"),
         ('{"id": "a\\u0000b", "text": "t"}', r"id: found .* with the character U\+0000"),
@@ -100,15 +100,15 @@ def test_weird_ids_are_kept(file):
         ('{"id": "a"}', "text: found neither; wanted: a text"),
         ('{"id": "a", "text": ""}', "text: found ''; wanted: a text"),
         ('{"id": "a", "text": " \\n"}', "text: found ' .*'; wanted: a text"),
-        ('{"id": "a", "text": 5}', "text: found 5"),
+        ('{"id": "a", "text": 5}', "text: expected a string, got 5"),
         (
             '{"id": "a", "text": "one", "contents": "two"}',
             "text and contents: found 'one' and 'two'; wanted: one",
         ),
-        ('{"id": "a", "text": "one", "text": "two"}', r".*the key 'text' is there twice"),
-        ('{"id": "a", "text": "t", "title": ["x"]}', r"title: found \['x'\]"),
-        ('{"id": "a", "text": "t", "meta": [1]}', r"meta: found \[1\]"),
-        ('{"id": "a", "text": "t", "meta": {"k": [1]}}', r"meta\.k.*found \[1\]"),
+        ('{"id": "a", "text": "one", "text": "two"}', r".*duplicate key 'text'"),
+        ('{"id": "a", "text": "t", "title": ["x"]}', r"title: expected a string, got \['x'\]"),
+        ('{"id": "a", "text": "t", "meta": [1]}', r"meta: expected an object, got \[1\]"),
+        ('{"id": "a", "text": "t", "meta": {"k": [1]}}', r"meta\.k.*got \[1\]"),
         ('{"id": "a", "text": "t", "meta": {"k": NaN}}', r"meta\.k: found nan"),
         ('["a"]', r"found \['a'\].*Wanted: one JSON object a line"),
         ("null", "found None"),
@@ -149,7 +149,7 @@ def test_damaged_files_are_refused(file, tmp_path):
         (file(b"\n \n", "blank.jsonl"), "blank.jsonl is empty"),
         (file(good[:60], "cut.jsonl.gz"), r"cut.jsonl.gz: after line \d+: the gzip is damaged"),
         (file(good[:30] + b"xxxx" + good[34:], "bad.jsonl.gz"), r"bad.jsonl.gz:"),
-        (file(bytes(range(256)) * 10, "junk.jsonl"), "junk.jsonl:1, column 1: this is no JSON"),
+        (file(bytes(range(256)) * 10, "junk.jsonl"), "junk.jsonl:1, column 1: invalid JSON"),
         (file(b'{"id": "a", "text": "t"', "half.jsonl"), "half.jsonl:1, column 24: .*Wanted: one JSON object a line"),
         (tmp_path / "nothing.jsonl", "nothing.jsonl do not exist"),
         (tmp_path / "empty", r"empty has no passages.*\*\.jsonl"),
@@ -196,7 +196,7 @@ def test_an_index_that_fails_leaves_the_old_collection(file, tmp_path):
         with pytest.raises(InputError, match=r"bad\.jsonl:4"):
             index_sources([bad], url, **how)
         assert open_store(url).info() == before
-    with pytest.raises(InputError, match="'fr' is not known"):
+    with pytest.raises(InputError, match="unknown language 'fr'"):
         index_sources([bad], str(tmp_path / "french"), language="fr")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "collection", "p.jsonl"]
 

@@ -91,10 +91,10 @@ def test_a_filter_says_which_passages_may_be_searched_and_cited(plays):
 @pytest.mark.parametrize(
     ("filter", "message"),
     [
-        ("plays", "filter: found 'plays'; wanted a mapping"),
-        ({1: "plays"}, "filter: found {1: 'plays'}; wanted a mapping"),
-        ({"set": None}, "filter: set: found None; wanted a text, a number, true or false"),
-        ({"set": [["plays"]]}, r"filter: set: found \['plays'\]; wanted a text"),
+        ("plays", "filter: expected a mapping such as {'set': 'wiki'}, got 'plays'"),
+        ({1: "plays"}, "filter: expected a mapping such as {'set': 'wiki'}, got {1: 'plays'}"),
+        ({"set": None}, "filter: set: expected a text, a number, true or false, got None"),
+        ({"set": [["plays"]]}, r"filter: set: expected a text, .*got \['plays'\]"),
     ],
 )
 def test_what_is_no_filter_is_refused(plays, filter, message):
@@ -172,32 +172,32 @@ TURN = Turn(TurnId("a", 1), "Who?")
 @pytest.mark.parametrize(
     ("called", "message"),
     [
-        (lambda qa: convqa.load(3), "pipeline: found 3; wanted a shipped name or the path"),
-        (lambda qa: convqa.load("copy-bm25", 3), "collection: found 3; wanted a folder"),
-        (lambda qa: convqa.load("copy-bm25", None, ["a"]), r"overrides: found \['a'\]; wanted a mapping"),
-        (lambda qa: convqa.load("copy-bm25", None, {3: 4}), "overrides: found 3; wanted strings"),
-        (lambda qa: list(qa.drive("abc")), "conversations: found 'abc'; wanted a list of convqa.domain.Conversation"),
-        (lambda qa: list(qa.drive(3)), "conversations: found 3; wanted a list"),
+        (lambda qa: convqa.load(3), "pipeline: expected a shipped name or the path of a YAML file, got 3"),
+        (lambda qa: convqa.load("copy-bm25", 3), r"collection: expected a folder, .*got 3"),
+        (lambda qa: convqa.load("copy-bm25", None, ["a"]), r"overrides: expected a mapping .*got \['a'\]"),
+        (lambda qa: convqa.load("copy-bm25", None, {3: 4}), r"overrides: expected strings .*got 3"),
+        (lambda qa: list(qa.drive("abc")), "conversations: expected a list of convqa.domain.Conversation, got 'abc'"),
+        (lambda qa: list(qa.drive(3)), r"conversations: expected a list .*got 3"),
         (
             lambda qa: list(qa.drive(Conversation("a", (TURN,)))),
-            r"conversations: found Conversation\(.*; wanted a list",
+            r"conversations: expected a list .*got Conversation\(.*",
         ),
-        (lambda qa: list(qa.drive([TURN])), r"conversations: found Turn\(.*; wanted values of"),
+        (lambda qa: list(qa.drive([TURN])), r"conversations: expected values of .*got Turn\(.*"),
         (
             lambda qa: list(qa.drive([Conversation("a", "bc")])),
-            "turns of a: found 'b'; wanted values of convqa.domain.Turn",
+            "turns of a: expected values of convqa.domain.Turn, got 'b'",
         ),
         (
             lambda qa: list(qa.drive([Conversation("a", (Turn(TURN.id, None),))])),
-            "question: found None; wanted a string",
+            "question: expected a string, got None",
         ),
-        (lambda qa: list(qa.drive([], batch_size="x")), "batch_size: found 'x'; wanted a whole number"),
-        (lambda qa: qa.conversation([]), r"id: found \[\]; wanted a whole number or a string"),
-        (lambda qa: qa.conversation(language=3), "language: found 3; wanted a language"),
-        (lambda qa: qa.conversation(language="xx"), "language 'xx' is not known here"),
-        (lambda qa: qa.conversation(scenario=3), "scenario: found 3; wanted a string"),
-        (lambda qa: qa.conversation().ask(3), "question: found 3; wanted a string"),
-        (lambda qa: open_store(3), "collection: found 3; wanted a folder or a URL"),
+        (lambda qa: list(qa.drive([], batch_size="x")), "batch_size: expected a whole number, got 'x'"),
+        (lambda qa: qa.conversation([]), r"id: expected a whole number or a string, got \[\]"),
+        (lambda qa: qa.conversation(language=3), r"language: expected a language .*got 3"),
+        (lambda qa: qa.conversation(language="xx"), "unknown language 'xx'"),
+        (lambda qa: qa.conversation(scenario=3), "scenario: expected a string, got 3"),
+        (lambda qa: qa.conversation().ask(3), "question: expected a string, got 3"),
+        (lambda qa: open_store(3), "collection: expected a folder or a URL, got 3"),
         (lambda qa: load_encoder("encoder").encode("abc"), "texts: found 'abc'; wanted a list of strings"),
         (lambda qa: load_encoder("encoder").encode([1]), r"texts: found \[1\]; wanted a list of strings"),
         (lambda qa: load_encoder("encoder").encode(["a"], "x"), "role: found 'x'; wanted query or passage"),
@@ -222,7 +222,7 @@ def test_passages_in_memory_are_a_collection(tmp_path, monkeypatch):
     assert len(list((tmp_path / "convqa" / "collections").glob("*.lock"))) == 1
     with pytest.raises(InputError, match="collection: found no passages"):
         convqa.load("copy-bm25", [])
-    with pytest.raises(InputError, match="collection: found 3; wanted a folder, a URL, a file of passages or a list"):
+    with pytest.raises(InputError, match=r"collection: expected a folder, a URL, .* or a list of them, got 3"):
         convqa.load("copy-bm25", [*passages, 3])
     with pytest.raises(InputError, match="two passages have the id 'faust'"):
         convqa.load("copy-bm25", [*passages, Passage("faust", "Another text.")])
@@ -289,7 +289,7 @@ def test_a_class_of_a_script_is_a_component(tmp_path):
 
 def test_a_class_that_is_no_component_is_refused():
     for cls in (int, type("Plain", (), {})):
-        with pytest.raises(InputError, match=r"is no component: put @member \(convqa\.components\.members\) above"):
+        with pytest.raises(InputError, match=r"is not a component: put @member \(convqa\.components\.members\) above"):
             convqa.load("copy-bm25", [Passage("a", "A text.")], {"rewriter.type": cls})
 
 

@@ -1,8 +1,8 @@
-"""Base classes of the stations: they do the plumbing, and a member implements one method.
+"""Base classes of the stations. A member subclasses its station and implements one method.
 
-A member subclasses its station, carries ``@component`` and implements the single-item method (``rewrite``,
-``rank`` ...) or, where a model wants batches, the batched form. Sockets are the same for every member, so that any
-member can take the place of any other in a pipeline. (No ``ABC``: it clashes with Haystack's metaclass.)
+A member has the decorator ``@component`` and implements the single-item method (``rewrite``, ``rerank`` ...) or, for
+models that process batches, the batched one. All members of a station have the same sockets, so that they are
+interchangeable in a pipeline. (``ABC`` is not used, because it clashes with Haystack's metaclass.)
 """
 
 from __future__ import annotations
@@ -25,58 +25,55 @@ TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=Non
 """Seconds by node of the pipeline run in progress; None outside one."""
 
 MADE: ContextVar[Callable[[str, Batch], None] | None] = ContextVar("made", default=None)
-"""Called with a node's name and its batch as soon as it is made; None where nobody waits for it."""
+"""A callback for each node's name and batch as it is made; None without one."""
 
 B = TypeVar("B", bound=Batch)
 
 MaybeReadings = Sequence[Reading | None]
-"""A column of readings; None where the pipeline has no reader."""
+"""A column of readings, None in pipelines without a reader."""
 
 
 class Station:
-    """The base of all stations: it runs a batch without letting one bad item spoil the others."""
+    """The base of all stations. It runs batches, isolating the items that fail."""
 
     station: ClassVar[str]
     needs_collection: ClassVar[bool] = False
-    """Whether the station cannot work without a collection."""
+    """Whether the station requires a collection."""
 
     inner: Sequence[Station] = ()
-    """Members that this one holds: made ready with it, and part of its identity."""
+    """Nested members, which are warmed up with this one and are part of its identity."""
 
     def bind(self, collection: str) -> None:
-        """Search this collection, named by its URL. Called before ``warm_up``; most stations search none."""
+        """Set the URL of the collection to search, before ``warm_up``. Stations that search none ignore it."""
         if hasattr(self, "collection"):
-            setattr(self, "collection", collection)  # noqa: B010 - stations without one declare none
+            setattr(self, "collection", collection)  # noqa: B010 - not every station declares it
 
     def models(self) -> Mapping[str, Any]:
-        """The loaded models that shape the results, by their part, such as ``{"encoder": model}``."""
+        """Load and return the models that influence the results, by role, such as ``{"encoder": model}``."""
         return {}
 
     def warm_up(self) -> None:
-        """Load what is heavy. Called before every run, so it must return at once the second time."""
+        """Load the models. This is called before every run, so that later calls must be fast."""
         for station in self.inner:
             station.warm_up()
         self.models()
 
     def identity(self) -> Mapping[str, str]:
-        """Checksums of the models that shape this station's results, by their part, such as ``{"encoder": checksum}``.
-
-        It belongs to a run's fingerprint, and is asked for once the station is warm.
-        """
+        """Return the checksums of the models by role, as part of a run's fingerprint. Called after ``warm_up``."""
         inner = {name: checksum for station in self.inner for name, checksum in station.identity().items()}
-        return inner | {part: model.identity for part, model in self.models().items()}
+        return inner | {role: model.identity for role, model in self.models().items()}
 
     def forecast(self, turns: int) -> str:
-        """A warning for the user before so many turns are answered, such as how long it may take; "" for none."""
+        """Return a warning before this many turns are answered, such as the time it may take, or ""."""
         return ""
 
     def _each(self, kind: type[B], work: Callable[..., Sequence[Any]], *columns: Iterable[Any]) -> B:
-        """Apply ``work`` to the rows that have no Failure; pass failures on; keep length and order.
+        """Apply ``work`` to the rows without a Failure, keeping length and order. Failures are passed on.
 
-        When the batch raises, its rows are tried one by one, and only those that raise again become Failures. No
-        Exception leaves a node, because Haystack would write a snapshot of it into the home folder.
+        If the batch raises, its rows are retried one by one, and those that raise again become Failures. No Exception
+        leaves a node, because Haystack would write a snapshot into the home folder.
 
-        :raises RunError: for what would fail every item alike: a mistake of the user's, a score that is no number.
+        :raises RunError: for errors that affect every item: a mistake of the user, a score that is not finite.
         """
         start = clock()
         rows = list(zip(*columns, strict=True))
@@ -92,13 +89,13 @@ class Station:
             made(self.__component_name__, batch)
         return batch
 
-    def _safely(self, wanted: type, work: Callable[..., Sequence[Any]], rows: list[tuple[Any, ...]]) -> list[Any]:
+    def _safely(self, kind: type, work: Callable[..., Sequence[Any]], rows: list[tuple[Any, ...]]) -> list[Any]:
         if not rows:
             return []
         name = type(self).__name__
         try:
-            made = work(*(list(column) for column in zip(*rows, strict=True)))
-            values = returned(made, wanted, len(rows), type(self), self._method)
+            result = work(*(list(column) for column in zip(*rows, strict=True)))
+            values = returned(result, kind, len(rows), type(self), self._method)
             self._verify(values, rows)
         except InputError as error:
             raise RunError(str(error), error) from error
@@ -109,17 +106,17 @@ class Station:
                 raise RunError(f"{name} implements no method of its station, {self.station}.") from error
             if len(rows) == 1:
                 return [failed(self.station, error, path_of(type(self), self._method))]
-            return [value for row in rows for value in self._safely(wanted, work, [row])]
+            return [value for row in rows for value in self._safely(kind, work, [row])]
         return values
 
     @property
     def _method(self) -> str:
-        """The name of the station's method that the member implements; empty where it implements none."""
-        known = {name: method for name, method in vars(STATIONS[self.station]).items() if isfunction(method)}
-        return next((name for name, method in known.items() if getattr(type(self), name) is not method), "")
+        """The name of the station's method that the member implements, or ""."""
+        methods = {name: method for name, method in vars(STATIONS[self.station]).items() if isfunction(method)}
+        return next((name for name, method in methods.items() if getattr(type(self), name) is not method), "")
 
     def _verify(self, values: Sequence[Any], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Hold answers and readings to their turns' rankings. :raises ValueError: for one that is not borne out."""
+        """Check answers and readings against their rankings. :raises ValueError: for an inconsistent one."""
         for value, row in zip(values, rows, strict=True):
             try:
                 if isinstance(value, Answer):
@@ -133,7 +130,7 @@ class Station:
 class Rewriter(Station):
     """Turn with history -> self-contained question and its queries. Implement ``rewrite`` or ``rewrite_batch``.
 
-    A first turn, which has no history, stays as it is.
+    A turn without history is left unchanged.
     """
 
     station = "rewriter"
@@ -150,24 +147,25 @@ class Rewriter(Station):
 
 
 class Retriever(Station):
-    """Rewrite -> ranking. Implement ``search``; a rewrite with several queries is fused here.
+    """Rewrite -> ranking. Implement ``search``.
 
-    One query keeps its raw scores; several are fused by reciprocal rank with the queries' weights.
+    The rankings of several queries are fused by reciprocal rank and the queries' weights. A single query keeps its raw
+    scores.
     """
 
     station = "retriever"
     top_k: int
     texts: int = 0
-    """How many of the first hits carry their passage when the ranking leaves the station."""
+    """How many of the first hits get their passages."""
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
-        """Rank the passages for each query; ``turns[i]`` is the turn that ``queries[i]`` belongs to."""
+        """Return the ranking of each query; ``queries[i]`` belongs to ``turns[i]``."""
         raise NotImplementedError
 
     def search_rewritten(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
-        """``search`` for members that look at the rewritten question too: ``rewrites[i]`` has ``queries[i]``."""
+        """``search`` for members that also use the rewritten question; ``queries[i]`` belongs to ``rewrites[i]``."""
         return self.search(turns, queries)
 
     def retrieve_batch(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> Sequence[Ranking]:
@@ -175,15 +173,15 @@ class Retriever(Station):
             (turn, rewrite, query) for turn, rewrite in zip(turns, rewrites, strict=True) for query in rewrite.queries
         ]
         columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-        found = iter(returned(self.search_rewritten(*columns), Ranking, len(rows), type(self), self._method))
+        results = iter(returned(self.search_rewritten(*columns), Ranking, len(rows), type(self), self._method))
         rankings: list[Ranking] = []
         for rewrite in rewrites:
-            parts = [(query.weight, next(found)) for query in rewrite.queries]
+            parts = [(query.weight, next(results)) for query in rewrite.queries]
             rankings += [parts[0][1]] if len(parts) == 1 else attach([fuse(parts, self.top_k)], self.texts, self.fetch)
         return rankings
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
-        """The passages of these ids, for hits that several queries lifted to the top; None where they are not known."""
+        """Return the passages with these ids, None for unknown ones. Fusion may need passages of lower hits."""
         return [None] * len(ids)
 
     @component.output_types(rankings=Rankings)
@@ -192,12 +190,12 @@ class Retriever(Station):
 
 
 class Joiner(Station):
-    """Several rankings -> one. ``inputs`` names the ranking sockets, so that no order of arrival decides anything."""
+    """Several rankings -> one. The ranking sockets are named, so that the result does not depend on their order."""
 
     station = "joiner"
 
     def _declare(self, inputs: Sequence[str]) -> None:
-        """Give the node its named sockets; every member calls this in its constructor."""
+        """Declare the ranking sockets. Every member calls this in its constructor."""
         component.set_input_types(self, **dict.fromkeys(inputs, Rankings))
 
     def join(self, rankings: Mapping[str, Ranking]) -> Ranking:
@@ -252,7 +250,7 @@ class Reader(Station):
 class Builder(Station):
     """Ranking and reading -> answer with citations. Implement ``build`` or ``build_batch``.
 
-    A turn whose rewrite has no queries asked nothing, and is answered by nothing. Every answer is verified here
+    A turn whose rewrite has no queries gets no answer. Every answer is verified
     (:mod:`convqa.components.citations`).
     """
 
@@ -264,7 +262,7 @@ class Builder(Station):
     def build_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
     ) -> Sequence[Answer | Failure]:
-        """One answer for each turn; a Failure where a member knows that trying the turn again would not help."""
+        """Return an answer for each turn, or a Failure if retrying the turn would not help."""
         return [self.build(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
 
     @component.output_types(answers=Answers)
@@ -275,20 +273,20 @@ class Builder(Station):
         return {"answers": self._each(Answers, self._build_asked, *columns)}
 
     def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
-        """Build for the turns that ask something; the others get an empty answer."""
+        """Build answers for the turns with queries, and empty ones for the others."""
         rows = list(zip(*columns, strict=True))
         asked = [index for index, row in enumerate(rows) if row[1].queries]
         if len(asked) == len(rows):
             return self.build_batch(*columns)
-        built = self.build_batch(*([column[index] for index in asked] for column in columns)) if asked else []
-        made = dict(zip(asked, built, strict=True))
-        return [made[index] if index in made else nothing(row[2], NOTHING_ASKED) for index, row in enumerate(rows)]
+        answers = self.build_batch(*([column[index] for index in asked] for column in columns)) if asked else []
+        by_index = dict(zip(asked, answers, strict=True))
+        return [by_index.get(index) or nothing(row[2], NOTHING_ASKED) for index, row in enumerate(rows)]
 
 
 class Decider(Station):
-    """Answer -> the same with its score, or none where it is not good enough. Implement ``decide`` or ``decide_batch``.
+    """Answer -> the answer with its score, or no answer if it is not good enough.
 
-    Every answer is verified here once more.
+    Implement ``decide`` or ``decide_batch``. Every answer is verified again.
     """
 
     station = "decider"

@@ -1,4 +1,4 @@
-"""Asking a chat generator of Haystack: several requests at a time, each once, and what to make of those that fail."""
+"""Concurrent requests to a chat generator of Haystack, with cached replies and handling of failures."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from convqa.places import cache_folder
 log = logging.getLogger("convqa")
 
 _REFUSED = frozenset([401, 403, 404])
-"""Wrong key, no permission, no such model or path: nothing that another request could change."""
+"""Wrong key, no permission, unknown model or path: retrying does not help."""
 
 _AWAY = frozenset([429, 502, 503, 504])
-"""Too much asked, or nobody behind the gateway: worth waiting for."""
+"""Rate limit, or an unavailable server behind a gateway: retried."""
 
 TIMEOUT, AWAY, UNREADABLE = "timeout", "away", "unreadable"
-"""Doubts: no reply in time, nobody there, and a reply that cannot be read."""
+"""Doubts: no reply in time, an unavailable server, and a malformed reply."""
 
 _IN_WORDS = {
     UNREADABLE: "the language model's reply cannot be read",
@@ -42,45 +42,43 @@ _IN_WORDS = {
 }
 
 _PATIENCE = 8
-"""Requests of one wave that may all run out of time before the server counts as away."""
+"""After this many requests of a wave, all of which timed out, the server counts as unavailable."""
 
 _MOST_REPLIES = 10_000
-"""Kept in memory; the oldest go first."""
+"""Maximum number of replies in memory; the oldest are removed first."""
 
 _IN_FILE = 1_000_000
-"""Replies that the file keeps, the latest."""
+"""Maximum number of replies in the file."""
 
 
 class Reply(NamedTuple):
-    """The result of a request: a text, or the reason why there is none, if it concerns this request only."""
+    """The result of a request: a text, or the reason why this request has none."""
 
     text: str = ""
     doubt: str = ""
 
 
 def plain(doubt: str) -> str:
-    """A doubt, as somebody is told of it who talks to the system."""
-    return _IN_WORDS.get(doubt, f"the request to the language model came to nothing: {doubt}")
+    """Return the user's description of a doubt."""
+    return _IN_WORDS.get(doubt, f"the request to the language model failed: {doubt}")
 
 
-def told(reason: str, then: str) -> str:
-    """The note that tells the user why the language model did not do its part, and what was done instead."""
+def fallback_note(reason: str, then: str) -> str:
+    """Return the note for the user about why the language model failed and what was done instead."""
     return f"{CAVEAT}{reason[0].upper()}{reason[1:]}. {then}"
 
 
 @with_parameters
 class Asking(Wrapper, Station):
-    """A station's other half, where the component is a chat generator: it takes ``messages`` and gives ``replies``.
+    """Mixin of stations that wrap a chat generator, with the input ``messages`` and the output ``replies``.
 
-    A server that is away, or asks to wait (429, 502, 503, 504), is waited for as a store is; one that refuses every
-    request alike (401, 403, 404) is the user's mistake. With ``otherwise``, another member of the station that does the
-    work where the model does not, both are a request that came to nothing.
+    An unavailable server (also 429, 502, 503, 504) is retried as a store is. A server that rejects every request (401,
+    403, 404) is the user's mistake. With a fallback in ``otherwise``, both only fail the request.
 
-    :param component: takes ``messages`` and gives ``replies``. Its key comes from the environment, not a pipeline.
-    :param concurrency: requests at the same time; 1 for a component that does not bear threads.
-    :param keep: keep replies on disk, in the cache folder, for later runs too.
-    :param otherwise: another member of the station: its name, or ``{type: ..., init_parameters: {...}}``. A server that
-        is away is then waited for no longer.
+    :param component: the chat generator. Its key comes from the environment, not from the pipeline.
+    :param concurrency: number of concurrent requests; 1 for a component that is not thread-safe.
+    :param keep: keep replies on disk, in the cache folder, for later runs.
+    :param otherwise: the fallback, another member of the station: its name, or ``{type: ..., init_parameters: {...}}``.
     """
 
     takes = ("messages",)
@@ -99,15 +97,14 @@ class Asking(Wrapper, Station):
             self.otherwise = describe(self._other)
         self._name = type(self.wrapped).__name__
         if hasattr(self.wrapped, "close"):
-            # The client's connections end with the station, not when the garbage collector meets them.
+            # Close the client's connections with the station rather than at garbage collection.
             weakref.finalize(self, self.wrapped.close).atexit = False
-        # Where the component names no server, OpenAI's client takes it from there.
-        named = self.component["init_parameters"].get("api_base_url")
-        self._server = "" if named else os.environ.get("OPENAI_BASE_URL", "")
+        # OpenAI's client reads this variable if the component has no URL.
+        url = self.component["init_parameters"].get("api_base_url")
+        self._server = "" if url else os.environ.get("OPENAI_BASE_URL", "")
         model = json.dumps(self.component, sort_keys=True, default=str)
-        file = (
-            CacheFile(cache_folder() / "replies.sqlite", _IN_FILE, "replies are kept in memory") if self.keep else None
-        )
+        path = cache_folder() / "replies.sqlite"
+        file = CacheFile(path, _IN_FILE, "replies are kept in memory") if self.keep else None
         self._replies = _Replies(model + self._server, file)
 
     def warm_up(self) -> None:
@@ -115,39 +112,39 @@ class Asking(Wrapper, Station):
         Station.warm_up(self)
 
     def identity(self) -> Mapping[str, str]:
-        """A digest of the server's address too, where the environment names it and not the pipeline."""
+        """Include a digest of the server's address if it comes from the environment."""
         if not self._server:
             return Station.identity(self)
         parts = urlsplit(self._server)
-        # Without a login or a query: a digest must not help to guess a key.
+        # Login and query are excluded, because a digest could help to guess a key.
         address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
         return {**Station.identity(self), "server": f"sha256:{hashlib.sha256(address.encode()).hexdigest()}"}
 
     def _asked(self, prompts: Mapping[str, Sequence[ChatMessage]]) -> dict[str, Reply]:
-        """The replies to prompts, ``concurrency`` of them asked for at the same time.
+        """Return the replies to prompts, with ``concurrency`` concurrent requests.
 
-        :param prompts: messages by all that they say, which is the key under which a reply is kept.
+        :param prompts: the full text of a prompt, as the key of the cache -> its messages.
         """
         replies: dict[str, Reply] = {}
         pool = ThreadPoolExecutor(self.concurrency, "llm")
         try:
-            asked = {pool.submit(self._one, prompt, messages): prompt for prompt, messages in prompts.items()}
-            for done in as_completed(asked):
-                replies[asked[done]] = done.result()
+            futures = {pool.submit(self._one, prompt, messages): prompt for prompt, messages in prompts.items()}
+            for future in as_completed(futures):
+                replies[futures[future]] = future.result()
                 if len(replies) >= _PATIENCE and all(reply.doubt == TIMEOUT for reply in replies.values()):
                     if self._other:
                         replies = {prompt: replies.get(prompt, Reply(doubt=TIMEOUT)) for prompt in prompts}
                         break
-                    raise StoreUnavailable(f"{self._name}: {len(replies)} requests ran out of time, and none did not.")
+                    raise StoreUnavailable(f"{self._name}: all {len(replies)} requests timed out.")
         except BaseException as error:
-            # A signal does not wait for a server that may never answer.
+            # After a signal, do not wait for a server that may never answer.
             pool.shutdown(wait=isinstance(error, Exception | RunError), cancel_futures=True)
             raise
         pool.shutdown(cancel_futures=True)
         return replies
 
     def _one(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:
-        """The reply to one prompt. No reply at all is read as an empty one; what is empty is not kept."""
+        """Return the reply to one prompt. A missing reply counts as an empty one; empty replies are not cached."""
         written = self._replies.get(prompt)
         if not written:
             try:
@@ -156,7 +153,7 @@ class Asking(Wrapper, Station):
                     return Reply(self._written(ChatMessage.from_assistant("")))
                 written = self._written(replies[0])
             except StoreUnavailable as error:
-                # Clients call a reply that takes too long a failed connection; a server that works may be slow at one.
+                # Clients report a timeout as a failed connection, but a working server may be slow at one request.
                 if "Timeout" in type(error.__cause__).__name__:
                     return Reply(doubt=TIMEOUT)
                 if self._other:
@@ -169,21 +166,19 @@ class Asking(Wrapper, Station):
         return Reply(written)
 
     def _written(self, reply: ChatMessage) -> str:
-        """The part of a reply that is kept; one without text (a call of a tool, a refusal) is read as an empty one."""
+        """Return the text of a reply to cache; a reply without text (a tool call, a refusal) counts as empty."""
         return reply.text or ""
 
     def _doubt(self, error: Exception) -> str:
-        """The reason why there is no reply, where that concerns this prompt only.
+        """Return the reason why this prompt has no reply. It does not quote the server, which may quote the key.
 
-        The server's own words are not repeated: they may quote the key.
-
-        :raises InputError: if no prompt can be answered.
-        :raises StoreUnavailable: if it is worth waiting.
+        :raises InputError: if the server rejects every prompt.
+        :raises StoreUnavailable: if the request should be retried.
         """
         status = getattr(error, "status_code", None)
         if self._other and status in _REFUSED | _AWAY:
-            cure = "; check its key, the model's name and the address" if status in _REFUSED else ""
-            return f"the server answers {status}{cure}"
+            advice = "; check its key, the model's name and the address" if status in _REFUSED else ""
+            return f"the server answers {status}{advice}"
         if status in _REFUSED:
             raise InputError(
                 f"{self._name}: the server answers {status} to every request. Check its key in the environment, the "
@@ -191,14 +186,14 @@ class Asking(Wrapper, Station):
             ) from None
         if status in _AWAY:
             raise StoreUnavailable(f"{self._name}: the server answers {status}.") from None
-        log.debug("%s: what came of a request cannot be read", self._name, exc_info=error)
+        log.debug("%s: the reply is malformed", self._name, exc_info=error)
         return f"server error {status}" if status else UNREADABLE
 
 
 class _Replies:
-    """Replies that were paid for once: in memory and, where asked for, in a file that serves several processes.
+    """A cache of replies in memory and, optionally, in a file that several processes share.
 
-    :param model: all that shapes a reply beside the prompt; part of every key. :param file: None = in memory only.
+    :param model: everything but the prompt that influences a reply; part of every key. :param file: None = memory only.
     """
 
     def __init__(self, model: str, file: CacheFile | None) -> None:
@@ -207,7 +202,7 @@ class _Replies:
         self._lock = threading.Lock()
 
     def get(self, prompt: str) -> str | None:
-        """The reply to a prompt, if it is known."""
+        """Return the cached reply to a prompt, if there is one."""
         key = self._key(prompt)
         with self._lock:
             if key not in self._kept and self._file is not None:
@@ -216,7 +211,6 @@ class _Replies:
             return self._kept.get(key)
 
     def put(self, prompt: str, reply: str) -> None:
-        """Keep a reply."""
         key = self._key(prompt)
         with self._lock:
             self._keep(key, reply)

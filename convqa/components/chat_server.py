@@ -1,4 +1,4 @@
-"""The chat generator behind ``--llm``: Haystack's, for servers that want no key as well as for those that do."""
+"""The chat generator of ``--llm``: Haystack's, extended to servers without a key."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from haystack.utils import Secret
 
 @component
 class ChatServer(OpenAIChatGenerator):
-    """Ask a server of OpenAI's API. Where ``api_key`` is None, or none of its variables is set, no key is sent.
+    """A client of a server with OpenAI's API. If ``api_key`` is None or its variables are unset, it sends no key.
 
-    OpenAI's client would take the key in ``OPENAI_API_KEY`` instead, and send it to whatever server this is.
+    OpenAI's client would send the key in ``OPENAI_API_KEY`` instead, to any server.
     """
 
     def warm_up(self) -> None:
         if self.client is not None:
             return
-        named = self.api_key
-        if named is None or named.resolve_value() is None:
+        key = self.api_key
+        if key is None or key.resolve_value() is None:
             self.api_key = Secret.from_token("none")
-        OpenAIChatGenerator.warm_up(self)  # the decorator makes another class, which super() does not know
-        self.api_key = named
+        OpenAIChatGenerator.warm_up(self)  # not super(), because the decorator replaces the class
+        self.api_key = key

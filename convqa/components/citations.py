@@ -1,6 +1,6 @@
-"""Check every answer of a builder or decider and its citations, and make the explicit no-answer.
+"""Checks of answers, readings and citations, and the explicit no-answer.
 
-The base classes of builders and deciders call it (:mod:`convqa.components.base`).
+The base classes of the stations run them (:mod:`convqa.components.base`).
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ NOTHING_ASKED = "nothing was asked"
 
 
 def verified(answer: Answer, ranking: Ranking) -> Answer:
-    """The same answer, if its turn's ranking bears it out.
+    """Return the answer if it is consistent with its turn's ranking.
 
-    A citation names a passage of the ranking, which has one text of each; its offsets lie in that text and hold more
-    than white space. An answer of kind ``answer`` is its sentences, joined by one blank or by nothing, and cites
-    something; a question says something; ``none`` has no text, no sentences, and a reason.
+    Citations refer to passages of the ranking, and their offsets to text that is not only white space. The text of kind
+    ``answer`` is its sentences, joined by a space or by nothing, with at least one citation. A ``question`` has a text.
+    ``none`` has no text, no sentences, and a reason.
 
     :raises ValueError: for any other answer.
     """
     if answer.kind == "none":
         if answer.text or answer.sentences:
-            raise ValueError(f"there is no answer, and yet a text: {shorten(answer.text)}")
+            raise ValueError(f"the answer is of kind 'none' but has a text: {shorten(answer.text)}")
         if not answer.reason.strip():
-            raise ValueError("there is no answer, and no reason why")
+            raise ValueError("the answer is of kind 'none' but has no reason")
     elif answer.kind == "answer":
         _check_text(answer)
     elif answer.kind != "question":
-        raise ValueError(f"the answer is of kind {answer.kind!r}; wanted answer, question or none")
+        raise ValueError(f"expected an answer of kind answer, question or none, got {answer.kind!r}")
     elif not answer.text.strip():
-        raise ValueError("the answer is a question and asks nothing")
+        raise ValueError("the answer is of kind 'question' but has no text")
     if answer.score is not None and not 0 <= answer.score <= 1:
-        raise ValueError(f"the answer's score is {answer.score}; wanted: 0 to 1, or None")
+        raise ValueError(f"expected a score from 0 to 1 or None for the answer, got {answer.score}")
     passages: dict[str, Passage | None] = {}
     for hit in ranking.hits:
-        known = passages.setdefault(hit.id, hit.passage)
-        if known is None:
+        passage = passages.setdefault(hit.id, hit.passage)
+        if passage is None:
             passages[hit.id] = hit.passage
-        elif hit.passage is not None and hit.passage.text != known.text:
-            raise ValueError(f"the ranking has two texts of passage {hit.id!r}, so that no citation of it is sure")
+        elif hit.passage is not None and hit.passage.text != passage.text:
+            raise ValueError(f"the ranking has two texts for passage {hit.id!r}, so that its citations are ambiguous")
     for sentence in answer.sentences:
         for citation in sentence.citations:
             _check_citation(citation, passages)
@@ -48,16 +48,16 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
 
 
 def located(reading: Reading, ranking: Ranking) -> None:
-    """:raises ValueError: if a span is in no text of the ranking."""
+    """Check the spans of a reading. :raises ValueError: if one is outside the texts of the ranking."""
     texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
     for span in reading.spans:
         if not 0 <= span.start <= span.end <= len(texts.get(span.passage_id, "")):
-            place = f"[{span.start}, {span.end}) of passage {span.passage_id!r}"
-            raise ValueError(f"a span is {place}, which is in no text of the ranking")
+            position = f"[{span.start}, {span.end}) of passage {span.passage_id!r}"
+            raise ValueError(f"the span {position} is outside the texts of the ranking")
 
 
 def nothing(ranking: Ranking, reason: str, score: float | None = None) -> Answer:
-    """An explicit no-answer: why there is none, and the passages that came nearest.
+    """Return an explicit no-answer with its reason and the ids of the nearest passages.
 
     >>> from convqa.domain import Hit
     >>> nothing(Ranking((Hit("a", 2.0),)), "no passage that was found has a text to quote").nearest
@@ -69,13 +69,13 @@ def nothing(ranking: Ranking, reason: str, score: float | None = None) -> Answer
 def _check_text(answer: Answer) -> None:
     texts = [sentence.text for sentence in answer.sentences]
     if not texts:
-        raise ValueError("the answer has no sentence")
+        raise ValueError("the answer has no sentences")
     if any(not text.strip() for text in texts):
         raise ValueError("a sentence of the answer is empty")
     if answer.text not in (" ".join(texts), "".join(texts)):
-        raise ValueError(f"the answer's text is not that of its sentences: {shorten(answer.text)}")
+        raise ValueError(f"the answer's text differs from its sentences: {shorten(answer.text)}")
     if not any(sentence.citations for sentence in answer.sentences):
-        raise ValueError("the answer cites nothing")
+        raise ValueError("the answer has no citation")
 
 
 def _check_citation(citation: Citation, passages: dict[str, Passage | None]) -> None:
@@ -83,11 +83,11 @@ def _check_citation(citation: Citation, passages: dict[str, Passage | None]) -> 
         raise ValueError(f"the answer cites a passage outside its ranking: {citation.passage_id!r}")
     if citation.start is None or citation.end is None:
         return
-    place = f"[{citation.start}, {citation.end}) of passage {citation.passage_id!r}"
+    position = f"[{citation.start}, {citation.end}) of passage {citation.passage_id!r}"
     passage = passages[citation.passage_id]
     if passage is None:
-        raise ValueError(f"the answer quotes {place}, whose text the ranking does not hold")
+        raise ValueError(f"the answer quotes {position}, whose text is missing in the ranking")
     if citation.end > len(passage.text):
-        raise ValueError(f"the answer quotes {place}, which has {len(passage.text)} characters")
+        raise ValueError(f"the answer quotes {position}, which has {len(passage.text)} characters")
     if not passage.text[citation.start : citation.end].strip():
-        raise ValueError(f"the answer quotes {place}, where only white space is")
+        raise ValueError(f"the answer quotes {position}, which is white space")

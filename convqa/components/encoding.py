@@ -1,4 +1,4 @@
-"""Helpers of the stations with vectors: the texts of a turn to encode, the mean of their vectors, the encoder."""
+"""Helpers for stations with vectors: the texts of a query, their mean vector, and the encoder."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ from convqa.stores.base import Encoder, Info, Store, WritableStore
 
 Matrix = NDArray[np.float32]
 Text = Literal["question", "expanded", "rewrite"]
-"""A text of a query: its own words; these and its history terms; the self-contained question of the rewrite.
+"""A text of a query: its own words; these with its history terms; the self-contained question of the rewrite.
 
-The rewrite's belongs to a query that stands alone for its turn. Where a rewrite has several queries, each stands for
-itself, and its own words take that text's place: the question among them is searched as it was asked.
+If a rewrite has several queries, their own words replace the self-contained question.
 """
 
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
 class ModelOptions(TypedDict, total=False):
-    """How a model is run; what is left out is as in :class:`convqa.models.Options`."""
+    """Options of a model, with the defaults of :class:`convqa.models.Options`."""
 
     device: Device
     precision: Precision
@@ -42,34 +41,33 @@ class ModelOptions(TypedDict, total=False):
 
 def _distinct(texts: list[Text]) -> list[Text]:
     if len(set(texts)) < len(texts):
-        raise ValueError(f"{texts} names a text twice")
+        raise ValueError("expected distinct texts")
     return texts
 
 
 Texts = Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct)]
-"""Which texts of a query are encoded; its vector is the mean of theirs."""
+"""The texts of a query whose mean is its vector."""
 
 DEFAULT_TEXTS: tuple[Text, ...] = ("question", "expanded", "rewrite")
-"""The mean that serves every rewriter well (docs/benchmarks/vectors.md); where two texts are one, it counts once."""
+"""The texts that work well with every rewriter (docs/benchmarks/vectors.md)."""
 
 
 _SAMPLE = 8
 _NEAR = 0.95
-"""Cosine of the vectors that two copies of one encoder make of a text, of which one may be of less precision."""
+"""Minimum cosine of the vectors of a text by one encoder in two precisions."""
 
 _FEW = 200
-"""Passages that are encoded without a word."""
+"""Up to this many passages are encoded without a warning."""
 _TYPICAL = "Goethe wrote the first part of Faust in Weimar, where it was printed in 1808. " * 10
 
 
 class QueryEncoder:
-    """Vectors of queries: the mean of the vectors of its different texts, at length 1 unless they are token weights.
+    """Encodes queries: the mean of the vectors of their distinct texts, normalized unless they are token weights.
 
-    Texts that are equal count once: a turn without history has the plain question's vector. The model is loaded once
-    per process, at first need.
+    The model is loaded on first use, once per process.
 
-    :param name: of an encoder: a shipped one, a folder or a Hugging Face name; or what loads it with the options.
-    :param texts: which are encoded.
+    :param name: an encoder: a shipped one, a folder or a Hugging Face name; or a function that loads it.
+    :param texts: the texts to encode.
     """
 
     def __init__(
@@ -85,13 +83,13 @@ class QueryEncoder:
 
     @property
     def encoder(self) -> Encoder:
-        """The name under which stores keep vectors of it."""
+        """The encoder's identity in stores."""
         return named(self.model)
 
     def encode(self, rewrites: Sequence[Rewrite], queries: Sequence[Query]) -> tuple[NDArray[np.intp], Matrix]:
-        """The places of the queries that have a text at all, and their vectors.
+        """Return the indexes of the queries with a text, and their vectors.
 
-        ``queries[i]`` is of ``rewrites[i]``. Each different text of a batch is encoded once.
+        ``queries[i]`` belongs to ``rewrites[i]``. Each distinct text of a batch is encoded once.
         """
         made = [[_text_of(name, *row) for name in self.texts] for row in zip(rewrites, queries, strict=True)]
         texts = [list(dict.fromkeys(filter(None, some))) for some in made]
@@ -103,7 +101,7 @@ class QueryEncoder:
         return places, rows if self.model.sparse else unit(rows)
 
     def of_rewrites(self, rewrites: Sequence[Rewrite]) -> list[Matrix | None]:
-        """Each rewrite's vector: the sum of its queries' by their weights, at length 1; None where none has a word."""
+        """Return each rewrite's vector, the normalized weighted sum of its queries' vectors; None without words."""
         owners = [place for place, rewrite in enumerate(rewrites) for _ in rewrite.queries]
         queries = [query for rewrite in rewrites for query in rewrite.queries]
         places, matrix = self.encode([rewrites[owner] for owner in owners], queries)
@@ -125,22 +123,21 @@ def _text_of(name: Text, rewrite: Rewrite, query: Query) -> str:
 
 @lru_cache(maxsize=4)
 def _vectors(model: TextEncoder, texts: tuple[str, ...]) -> Matrix:
-    """The retriever and the reader of a pipeline ask for the same ones. By the whole batch: what else was asked before
-    must not change, by a rounding, what a model makes of a text."""
+    """Return cached vectors, which a pipeline's retriever and reader share. The key is the whole batch, because vectors
+    may differ by a rounding between batches."""
     vectors = model.remembered(texts, role="query")
     vectors.setflags(write=False)
     return vectors
 
 
 def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking]) -> dict[str, Matrix]:
-    """Passage id -> its vector, for every hit: the collection's where it has one of this encoder, else made now.
+    """Return the vector of every hit by id: the collection's if it is of this encoder, otherwise a new one.
 
-    :raises InputError: for a collection whose vectors are not of the encoder that its file names.
+    :raises InputError: if the collection's vectors are not of the encoder in its file.
     """
     ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits))
     found: dict[str, Matrix] = {}
     if has_vectors_of(model, store):
-        # A store with vectors can give them.
         kept = zip(ids, cast(WritableStore, store).vectors(ids), strict=True)
         found = {id: vector for id, vector in kept if vector is not None}
     rest = [id for id in ids if id not in found]
@@ -149,15 +146,15 @@ def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking
 
 
 def encoder_of(store: Store, options: Options) -> TextEncoder:
-    """The encoder that a collection's file names; without one, the encoder that ships."""
+    """Load the encoder in a collection's file, or else the shipped one."""
     told = store.info().encoder
     return load_encoder("encoder" if told is None or told.checksum else told.name, options)
 
 
 def has_vectors_of(model: TextEncoder, store: Store) -> bool:
-    """Whether a collection's vectors are of an encoder. Of those that others made a sample is encoded again, once.
+    """Return whether a collection's vectors are of an encoder. For foreign vectors, a sample is checked once.
 
-    :raises InputError: if that gives other vectors.
+    :raises InputError: if the sample has other vectors.
     """
     info = store.info()
     if info.encoder is None or info.encoder.checksum:
@@ -170,7 +167,7 @@ def has_vectors_of(model: TextEncoder, store: Store) -> bool:
 
 
 def _compare(model: TextEncoder, store: Any) -> None:
-    """:raises InputError: if a sample of a collection's vectors is not what an encoder makes of its passages."""
+    """:raises InputError: if a sample of a collection's vectors differs from the encoder's."""
     passages, vectors = zip(*store.sample(_SAMPLE), strict=True)
     ways = {"text": [one.text for one in passages], "title and text": [one.whole_text for one in passages]}
     made = {way: (model.encode(texts) * np.stack(vectors)).sum(axis=1) for way, texts in ways.items()}
@@ -178,13 +175,13 @@ def _compare(model: TextEncoder, store: Any) -> None:
     if (near := float(np.median(made[way]))) < _NEAR:
         raise InputError(
             f"collection {store.target}: its vectors are not of the encoder {model.name!r}. {len(passages)} passages, "
-            f"encoded again ({way}), have a median cosine of {near:.2f} with the vectors in the index; wanted: "
-            f"{_NEAR} or more. Name the encoder that made them, and the field that they are in."
+            f"encoded again ({way}), have a median cosine of {near:.2f} with the vectors in the index; expected "
+            f"{_NEAR} or more. Correct the encoder or the field of the vectors."
         )
 
 
 def forecast(model: TextEncoder, most: int, url: str) -> str:
-    """The warning before up to so many passages of a collection are encoded; "" where it takes less than a minute."""
+    """Return the warning before up to ``most`` passages are encoded; "" if it takes less than a minute."""
     info = open_store(url).info()
     missing = info.count - (info.vectors if has_vectors_of(model, open_store(url)) else 0)
     if min(most, missing) < _FEW:
@@ -210,22 +207,22 @@ def _spoken(seconds: float) -> str:
 
 
 def named(model: TextEncoder) -> Encoder:
-    """An encoder as stores know it."""
+    """Return an encoder's identity in stores."""
     return Encoder(model.name, model.family, model.dimension, model.sparse)
 
 
 def fitted_for(model: TextEncoder, family: str = "") -> bool:
-    """Whether what is made of cosines (a reader's curve, a decision) was fitted to this encoder's.
+    """Return whether a reader or a decision was fitted to the cosines of this encoder.
 
-    Others' lie elsewhere: those of two texts that have nothing in common may be .7.
+    The range of cosines differs: those of two unrelated texts may be .7.
 
-    :param family: of the encoder that it was fitted to; "" = the one that ships.
+    :param family: the family of the encoder to which it was fitted; "" = the shipped one.
     """
     return model.family == (family or find_model("encoder").family)
 
 
 def unknown_language(model: TextEncoder, info: Info, place: str) -> str:
-    """The warning that an encoder does not know a collection's language, to be continued; "" where it knows it."""
+    """Return the start of a warning that an encoder does not know a collection's language, or ""."""
     if model.knows(info.language):
         return ""
     known = ", ".join(model.languages)
@@ -233,7 +230,7 @@ def unknown_language(model: TextEncoder, info: Info, place: str) -> str:
 
 
 def expanded(query: Query) -> str:
-    """A query in words: its text, then its terms, whatever they weigh.
+    """Return a query as plain text: its text and its terms, without weights.
 
     >>> expanded(Query("Who wrote it?", (("Faust", 0.3), ("Weimar", 0.3))))
     'Who wrote it? Faust Weimar'
@@ -242,7 +239,7 @@ def expanded(query: Query) -> str:
 
 
 def unit(matrix: NDArray[Any]) -> Matrix:
-    """Rows at length 1; a row of zeros stays."""
+    """Normalize the rows to length 1, except zero rows."""
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     rows: Matrix = (matrix / np.where(lengths > 0, lengths, 1)).astype(np.float32)
     return rows

@@ -1,4 +1,4 @@
-"""Filters on passages: read one, combine a turn's own with the node's, group turns by filter."""
+"""Filters on passages: reading one, combining a turn's with the node's, and grouping turns by filter."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from convqa.validation import shorten
 
 
 def filter_of(given: object) -> Filter:
-    """The filter that a caller wrote: meta field -> one accepted value or several; ``None`` lets everything through.
+    """Return the filter of a mapping from meta fields to one accepted value or several; ``None`` accepts everything.
 
     >>> filter_of({"set": "wiki", "year": [2001, 2002]})
     {'set': ('wiki',), 'year': (2001, 2002)}
 
-    :raises InputError: for what is no such mapping.
+    :raises InputError: if the filter is malformed.
     """
     if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
-        raise InputError(f"filter: found {shorten(given)}; wanted a mapping such as {{'set': 'wiki'}}.")
+        raise InputError(f"filter: expected a mapping such as {{'set': 'wiki'}}, got {shorten(given)}.")
     accepted = {}
     for name, values in (given or {}).items():
         accepted[name] = tuple(values) if isinstance(values, list | tuple | set | frozenset) else (values,)
         if wrong := [value for value in accepted[name] if not isinstance(value, MetaValue)]:
-            raise InputError(f"filter: {name}: found {shorten(wrong[0])}; wanted a text, a number, true or false.")
+            raise InputError(f"filter: {name}: expected a text, a number, true or false, got {shorten(wrong[0])}.")
     return accepted
 
 
 def both(one: Filter, other: Filter) -> Filter:
-    """The filter that lets through what both do.
+    """Return the filter that accepts the passages that both accept.
 
     >>> both({"set": ("wiki", "law"), "year": (2001,)}, {"set": ("law", "shop")})
     {'set': ('law',), 'year': (2001,)}
@@ -43,15 +43,15 @@ def both(one: Filter, other: Filter) -> Filter:
 
 
 def by_filter(turns: Sequence[Turn], search: Callable[[list[int], Filter], Sequence[Ranking]]) -> list[Ranking]:
-    """One ranking for each turn, where those of turns with the same filter are searched together.
+    """Return one ranking for each turn. Turns with the same filter are searched together.
 
-    :param search: gives the rankings of the turns at some places, which all have the filter.
+    :param search: returns the rankings of the turns with these indexes, which share the filter.
     """
     groups: dict[tuple[tuple[str, ...], ...], list[int]] = {}
-    for place, turn in enumerate(turns):
-        groups.setdefault(meta_terms(turn.filter), []).append(place)
+    for index, turn in enumerate(turns):
+        groups.setdefault(meta_terms(turn.filter), []).append(index)
     rankings = [Ranking()] * len(turns)
-    for places in groups.values():
-        for place, ranking in zip(places, search(places, turns[places[0]].filter), strict=True):
-            rankings[place] = ranking
+    for indexes in groups.values():
+        for index, ranking in zip(indexes, search(indexes, turns[indexes[0]].filter), strict=True):
+            rankings[index] = ranking
     return rankings

@@ -1,6 +1,6 @@
-"""Haystack, imported without torch (1.7 s and 650 MB), with which it names devices, and posthog, its telemetry.
+"""Haystack, imported without torch (1.7 s and 650 MB) and posthog, its telemetry.
 
-It gets a stand-in for each, which imports the package when a name of it is used.
+Placeholders for these import the package when one of its names is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 class _Deferred(ModuleType):
-    """Stands for a package until one of its names is used."""
+    """A placeholder for a package until one of its names is used."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is self:

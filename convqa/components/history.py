@@ -1,4 +1,4 @@
-"""The history of a question as a model is shown it: short enough, in order, and never without its topic."""
+"""The history of a question as input for a model: short, in order, and with its topic."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from convqa.models.kinds.resolver_input import Past as Past
 from convqa.text.dialogue import replies as replied
 
 REACH = 50
-"""Exchanges that are looked at, beside the first one."""
+"""Maximum number of exchanges, in addition to the first one."""
 
 LONGEST = 600
-"""Characters of one utterance that are shown; an answer's beginning says what it is about."""
+"""Maximum characters of an utterance. The beginning of an answer contains its topic."""
 
 _AROUND = 8
-"""Tokens that a format puts around an exchange, at most."""
+"""Maximum tokens that a format adds to an exchange."""
 
 
 def said_before(turn: Turn, rewrites: bool = False) -> list[Past]:
-    """The exchanges before a turn's open question, oldest first: the first one and the latest 50 that are not empty.
+    """Return the first and the latest 50 nonempty exchanges before a turn's open question, oldest first.
 
-    Where the system asked back, what it asked and what the user replied come last, and the open question, which is the
-    one to be rewritten, is not among them. A question that the user asked instead of a reply is open itself
-    (:func:`convqa.text.dialogue.open_question`), and what went before it is told as it was.
+    If the system asked back, its questions and the user's replies come last, without the open question, which is the
+    one to rewrite. If the user asked a new question instead of replying, that one is open
+    (:func:`convqa.text.dialogue.open_question`), and earlier exchanges are unchanged.
 
-    :param rewrites: earlier questions as they were rewritten, where they were.
+    :param rewrites: use the rewrites of earlier questions.
 
     >>> from convqa.domain import TurnId
     >>> asked = Exchange("Can I apply?", "Are you over 60?", status="asked")
@@ -38,16 +38,16 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Past]:
     closed = max(0, len(history) - len(replied(turn)))
     pairs = [Past((rewrites and one.rewrite) or one.question, one.answer) for one in history[:closed]]
     if asked := history[closed:]:
-        said = ["", *(exchange.question for exchange in asked[1:]), turn.question]
-        pairs += [Past(*pair) for pair in zip(said, [*(exchange.answer for exchange in asked), ""], strict=True)]
-    shown = [Past(_short(question), _short(answer)) for question, answer in pairs]
-    return [exchange for exchange in shown if any(exchange)]
+        replies = ["", *(exchange.question for exchange in asked[1:]), turn.question]
+        pairs += [Past(*pair) for pair in zip(replies, [*(exchange.answer for exchange in asked), ""], strict=True)]
+    shortened = [Past(_short(question), _short(answer)) for question, answer in pairs]
+    return [exchange for exchange in shortened if any(exchange)]
 
 
 def first_and_latest(history: tuple[Exchange, ...], latest: int) -> tuple[Exchange, ...]:
-    """The first exchange that is not blank, and the latest ones: of ten thousand only these are read.
+    """Return the first exchange that is not blank and the latest ones, without idle ones.
 
-    A blank one among the latest is still there, and is made up for by none before them. Idle ones do not count.
+    Blank exchanges among the latest are kept.
     """
     history = tuple(exchange for exchange in history if exchange.status != "idle")
     start = max(0, len(history) - latest)
@@ -56,19 +56,19 @@ def first_and_latest(history: tuple[Exchange, ...], latest: int) -> tuple[Exchan
 
 
 def blank(exchange: Exchange) -> bool:
-    """Whether nobody said anything in an exchange."""
+    """Return whether an exchange has neither question nor answer."""
     return not exchange.question.strip() and not exchange.answer.strip()
 
 
 def fitted(
     said: Sequence[Past], question: str, room: int, lengths: Callable[[Sequence[str]], Sequence[int]]
 ) -> list[Past]:
-    """The exchanges that fit into a model's room beside the question: the first question, and the latest ones.
+    """Return the exchanges that fit into a model's input with the question: the first question and the latest ones.
 
-    What is left out is in the middle, as the first question names the topic and the latest ones what is spoken of now.
+    The middle is omitted, because the first question names the topic and the latest exchanges the current subject.
 
-    :param room: tokens that all together may take.
-    :param lengths: how many tokens each of some texts takes.
+    :param room: maximum number of tokens.
+    :param lengths: returns the number of tokens of each text.
     """
     if not said:
         return []
@@ -89,7 +89,7 @@ def fitted(
 
 
 def _short(text: str) -> str:
-    """A text on one line, cut between words where it is too long."""
+    """Return a text on one line, truncated between words."""
     line = " ".join(text[: 4 * LONGEST].split())
     if len(line) <= LONGEST:
         return line

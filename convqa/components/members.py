@@ -1,8 +1,8 @@
-"""Find a station's members, and build them from ``{type: ..., init_parameters: {...}}``, as YAML has them.
+"""Finding the members of stations and creating them from ``{type: ..., init_parameters: {...}}``, as in YAML.
 
-This is the only way in: a pipeline's nodes, a member inside another (``rules`` has a builder) and the components of
-Haystack that a station wraps are all made here. A short name is a member's module in its station's folder; the module
-holds one class of that station. Only allow-listed modules load.
+Everything is created here: a pipeline's nodes, nested members (``rules`` has a builder) and wrapped components of
+Haystack. A short name is the name of a module in the station's folder, which has one class of that station. Only
+allow-listed modules load.
 """
 
 from __future__ import annotations
@@ -26,47 +26,47 @@ from convqa.errors import InputError, nearest
 from convqa.validation import explain, shorten
 
 ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
-"""Haystack's own variable: comma-separated modules of yours that a pipeline may name."""
+"""Haystack's variable: comma-separated modules of the user's that a pipeline may name."""
 
 _TRUSTED = (components.__name__, "haystack", "haystack_integrations")
 
 _given: dict[str, type] = {}
-"""Classes that a Python user handed over, by their dotted paths: no import reaches a notebook's."""
+"""Registered classes by dotted path, because those of a notebook cannot be imported."""
 
 Member = TypeVar("Member", bound=Station)
 Class = TypeVar("Class", bound=type)
 
-# Components of Haystack may hold members of ours (a SuperComponent, for example).
+# Components of Haystack, such as a SuperComponent, may contain members of ours.
 allow_deserialization_module(components.__name__)
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(Field,))
 def with_parameters(cls: Class) -> Class:
-    """The class with a constructor that takes its annotated fields, checked by pydantic, and keeps them."""
-    made: Any = dataclass(config=ConfigDict(strict=True, extra="forbid"), eq=False, repr=False)(cls)
-    # Haystack and ``parameters_of`` read the parameters there.
+    """Add a constructor that validates the annotated fields with pydantic and stores them."""
+    result: Any = dataclass(config=ConfigDict(strict=True, extra="forbid"), eq=False, repr=False)(cls)
+    # Haystack and ``parameters_of`` read this signature.
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    made.__init__.__signature__ = inspect.Signature([own, *inspect.signature(made).parameters.values()])
-    return made  # type: ignore[no-any-return]
+    result.__init__.__signature__ = inspect.Signature([own, *inspect.signature(result).parameters.values()])
+    return result  # type: ignore[no-any-return]
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(Field,))
 def member(cls: Class) -> Class:
-    """A component of Haystack whose parameters are its annotated fields."""
+    """Make a class a component of Haystack whose parameters are its annotated fields."""
     return component(with_parameters(cls))  # type: ignore[return-value]
 
 
 def members(station: str) -> list[str]:
-    """Short names of a station's members: the modules of its folder, without those that begin with ``_``."""
+    """Return the short names of a station's members: the modules of its folder that do not begin with ``_``."""
     folder = importlib.import_module(f"{components.__name__}.{station}s")
     return sorted(module.name for module in pkgutil.iter_modules(folder.__path__) if not module.name.startswith("_"))
 
 
 def full_name(name: str, place: str, stations: Collection[str]) -> str:
-    """The dotted path of a type; a short name is looked up among the members of ``stations``.
+    """Return the dotted path of a type. A short name is looked up among the members of ``stations``.
 
-    :param place: where the type is named, for errors.
-    :raises InputError: for a short name that no station, or more than one, knows.
+    :param place: the field with the type, for errors.
+    :raises InputError: for an unknown or ambiguous short name.
     """
     if "." in name:
         return name
@@ -79,36 +79,36 @@ def full_name(name: str, place: str, stations: Collection[str]) -> str:
         raise InputError(f"module {module} has no {holders[0]}.")
     if holders:
         raise InputError(
-            f"{place}.type: {name!r} is a member of {' and '.join(holders)}: give its full path, "
+            f"{place}.type: {name!r} is a member of {' and '.join(holders)}; use its full path, "
             f"for example {components.__name__}.{holders[0]}s.{name}."
         )
     known = sorted({member for station in stations for member in members(station)})
     raise InputError(
-        f"{place}.type: {name!r} is not known.{nearest(name, known)} "
+        f"{place}.type: unknown name {name!r}.{nearest(name, known)} "
         f"Members of {' and '.join(stations)}: {', '.join(known)}."
     )
 
 
 def make(description: object, place: str, station: type[Member]) -> Member:
-    """The member of a station that a parameter describes; one that is made already is returned.
+    """Create the member of a station that a parameter describes. A member is returned unchanged.
 
     :param description: its name, or ``{type: its name, init_parameters: {...}}``.
-    :param place: where it is described, for errors.
-    :raises InputError: naming the parameter that is wrong.
+    :param place: the field with the description, for errors.
+    :raises InputError: naming the malformed parameter.
     """
     if isinstance(description, station):
         return description
     name, parameters = _parts(description, place, f"a {station.station}'s name, or {{type: its name")
     cls = import_type(full_name(name, place, [station.station]), place)
     if not issubclass(cls, station):
-        raise InputError(f"{place}.type: {name} is no {station.station}; wanted: one.")
+        raise InputError(f"{place}.type: expected a {station.station}, got {name}.")
     return create(cls, parameters, place)  # type: ignore[no-any-return]
 
 
 def make_component(description: object, place: str) -> Any:
-    """A component of Haystack, described as in any of its pipelines; one that is made already is returned.
+    """Create a component of Haystack from its description. A component is returned unchanged.
 
-    :raises InputError: naming the parameter that is wrong.
+    :raises InputError: naming the malformed parameter.
     """
     if hasattr(description, "__haystack_input__"):
         return description
@@ -117,60 +117,62 @@ def make_component(description: object, place: str) -> Any:
 
 
 def create(cls: type, parameters: Mapping[str, Any], place: str) -> Any:
-    """An object of a component class. :raises InputError: naming every parameter that is wrong."""
+    """Create an instance of a component class. :raises InputError: naming every malformed parameter."""
     known = parameters_of(cls)
     if unknown := [name for name in parameters if known is not None and name not in known]:
-        lines = [f"{place}.{name} is not known.{nearest(name, known or [])}" for name in unknown]
+        lines = [f"{place}.{name}: unknown parameter.{nearest(name, known or [])}" for name in unknown]
         raise InputError(f"{' '.join(lines)} Parameters of {cls.__name__}: {', '.join(known or []) or 'none'}.")
-    ours = issubclass(cls, Station)
-    given = dict(parameters) if ours else _with_full_names(parameters, place)
     try:
-        # Haystack's own loader makes secrets, devices and document stores of what describes them.
-        return cls(**given) if ours else component_from_dict(cls, {"type": _path(cls), "init_parameters": given}, place)
+        if issubclass(cls, Station):
+            return cls(**parameters)
+        # Haystack's loader creates nested secrets, devices and document stores.
+        description = {"type": _path(cls), "init_parameters": _with_full_names(parameters, place)}
+        return component_from_dict(cls, description, place)
     except ValidationError as error:
-        raise InputError("; ".join(f"{place}.{field} {message}" for field, message in explain(error)) + ".") from error
+        raise InputError("; ".join(f"{place}.{field}: {message}" for field, message in explain(error)) + ".") from error
     except InputError as error:
         raise InputError(f"{place}.{error}") from error
     except Exception as error:
         raise InputError(f"{place}: {type(error).__name__}: {error}. -v shows where.") from error
 
 
-def describe(made: Any) -> dict[str, Any]:
-    """The description from which ``make`` makes an equal object, with every parameter, so that a changed default shows.
+def describe(instance: Any) -> dict[str, Any]:
+    """Return the description from which ``make`` creates an equal object, with all parameters and their defaults.
 
-    :raises InputError: for one that cannot be described.
+    :raises InputError: if the object cannot be described.
     """
     try:
-        return component_to_dict(made, type(made).__name__)
+        return component_to_dict(instance, type(instance).__name__)
     except Exception as error:
-        raise InputError(f"{_path(type(made))} cannot be written as YAML: {type(error).__name__}: {error}.") from error
+        path = _path(type(instance))
+        raise InputError(f"{path} cannot be written as YAML: {type(error).__name__}: {error}.") from error
 
 
 def give(cls: type) -> str:
-    """The dotted path of a class that a Python user hands over, by which pipelines of this process may name it.
+    """Register a user's class, so that pipelines of this process may name it, and return its dotted path.
 
-    :raises InputError: for a class that is no component.
+    :raises InputError: for a class that is not a component.
     """
     if not _is_component(cls):
-        raise InputError(f"{_path(cls)} is no component: put @member (convqa.components.members) above the class.")
+        raise InputError(f"{_path(cls)} is not a component: put @member (convqa.components.members) above the class.")
     _given[_path(cls)] = cls
     return _path(cls)
 
 
 def parameters_of(cls: type) -> list[str] | None:
-    """Names of the constructor's parameters; None where it takes any."""
+    """Return the names of the constructor's parameters, or None if it accepts any."""
     if cls.__init__ is object.__init__:  # type: ignore[misc]
         return []
-    found = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in found):
+    parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    return [parameter.name for parameter in found if parameter.name != "self"]
+    return [parameter.name for parameter in parameters if parameter.name != "self"]
 
 
 def import_type(name: str, place: str) -> type:
-    """The component class behind a dotted path, which may be one that re-exports it.
+    """Import the component class with a dotted path, which may be a re-export.
 
-    :raises InputError: for a module that is not allowed or does not exist, and for what is no component.
+    :raises InputError: for a module that is not allowed or does not exist, or an object that is not a component.
     """
     if _is_component(_given.get(name)):
         return _given[name]
@@ -187,8 +189,8 @@ def import_type(name: str, place: str) -> type:
     )
 
 
-def _parts(description: object, place: str, wanted: str) -> tuple[str, Mapping[str, Any]]:
-    """The type and the parameters of a description."""
+def _parts(description: object, place: str, expected: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the type and the parameters of a description."""
     described = {"type": description} if isinstance(description, str) else description
     if (
         not isinstance(described, Mapping)
@@ -196,7 +198,7 @@ def _parts(description: object, place: str, wanted: str) -> tuple[str, Mapping[s
         or not isinstance(described.get("init_parameters") or {}, Mapping)
         or set(described) - {"type", "init_parameters"}
     ):
-        raise InputError(f"{place}: found {shorten(description)}; wanted: {wanted}, init_parameters: {{...}}}}.")
+        raise InputError(f"{place}: expected {expected}, init_parameters: {{...}}}}, got {shorten(description)}.")
     return described["type"], described.get("init_parameters") or {}
 
 
@@ -209,7 +211,7 @@ def _path(cls: type) -> str:
 
 
 def _import(name: str, place: str) -> ModuleType:
-    """:raises InputError: if the module is not allowed, does not exist, or needs something that is not installed."""
+    """:raises InputError: if the module is not allowed, does not exist, or needs a missing package."""
     module = name.rpartition(".")[0]
     _check_allowed(module, place)
     try:
@@ -231,11 +233,11 @@ def _import(name: str, place: str) -> ModuleType:
                 f"{place}.type: Python finds no module {module!r}. Set PYTHONPATH to the folder that holds {package} "
                 "(PYTHONPATH=. for the current one), or install its package."
             ) from error
-        raise InputError(f"{place}.type: there is no module {module!r}.{nearest(module, known)}") from error
+        raise InputError(f"{place}.type: unknown module {module!r}.{nearest(module, known)}") from error
 
 
 def _check_allowed(module: str, place: str, why: str = "") -> None:
-    """:raises InputError: if a pipeline may not name this module, with what to do."""
+    """:raises InputError: if a pipeline may not name this module."""
     patterns = [pattern.strip() for pattern in os.environ.get(ALLOWLIST, "").split(",") if pattern.strip()]
     for pattern in [*_TRUSTED, *patterns]:
         prefix = pattern.removesuffix(".*")
@@ -243,19 +245,19 @@ def _check_allowed(module: str, place: str, why: str = "") -> None:
             return
     raise InputError(
         f"{place}.type: {why}the module {module!r} is not allowed. A pipeline may name components of "
-        f"{', '.join(_TRUSTED)}; if you trust this one, name it in the environment: {ALLOWLIST}={module}."
+        f"{', '.join(_TRUSTED)}; if you trust this one, set the environment variable {ALLOWLIST}={module}."
     )
 
 
 def _with_full_names(parameters: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Parameters whose nested descriptions name the module that defines each class, as Haystack's loader wants."""
+    """Return the parameters with the defining module of each nested class, as Haystack's loader requires."""
     named = dict(parameters)
     for parameter, value in parameters.items():
         if isinstance(value, Mapping) and "." in str(value.get("type")):
             name, inside = str(value["type"]), f"{place}.{parameter}"
             cls = getattr(_import(name, inside), name.rpartition(".")[2], None)
             if not inspect.isclass(cls):
-                raise InputError(f"{inside}.type: there is no class {name}.")
+                raise InputError(f"{inside}.type: unknown class {name}.")
             _check_allowed(cls.__module__, inside, f"{name} is {_path(cls)}; ")
             inner = _with_full_names(value.get("init_parameters") or {}, inside)
             named[parameter] = {"type": _path(cls), "init_parameters": inner}

@@ -1,4 +1,4 @@
-"""Functions on rankings: fuse several into one, keep what was left out, give hits their passages."""
+"""Functions on rankings: fusing, reordering, and attaching passages to hits."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def fuse(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
 
 
 def interpolate(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
-    """Score = sum of weight x normalised score: each ranking's own from 0, its last hit, to 1, its first.
+    """Interpolate: score = sum of weight x score, normalized in each ranking from 0, the last hit, to 1, the first.
 
-    A passage that a ranking lacks gets nothing from it. (Min-max normalisation and its linear combination: Bruch et
-    al., "An Analysis of Fusion Functions for Hybrid Retrieval", TOIS 2023.)
+    A passage that is missing in a ranking gets 0 from it. (Bruch et al., "An Analysis of Fusion Functions for Hybrid
+    Retrieval", TOIS 2023.)
 
     >>> a, b = Ranking((Hit("x", 9.0), Hit("y", 8.0), Hit("z", 5.0))), Ranking((Hit("y", 0.5), Hit("z", 0.1)))
     >>> [(hit.id, hit.score) for hit in interpolate([(1.0, a), (1.0, b)], 2).hits]
@@ -41,11 +41,11 @@ def interpolate(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
 
 
 FUSIONS: Mapping[str, Fusion] = {"rrf": fuse, "interpolation": interpolate}
-"""Ways to make one ranking of several."""
+"""Fusion functions by name."""
 
 
 def _summed(parts: Iterable[tuple[Ranking, Sequence[float]]], top_k: int) -> Ranking:
-    """One ranking by the sums of what each hit counts in the parts."""
+    """Return the ranking by the sums of each hit's values."""
     scores: dict[str, float] = {}
     passages: dict[str, Passage | None] = {}
     for ranking, values in parts:
@@ -57,7 +57,7 @@ def _summed(parts: Iterable[tuple[Ranking, Sequence[float]]], top_k: int) -> Ran
 
 
 def normalised(ranking: Ranking) -> list[float]:
-    """Scores from 0, the last, to 1, the first; 1 for all where all are equal.
+    """Return the scores normalized from 0, the last, to 1, the first; 1 if all are equal.
 
     >>> normalised(Ranking((Hit("x", 9.0), Hit("y", 8.0), Hit("z", 5.0))))
     [1.0, 0.75, 0.0]
@@ -69,18 +69,18 @@ def normalised(ranking: Ranking) -> list[float]:
 
 
 def behind(ranking: Ranking, rest: Sequence[Hit]) -> Ranking:
-    """A ranking and, behind it and in their order, hits that are not in it."""
+    """Append hits that are not in a ranking, in their order."""
     lowest = ranking.hits[-1].score if ranking.hits else 0.0
-    # One less than a large number is the same number in 32 bits.
+    # In 32 bits, a large number minus one is the same number.
     step = max(1.0, abs(lowest) * 2**-20)
-    lower = (Hit(hit.id, lowest - step * place, hit.passage) for place, hit in enumerate(rest, 1))
+    lower = (Hit(hit.id, lowest - step * rank, hit.passage) for rank, hit in enumerate(rest, 1))
     return Ranking((*ranking.hits, *lower))
 
 
 def reordered(ranking: Ranking, scores: Mapping[str, float], weight: float = 1.0, top_k: int | None = None) -> Ranking:
-    """A ranking with its hits by new scores; what has none stays behind them, in order.
+    """Reorder a ranking by new scores. Hits without one follow in their order.
 
-    :param weight: of the new scores; below 1, (1 - weight) x the old score is added, both brought to 0 to 1 first.
+    :param weight: weight of the new scores; below 1, (1 - weight) x the old score is added, both normalized to 0 to 1.
 
     >>> found = Ranking((Hit("x", 9.0), Hit("y", 8.0), Hit("z", 5.0)))
     >>> [hit.id for hit in reordered(found, {"x": 0.1, "y": 0.7}).hits]
@@ -97,14 +97,14 @@ def reordered(ranking: Ranking, scores: Mapping[str, float], weight: float = 1.0
 
 
 def attach(rankings: Sequence[Ranking], count: int, fetch: Fetch) -> list[Ranking]:
-    """The same rankings, the first ``count`` hits of each with their passages: what is missing is fetched at once."""
+    """Return the rankings with the passages of the first ``count`` hits. Missing passages are fetched together."""
     missing = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits[:count] if hit.passage is None))
     if not missing:
         return list(rankings)
-    found = dict(zip(missing, fetch(missing), strict=True))
+    fetched = dict(zip(missing, fetch(missing), strict=True))
 
     def filled(ranking: Ranking) -> Ranking:
-        first = (replace(hit, passage=hit.passage or found.get(hit.id)) for hit in ranking.hits[:count])
+        first = (replace(hit, passage=hit.passage or fetched.get(hit.id)) for hit in ranking.hits[:count])
         return Ranking((*first, *ranking.hits[count:]))
 
     return [filled(ranking) for ranking in rankings]

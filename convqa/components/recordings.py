@@ -1,4 +1,4 @@
-"""What other systems did, read back from their files by turn: rankings and rewrites."""
+"""Recorded rankings and rewrites of other systems, read from their files by turn."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from convqa.validation import shorten
 
 T = TypeVar("T")
 
-_WANTED = "a TREC run, run.json, or a JSON array of {Conversation_no, Turn_no, ...}"
+_EXPECTED = "a TREC run, run.json, or a JSON array of {Conversation_no, Turn_no, ...}"
 
 
 class Recording:
-    """A file of records by turn. ``identity`` is its content's, for the fingerprint of a run.
+    """A file of records by turn. ``identity`` is the digest of its content, for the fingerprint of a run.
 
-    :raises InputError: for a file that cannot be read.
+    :raises InputError: if the file is unreadable.
     """
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
-        data = read_bytes(self.path, _WANTED)
+        data = read_bytes(self.path, _EXPECTED)
         self.identity = f"sha256:{hashlib.sha256(data).hexdigest()}"
         if data.startswith(b"\x1f\x8b"):
             try:
@@ -40,13 +40,13 @@ class Recording:
 
     @property
     def is_json(self) -> bool:
-        """Whether it is a JSON array, and no TREC run."""
+        """Whether the file is JSON rather than a TREC run."""
         return self._data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{"))
 
     def rankings(self) -> dict[str, dict[str, float]]:
-        """Turn, as TREC files spell it -> passage id -> score.
+        """Return turn, as spelled in TREC files -> passage id -> score.
 
-        :raises InputError: naming the line or the record that is not as wanted.
+        :raises InputError: naming the malformed line or record.
         """
         if self.is_json:
             return self.values(_scores, "Model_passages", "Truth_passages")
@@ -59,32 +59,32 @@ class Recording:
                 if not math.isfinite(score):
                     raise ValueError
             except ValueError:
-                wanted = "wanted TURN Q0 PASSAGE RANK SCORE TAG, separated by blanks"
-                raise InputError(f"{self.path}: line {number}: found {shorten(line)}; {wanted}.") from None
+                expected = "expected TURN Q0 PASSAGE RANK SCORE TAG, separated by spaces"
+                raise InputError(f"{self.path}: line {number}: {expected}, got {shorten(line)}.") from None
             rankings.setdefault(turn, {})[id] = score
         return rankings
 
     def values(self, check: Callable[[Any], T | None], *fields: str) -> dict[str, T]:
-        """Turn, as TREC files spell it -> the first of these fields that its record has.
+        """Return turn, as spelled in TREC files -> the first of these fields that its record has.
 
-        :param check: gives the value as it is wanted, None for another thing.
-        :raises InputError: naming the record that is not as wanted.
+        :param check: returns the value of a field, None if it is malformed.
+        :raises InputError: naming the malformed record.
         """
-        wanted = "a run.json, or a JSON array of {Conversation_no, Turn_no, ...}"
-        records = parse_json(self.path, self._data, wanted)
+        expected = "a run.json, or a JSON array of {Conversation_no, Turn_no, ...}"
+        records = parse_json(self.path, self._data, expected)
         if not isinstance(records, list):
-            raise InputError(f"{self.path}: found {shorten(records)}; wanted {wanted}.")
+            raise InputError(f"{self.path}: expected {expected}, got {shorten(records)}.")
         values: dict[str, T] = {}
         for number, record in enumerate(records):
             where = f"{self.path}: record {number}"
             if not isinstance(record, dict) or not isinstance(record.get("Turn_no"), int):
                 raise InputError(
-                    f"{where}: found {shorten(record)}; wanted an object with Conversation_no and Turn_no."
+                    f"{where}: expected an object with Conversation_no and Turn_no, got {shorten(record)}."
                 )
             field = next((name for name in fields if record.get(name) is not None), None)
             if field is not None:
                 if (value := check(record[field])) is None:
-                    raise InputError(f"{where}: {field}: found {shorten(record[field])}.")
+                    raise InputError(f"{where}: {field}: malformed value {shorten(record[field])}.")
                 values[encoded(str(TurnId(record.get("Conversation_no", ""), record["Turn_no"])))] = value
         return values
 
@@ -92,17 +92,17 @@ class Recording:
         try:
             return self._data.decode()
         except UnicodeDecodeError as error:
-            raise InputError(f"{self.path}: is not UTF-8: byte {error.start + 1}; wanted {_WANTED}.") from error
+            raise InputError(f"{self.path}: byte {error.start + 1} is not UTF-8; expected {_EXPECTED}.") from error
 
 
 def of_turn(recorded: Mapping[str, T], id: TurnId) -> T | None:
-    """What is recorded of a turn. Runs over topics of one turn name the topic alone, which is its first turn."""
+    """Return the record of a turn. Runs over single-turn topics have only the topic's name, which is its first turn."""
     value = recorded.get(encoded(str(id)))
     return recorded.get(encoded(str(id.conversation))) if value is None and id.number <= 1 else value
 
 
 def _scores(value: Any) -> dict[str, float] | None:
-    if isinstance(value, list) and all(isinstance(id, str) for id in value):  # true passages, which have no scores
+    if isinstance(value, list) and all(isinstance(id, str) for id in value):  # Truth_passages have no scores
         return {id: 1 / rank for rank, id in enumerate(value, 1)}
     try:
         is_scores = isinstance(value, dict) and all(map(math.isfinite, value.values()))
@@ -112,5 +112,5 @@ def _scores(value: Any) -> dict[str, float] | None:
 
 
 def text(value: Any) -> str | None:
-    """A value that is a text."""
+    """Return the value if it is a text."""
     return value if isinstance(value, str) else None

@@ -1,4 +1,4 @@
-"""Searches that runs share: a store whose rankings are looked up by the collection's content, query and parameters."""
+"""Searches shared between runs: a store that caches rankings by the collection's content, query and parameters."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from convqa.stores.base import Encoder, Filter, Matrix, SearchParams, Store
 
 
 def opened(collection: str | None) -> Store:
-    """The store of a collection; in a process that shares results, one that looks its rankings up first."""
+    """Return the store of a collection, with cached rankings in a process that shares results."""
     store, results = open_store(collection), shared()
     return store if results is None or not store.info().checksum else cast(Store, SharedStore(store, results))
 
 
 class SharedStore:
-    """A store whose searches are looked up before they are made. All else is the store's own."""
+    """A store with cached searches; other methods are the store's own."""
 
     def __init__(self, store: Store, results: Shared) -> None:
         self._store, self._results = store, results
@@ -33,24 +33,24 @@ class SharedStore:
         return getattr(self._store, name)
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 0) -> list[Ranking]:
-        def make(places: list[int]) -> Sequence[Ranking]:
-            return self._store.search([queries[at] for at in places], k, params, 0)
+        def make(rows: list[int]) -> Sequence[Ranking]:
+            return self._store.search([queries[row] for row in rows], k, params, 0)
 
-        return self._looked_up([k, params], [orjson.dumps(query.to_json()) for query in queries], make, texts)
+        return self._cached([k, params], [orjson.dumps(query.to_json()) for query in queries], make, texts)
 
     def search_vectors(
         self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 0, filter: Filter | None = None
     ) -> list[Ranking]:
-        def make(places: list[int]) -> Sequence[Ranking]:
-            return self._store.search_vectors(matrix[places], k, encoder, 0, filter or {})
+        def make(rows: list[int]) -> Sequence[Ranking]:
+            return self._store.search_vectors(matrix[rows], k, encoder, 0, filter or {})
 
-        return self._looked_up([k, encoder, filter], [vector.tobytes() for vector in matrix], make, texts)
+        return self._cached([k, encoder, filter], [vector.tobytes() for vector in matrix], make, texts)
 
-    def _looked_up(
-        self, how: list[Any], inputs: list[bytes], make: Callable[[list[int]], Sequence[Ranking]], texts: int
+    def _cached(
+        self, parameters: list[Any], inputs: list[bytes], make: Callable[[list[int]], Sequence[Ranking]], texts: int
     ) -> list[Ranking]:
-        """The rankings of the inputs, kept without their passages, which are fetched here."""
-        rankings = self._results.each(f"{self._content} {how}", inputs, make, _dump, _load)
+        """Return the rankings of the inputs. They are cached without passages, which are fetched here."""
+        rankings = self._results.each(f"{self._content} {parameters}", inputs, make, _dump, _load)
         return attach(rankings, texts, self._store.fetch)
 
 

@@ -11,19 +11,19 @@ from convqa.domain.conversation import Listed
 AnswerKind = Literal["answer", "question", "none"]
 
 TOLD = "said before"
-"""The note of an answer that repeats what an earlier one said, because nothing else was found that is as good."""
+"""The note of an answer that repeats an earlier answer, because no other sentence is as good."""
 
 UNSURE = "not sure"
-"""The note of an answer whose score leaves doubt."""
+"""The note of an answer with a doubtful score."""
 
 UNAIDED = "without the language model"
-"""The note of an answer that something else made than the language model that was to."""
+"""The note of an answer made by the fallback instead of the language model."""
 
 CAVEAT = "caveat: "
-"""Opens the note of an answer or a rewrite that the user is to be told, a sentence."""
+"""The prefix of a note of an answer or a rewrite that is shown to the user: a sentence."""
 
 UNSPACED = frozenset({"ja", "zh"})
-"""Languages whose sentences follow one another without a blank."""
+"""Languages written without spaces between sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Citation(Listed):
-    """Points at a passage, and at characters ``[start, end)`` of its text where they are known: both or neither.
+    """A reference to a passage and, if known, to characters ``[start, end)`` of its text: both offsets or neither.
 
-    The quote is ``text[start:end]`` (code points), and is stored nowhere else.
+    The quote is ``text[start:end]`` (code points) and is not stored.
 
-    :raises ValueError: if only one of start and end is given, or they are not in order.
+    :raises ValueError: if only one of start and end is given, or they are out of order.
     """
 
     passage_id: str
@@ -66,12 +66,12 @@ class Citation(Listed):
     end: int | None = None
 
     def __post_init__(self) -> None:
-        if any(place is not None and type(place) is not int for place in (self.start, self.end)):
-            raise ValueError(f"citation of {self.passage_id!r} has offsets that are no whole numbers")
+        if any(offset is not None and type(offset) is not int for offset in (self.start, self.end)):
+            raise ValueError(f"citation of {self.passage_id!r} has offsets that are not whole numbers")
         if (self.start is None) != (self.end is None):
             raise ValueError(f"citation of {self.passage_id!r} has only one of start and end")
         if self.start is not None and self.end is not None and not 0 <= self.start <= self.end:
-            raise ValueError(f"citation of {self.passage_id!r} has the offsets [{self.start}, {self.end})")
+            raise ValueError(f"citation of {self.passage_id!r} has invalid offsets [{self.start}, {self.end})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,10 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a turn. Of kind ``none`` it has no sentences, a reason, and the ids of the ``nearest`` passages.
+    """The answer to a turn. Kind ``none`` has no sentences, a reason, and the ids of the ``nearest`` passages.
 
-    ``score`` is how well the passages answer the question, 0 to 1, no likelihood; None where no decision was made.
-    ``notes`` are what a run's summary counts, as a rewrite's are: parts of a model's reply that were left out.
+    ``score`` rates how well the passages answer the question, from 0 to 1 (it is not a probability); None if no
+    decision was made. ``notes`` are counted in a run's summary, such as parts of a model's reply that were left out.
     """
 
     kind: AnswerKind
@@ -108,16 +108,16 @@ class Answer:
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], language: str, score: float | None = None) -> Answer:
-        """An answer that says these sentences, joined by one blank (by nothing in languages that use none).
+        """Return an answer of these sentences, joined by a space (by nothing in :data:`UNSPACED` languages).
 
         >>> Answer.of([Sentence("Yes."), Sentence("It is.")], "en").text
         'Yes. It is.'
         """
-        joint = "" if language in UNSPACED else " "
-        return cls("answer", joint.join(sentence.text for sentence in sentences), tuple(sentences), score=score)
+        separator = "" if language in UNSPACED else " "
+        return cls("answer", separator.join(sentence.text for sentence in sentences), tuple(sentences), score=score)
 
     def cited_ids(self) -> frozenset[str]:
-        """Ids of all passages that a sentence cites."""
+        """Return the ids of all cited passages."""
         return frozenset(citation.passage_id for sentence in self.sentences for citation in sentence.citations)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Values of one wave: what goes from node to node."""
+"""Batches: the values of one wave, passed from node to node."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from convqa.domain.response import Failure
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Values of one wave, in order. Haystack deep-copies inputs; these are immutable and copy as themselves."""
+    """Values of one wave, in order. Haystack deep-copies inputs; a batch is immutable and copies as itself."""
 
     of: ClassVar[type]
-    """The type of the values that are no Failure."""
+    """The type of the values that are not a Failure."""
     items: tuple[Any, ...] = ()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Batch:

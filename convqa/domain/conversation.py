@@ -26,7 +26,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class TurnId(Listed):
-    """Names one turn. The type of ``conversation`` that was read is the type that is written."""
+    """The id of one turn. ``conversation`` is written with the type with which it was read."""
 
     conversation: int | str
     number: int
@@ -37,7 +37,10 @@ class TurnId(Listed):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A retrievable text. ``meta`` holds whatever a filter may ask for. A part of another type is a ``TypeError``."""
+    """A retrievable text. ``meta`` holds the fields that filters compare.
+
+    :raises TypeError: if id or text is not a string, or meta not a mapping.
+    """
 
     id: str
     text: str
@@ -46,16 +49,16 @@ class Passage:
     meta: Mapping[str, MetaValue] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        # Every passage that is read comes by here.
+        # The first test keeps this fast: it runs for every passage that is read.
         if not (isinstance(self.id, str) and isinstance(self.text, str) and type(self.meta) is dict):
             for name, kind in (("id", str), ("text", str), ("meta", Mapping)):
                 if not isinstance(value := getattr(self, name), kind):
-                    wanted = "a string" if kind is str else "a mapping"
-                    raise TypeError(f"passage: {name}: found {value!r:.60}; wanted {wanted}")
+                    expected = "a string" if kind is str else "a mapping"
+                    raise TypeError(f"passage: {name}: expected {expected}, got {value!r:.60}")
 
     @property
     def whole_text(self) -> str:
-        """Title, line end, text, for models that read both; the text alone where there is no title."""
+        """Title, newline and text, for models that read both; the text alone if there is no title."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
     def to_json(self) -> dict[str, Any]:
@@ -65,7 +68,7 @@ class Passage:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Passage:
         if not isinstance(data, Mapping):
-            raise TypeError(f"passage: found {data!r:.60}; wanted a mapping with id and text")
+            raise TypeError(f"passage: expected a mapping with id and text, got {data!r:.60}")
         return cls(data.get("id"), data.get("text"), data.get("title", ""), data.get("url", ""), data.get("meta", {}))  # type: ignore[arg-type]
 
 
@@ -73,8 +76,8 @@ class Passage:
 class Exchange:
     """One earlier exchange of a conversation.
 
-    Status ``asked`` means: question = what the user said, answer = what the system asked back; ``idle``: the user asked
-    nothing, and nothing is to be made of it later.
+    With status ``asked``, ``answer`` is the question that the system asked back. With ``idle``, the user asked nothing,
+    and later turns ignore the exchange.
     """
 
     question: str
@@ -94,9 +97,8 @@ class Exchange:
 class Turn:
     """A question with the history before it, oldest first.
 
-    ``passages`` are there when the task brings its own. ``filter`` says which passages of the collection the turn may
-    be answered from: a meta field equals one of the values; all fields must match. ``scenario`` is what the user says
-    of themselves beforehand.
+    ``passages`` are given by tasks that bring their own. ``filter`` limits the passages that may answer the turn: each
+    meta field must equal one of its values. ``scenario`` is what the user said about themselves beforehand.
     """
 
     id: TurnId
@@ -136,7 +138,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Turns in order. Their ``history`` holds the exchanges that the input gives; the driver decides what is used."""
+    """Turns in order. Their ``history`` holds the exchanges of the input; the driver decides which are used."""
 
     id: int | str
     turns: tuple[Turn, ...]

@@ -10,10 +10,7 @@ from convqa.domain.ranking import Ranking
 
 
 def quotes(answer: Answer, ranking: Ranking) -> dict[Citation, str]:
-    """The text that each citation points to: its characters, or the whole passage where it has no offsets.
-
-    Empty where the ranking does not bring the passage.
-    """
+    """Return the quote of each citation: its characters, the whole passage without offsets, "" for unknown passages."""
     texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
     return {
         citation: texts.get(citation.passage_id, "")[citation.start : citation.end]
@@ -23,8 +20,8 @@ def quotes(answer: Answer, ranking: Ranking) -> dict[Citation, str]:
 
 
 def evidence_fields(answer: Answer, quotes: Mapping[Citation, str]) -> dict[str, Any]:
-    """Model_answer, Model_evidence (the first citation, the form of 2022), and ours: Model_citations, which are all,
-    and Model_answer_score where a no-answer decision was made.
+    """Return the official Model_answer and Model_evidence (the first citation, as in 2022), and fields of our own:
+    Model_citations (all citations) and, if a no-answer decision was made, Model_answer_score.
 
     >>> from convqa.domain.answer import Sentence
     >>> cited = Citation("p", 0, 6)

@@ -27,9 +27,9 @@ def float32(score: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query as it is sent to a store: raw words (the store analyses them) and history terms with weights.
+    """A query for a store: raw words (the store analyzes them) and weighted history terms.
 
-    ``weight`` counts when several queries of a rewrite are fused.
+    ``weight`` is used when several queries of a rewrite are fused.
     """
 
     text: str
@@ -46,10 +46,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """``text`` is the self-contained question (run.json's Model_rewrite); ``queries`` are what is searched.
+    """``text`` is the self-contained question (run.json's Model_rewrite); ``queries`` are sent to the store.
 
-    Without queries nothing was asked: nothing is searched, and no builder is asked for an answer.
-    ``notes`` are what a run's summary counts: why a model's text was not taken, or that the question needed none.
+    A rewrite without queries means that the user asked nothing: nothing is searched or answered.
+    ``notes`` are counted in a run's summary, such as why a model's text was rejected.
     """
 
     text: str
@@ -58,7 +58,7 @@ class Rewrite:
 
     @classmethod
     def unchanged(cls, question: str, *notes: str) -> Rewrite:
-        """The question as the user said it, which is also the one query."""
+        """Return a rewrite whose text and only query are the user's question."""
         return cls(question, (Query(question),), notes)
 
     def to_json(self) -> dict[str, Any]:
@@ -72,12 +72,12 @@ class Rewrite:
 
 
 class NotFinite(ValueError):
-    """A score that is no finite number: whatever made it is broken, for this item and all others."""
+    """A score is NaN or infinite: the component that made it is broken, for all items."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage id with its score, rounded to float32 when made. The passage itself is attached where asked for.
+    """A passage id with its score, which is rounded to float32. The passage is attached on request.
 
     :raises NotFinite: if the score is NaN or infinite.
     """
@@ -106,7 +106,10 @@ class Hit:
     def of_rounded(
         cls, ids: Iterable[str], scores: Iterable[float], passages: Iterable[Passage | None] = ()
     ) -> tuple[Hit, ...]:
-        """Make hits, in a third of the time, of finite rounded scores; the first have ``passages``."""
+        """Return hits of scores that are already finite and rounded, three times as fast.
+
+        :param passages: the passages of the first hits.
+        """
         hits = []
         for id, score, passage in zip(ids, scores, chain(passages, repeat(None)), strict=False):
             hits.append(hit := object.__new__(cls))
@@ -116,17 +119,17 @@ class Hit:
         return tuple(hits)
 
 
-# A slot's own setter does not ask whether the class is frozen.
+# A slot's descriptor bypasses the frozen check.
 _set_id, _set_score, _set_passage = (vars(Hit)[slot].__set__ for slot in ("id", "score", "passage"))
 
 
-class _Later:
-    """Holds the function that makes a ranking's hits, until somebody looks at them."""
+class _Lazy:
+    """Holds the function that makes a ranking's hits until they are first read."""
 
     __slots__ = ("_make",)
 
     def __getattr__(self, name: str) -> Any:
-        """Python calls this for a slot that is empty."""
+        """Fill the empty slot ``hits``."""
         if name == "hits" and (make := self._make) is not None:  # None: another thread has filled the slot
             object.__setattr__(self, "hits", make())
             object.__setattr__(self, "_make", None)
@@ -134,14 +137,14 @@ class _Later:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking(_Later):
+class Ranking(_Lazy):
     """Hits by score descending, ties by id (bytes) descending: the order of trec_eval and of the official MRR."""
 
     hits: tuple[Hit, ...] = ()
 
     @classmethod
     def later(cls, make: Callable[[], tuple[Hit, ...]]) -> Ranking:
-        """Return a ranking whose hits are made when somebody looks at them; in all else it is as any other."""
+        """Return a ranking whose hits are made when they are first read."""
         ranking = object.__new__(cls)
         object.__setattr__(ranking, "_make", make)
         return ranking

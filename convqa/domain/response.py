@@ -1,4 +1,4 @@
-"""Response and Failure: everything made for one turn, or why it could not be made."""
+"""Response and Failure: the results for one turn, or the reason why there are none."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from convqa.domain.conversation import Listed, Passage, TurnId
 from convqa.domain.ranking import Hit, Ranking, Rewrite
 
 NAMED_HITS = 10
-"""How many hits say what was found for a turn without an answer."""
+"""How many hits keep title and URL for a turn without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure(Listed):
-    """The reason why one item of a batch has no value. Later stations pass it on."""
+    """Why one item of a batch has no value. Later stations pass it on."""
 
     stage: str
     error: str
@@ -25,9 +25,9 @@ class Failure(Listed):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """Everything made for one turn; a part is None where the pipeline lacks the stage or the turn failed.
+    """The results for one turn; a part is None if the pipeline lacks the stage or the turn failed.
 
-    ``added`` are the words of ``rewrite.text`` that the question lacks, as characters [start, end). ``timings`` are
+    ``added`` marks the words of ``rewrite.text`` that the question lacks, as characters [start, end). ``timings`` are
     seconds by node: the turn's share of its batch.
     """
 
@@ -42,43 +42,42 @@ class Response:
 
     @property
     def caveat(self) -> str:
-        """What the user is to be told of the answer, or else of the rewrite: a sentence, or ""."""
+        """A sentence for the user about the answer or, failing that, about the rewrite; "" if there is none."""
         notes = [note for part in (self.answer, self.rewrite) if part for note in part.notes]
         return next((note.removeprefix(CAVEAT) for note in notes if note.startswith(CAVEAT)), "")
 
     def trimmed(self) -> Response:
-        """The same response, with ``Hit.passage`` only on hits that the answer cites: what a journal keeps.
+        """Return the response as a journal keeps it: without ``added``, and with passages only on cited hits.
 
-        Of a turn without an answer the first hits keep title and address, which say what was found. ``added`` is left
-        out.
+        The first hits of a turn without an answer keep title and URL.
         """
         if self.ranking is None:
             return replace(self, added=())
         cited = self.answer.cited_ids() if self.answer else frozenset()
         named = 0 if self.answer is not None and self.answer.kind == "answer" else NAMED_HITS
         hits = (
-            Hit(hit.id, hit.score, _without_text(hit.passage) if place < named else None)
+            Hit(hit.id, hit.score, _without_text(hit.passage) if index < named else None)
             if hit.passage is not None and hit.id not in cited
             else hit
-            for place, hit in enumerate(self.ranking.hits)
+            for index, hit in enumerate(self.ranking.hits)
         )
         return replace(self, ranking=Ranking(tuple(hits)), added=())
 
     def to_json(self) -> dict[str, Any]:
-        made = {name: None if (part := getattr(self, name)) is None else part.to_json() for name in _PARTS}
-        error = made.pop("error")
+        parts = {name: None if (part := getattr(self, name)) is None else part.to_json() for name in _PARTS}
+        error = parts.pop("error")
         added = {"added": self.added} if self.added else {}
-        return {"id": self.id.to_json(), **made, "timings": dict(self.timings), "error": error, **added}
+        return {"id": self.id.to_json(), **parts, "timings": dict(self.timings), "error": error, **added}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Response:
-        read = {name: None if data[name] is None else kind.from_json(data[name]) for name, kind in _PARTS.items()}
+        parts = {name: None if data[name] is None else kind.from_json(data[name]) for name, kind in _PARTS.items()}
         added = tuple((start, end) for start, end in data.get("added", ()))
-        return cls(TurnId.from_json(data["id"]), timings=data["timings"], added=added, **read)
+        return cls(TurnId.from_json(data["id"]), timings=data["timings"], added=added, **parts)
 
 
 def _without_text(passage: Passage) -> Passage | None:
-    """The passage with its names only; None if it has neither title nor URL."""
+    """Return the passage without its text, or None if it has neither title nor URL."""
     return Passage(passage.id, "", passage.title, passage.url) if passage.title or passage.url else None
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import ConfigDict, Field
 
-from convqa.errors import InputError, nearest
+from convqa.errors import InputError
 from convqa.evaluation.result import Evaluation
 from convqa.files import read_json
-from convqa.places import shipped
+from convqa.places import yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, read_as
 
@@ -44,11 +44,7 @@ def read_expected(name: str) -> Expected:
 
     :raises InputError: if the file is missing or malformed.
     """
-    path, known = Path(name), sorted(file.stem for file in shipped("configs", "benchmarks").glob("*.yaml"))
-    if name in known:
-        path = shipped("configs", "benchmarks", f"{name}.yaml")
-    elif not path.suffix:
-        raise InputError(f"--check {name}: unknown name.{nearest(name, known)} Known: {', '.join(known)}.")
+    path = Path(name) if Path(name).suffix else yaml_file(name, "--check", "configs", "benchmarks")
     advice = "Expected: task, and measures with mean, low and high of each."
     read = read_json if path.suffix == ".json" else read_yaml  # YAML takes 5e-05 for a string
     return read_as(Expected, read(path, "expected scores"), str(path), advice)

@@ -1,1 +1,1 @@
-"""Experiments over pipelines: run a grid of them, compare runs, report what came out."""
+"""Experiments over pipelines: ablations, comparisons of runs, and reports."""

@@ -1,6 +1,6 @@
-"""A grid of pipelines over inputs, one cell after the other, each an ordinary run folder with its evaluation.
+"""Ablations: a grid of pipelines over inputs. Each cell is an ordinary run folder with its evaluation.
 
-A grid that was stopped continues with the same call: every cell goes on from its journal.
+The same call continues a stopped ablation: every cell resumes from its journal.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from convqa.pipeline.load import load
 from convqa.tasks import Task, find_task, tasks
 
 RECORD = "ablation.json"
-"""The file in the output folder that says what was run, and what came of each cell."""
+"""The file in the output folder with the settings and the result of each cell."""
 
 Progress = Callable[[int, int], None]
 
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``turns``: of each input at most, in whole conversations. ``minutes``: of this call; the next one continues."""
+    """``turns``: maximum turns of each input, in whole conversations. ``minutes``: time limit of this call."""
 
     turns: int | None = None
     minutes: float | None = None
@@ -45,7 +45,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """An input and how it is run; ``turns`` are those that count."""
+    """An input and its settings; ``turns`` is the number of turns that are run."""
 
     name: str
     path: Path
@@ -55,8 +55,8 @@ class _Input:
 
     def to_json(self) -> dict[str, Any]:
         truth = str(self.path) if self.task.has_truth(self.path) else None
-        how = {"history": self.choice.history, "conversations": self.choice.conversations}
-        return {"name": self.name, "path": str(self.path), "truth": truth, **how, "turns": self.turns}
+        choice = {"history": self.choice.history, "conversations": self.choice.conversations}
+        return {"name": self.name, "path": str(self.path), "truth": truth, **choice, "turns": self.turns}
 
 
 def ablate(
@@ -70,22 +70,22 @@ def ablate(
     restart: bool = False,
     progress: Callable[[str], Progress] = lambda _: lambda *_: None,
 ) -> dict[str, Any]:
-    """Run every row of an ablation over every input; return the record, which is also in ``OUTPUT/ablation.json``.
+    """Run every row of an ablation over every input. Return the record, which is also in ``OUTPUT/ablation.json``.
 
-    A cell that was finished before is only evaluated again; one whose pipeline, input, models or collection changed
-    since is run anew. A cell that fails is recorded, and the others go on.
+    Finished cells are only evaluated again, unless their pipeline, input, models or collection changed. A failed cell
+    is recorded, and the others continue.
 
     :param name: the ablation's file, or the name of a shipped one.
-    :param sharing: reuse results that other cells have computed.
-    :param restart: throw away the runs that the output folder holds.
-    :param progress: returns, for the label of a cell that begins, a function that receives (turns done, turns in all).
-    :raises InputError: for a mistake in the file, a row or an input, before any cell is run.
+    :param sharing: reuse the results of other cells.
+    :param restart: discard the runs in the output folder.
+    :param progress: returns, given the label of a cell, a callback for (turns done, total turns).
+    :raises InputError: for a mistake in the file, a row or an input, before any cell runs.
     """
     ablation, file = read_ablation(name)
     rows = rows_of(ablation, file)
     baseline = baseline_of(ablation, rows, file)
     if name_of_task := next((kind.name for kind in tasks().values() if kind.has_input(output)), None):
-        raise InputError(f"output {output}: is an input of {name_of_task}; the last folder is the output. Add one.")
+        raise InputError(f"output {output}: is an input of {name_of_task}; add an output folder as the last argument.")
     sources = [_read_input(path.resolve(), task, ablation, limits.turns, output) for path in inputs]
     _check_names(ablation, rows, sources, file)
     deadline = None if limits.minutes is None else time.monotonic() + 60 * limits.minutes
@@ -124,9 +124,9 @@ def ablate(
 
 
 def read_record(output: Path) -> dict[str, Any]:
-    """The record that ``convqa ablate`` wrote into an output folder.
+    """Read the record of ``convqa ablate`` in an output folder.
 
-    :raises InputError: if there is none.
+    :raises InputError: if it is missing or damaged.
     """
     try:
         record = orjson.loads((output / RECORD).read_bytes())
@@ -134,7 +134,7 @@ def read_record(output: Path) -> dict[str, Any]:
         record = None
     if isinstance(record, dict) and record:
         return record
-    raise InputError(f"{output}: no ablation: {RECORD} is missing or damaged. Wanted is a folder of convqa ablate.")
+    raise InputError(f"{output}: {RECORD} is missing or damaged; expected an output folder of convqa ablate.")
 
 
 def _write_pipeline(row: Row, ablation: Ablation, file: Path, output: Path) -> Path:
@@ -165,8 +165,7 @@ def _result(
         return result | {"message": f"there is no {missing}"}
     if deadline is not None and time.monotonic() >= deadline:
         return result | {"status": "stopped", "message": "no time was left"}
-    label = f"{row} over {source}"
-    return result | _run(cell, progress(label), deadline)
+    return result | _run(cell, progress(f"{row} over {source}"), deadline)
 
 
 def _version(library: str) -> str | None:
@@ -177,16 +176,16 @@ _warned: set[str] = set()
 
 
 def _run(cell: Cell, progress: Progress, deadline: float | None) -> dict[str, Any]:
-    """Run a cell in a process; its status, and what it told."""
+    """Run a cell in a process and return its status and result."""
     context = multiprocessing.get_context("forkserver")
-    # The server imports what every cell needs once, and each cell begins as a copy of it.
+    # The server imports the modules once, and each cell is forked from it.
     context.set_forkserver_preload(["convqa.experiments.cell"])
-    ours, its = context.Pipe(duplex=False)
-    process = context.Process(target=work, args=(cell, its), daemon=True)
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=work, args=(cell, sender), daemon=True)
     process.start()
-    its.close()
+    sender.close()
     try:
-        result = _listen(ours, progress, deadline)
+        result = _listen(receiver, progress, deadline)
     finally:
         process.terminate()
         process.join()
@@ -198,26 +197,26 @@ def _run(cell: Cell, progress: Progress, deadline: float | None) -> dict[str, An
 
 
 def _listen(pipe: Connection, progress: Progress, deadline: float | None) -> dict[str, Any] | None:
-    """What the cell ends with; None if its process went without a word."""
+    """Return the cell's result, None if its process ended without one."""
     while True:
         if not pipe.poll(None if deadline is None else max(0.0, deadline - time.monotonic())):
             return {"status": "stopped", "message": "the time was up; the same command goes on from there"}
         try:
-            kind, *told = pipe.recv()
+            kind, *values = pipe.recv()
         except EOFError:
             return None
         if kind == "progress":
-            progress(*told)
+            progress(*values)
         elif kind == "warning":
-            if told[0] not in _warned:
-                _warned.add(told[0])
-                logger.warning("%s", told[0])
+            if values[0] not in _warned:
+                _warned.add(values[0])
+                logger.warning("%s", values[0])
         else:
-            return {"status": "done", **told[0]} if kind == "done" else {"status": "failed", "message": told[0]}
+            return {"status": "done", **values[0]} if kind == "done" else {"status": "failed", "message": values[0]}
 
 
 def _read_input(path: Path, task: str, ablation: Ablation, turns: int | None, output: Path) -> _Input:
-    """Read an input once: check it, count its turns and see whether it gives a history."""
+    """Read an input once: check it, count its turns and find out whether it has a history."""
     check_place(output, path, None)
     kind = find_task(task, path)
     name = path.name if path.is_dir() else path.name.partition(".")[0]
@@ -231,20 +230,20 @@ def _read_input(path: Path, task: str, ablation: Ablation, turns: int | None, ou
     history = choice.history or ablation.history or ("gold" if given else "none")
     if history == "none" and not (choice.history or ablation.history) and count > conversations:
         logger.warning(
-            "%s gives no earlier answers, so that every turn is answered as if it were the first and rewriters change "
-            "nothing. Set history: own in the ablation to use each row's own answers.", name,
+            "%s has no earlier answers, so that every turn is answered like a first one and rewriters change nothing. "
+            "Set history: own in the ablation to use each row's own answers.", name,
         )  # fmt: skip
     return _Input(name, path, kind, choice.model_copy(update={"history": history}), count)
 
 
 def _check_names(ablation: Ablation, rows: Sequence[Row], inputs: Sequence[_Input], file: Path) -> None:
-    """:raises InputError: for inputs of one name, and names in the file that no input has ever had."""
-    names = [one.name for one in inputs]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"two inputs are called {twice}: cells are named by them. Rename one folder.")
+    """:raises InputError: for duplicate names of inputs, and unknown names in the file."""
+    names = [source.name for source in inputs]
+    if duplicate := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"two inputs are called {duplicate}, but cells are named after them. Rename one folder.")
     known = {*names, *ablation.inputs}
     for row in rows:
         if unknown := next((name for name in row.inputs or () if name not in known), None):
             raise InputError(
-                f"ablation {file}: row {row.name}: inputs: there is no input {unknown!r}.{nearest(unknown, known)}"
+                f"ablation {file}: row {row.name}: inputs: unknown input {unknown!r}.{nearest(unknown, known)}"
             )

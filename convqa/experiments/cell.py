@@ -1,6 +1,6 @@
-"""One cell of an ablation: a pipeline over an input, run and evaluated in a process of its own.
+"""One cell of an ablation: a pipeline over an input, run and evaluated in a separate process.
 
-So a cell starts with nothing in memory, its timings are those of a run by itself, and whatever kills it ends it alone.
+A cell therefore has realistic timings, and a crash ends only this cell.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from convqa.workers.processes import be_child
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What to run. ``folder``: of the run, within ``output``, the folder of the ablation.
+    """The settings of a cell. ``folder``: the run's folder within ``output``, the ablation's folder.
 
-    ``vectors``: the encoder whose vectors the collection needs; the collection is then made in the ablation's folder.
-    ``salt``: identifies the libraries behind the results that cells share; None: nothing is shared.
+    ``vectors``: an encoder whose vectors the collection needs; the collection is then made in the ablation's folder.
+    ``salt``: identifies the libraries that affect shared results; None = no sharing.
     """
 
     task: str
@@ -56,9 +56,9 @@ class Cell:
 
 
 def part_of(conversations: Iterable[Conversation], part: Part, turns: int | None = None) -> Iterator[Conversation]:
-    """Those of odd or of even number, and of these the first, as many as have up to so many turns together.
+    """Yield the odd or even conversations, or all, up to a total number of turns.
 
-    :raises InputError: for a conversation whose name is no number, where numbers count.
+    :raises InputError: for a conversation without a number, if the part is odd or even.
     """
     used = 0
     for conversation in conversations:
@@ -68,7 +68,7 @@ def part_of(conversations: Iterable[Conversation], part: Part, turns: int | None
             except ValueError:
                 raise InputError(
                     f"conversation {conversation.id!r} has no number, so that it is neither odd nor even; "
-                    "wanted conversations: all."
+                    "expected conversations: all."
                 ) from None
             if number % 2 != (part == "odd"):
                 continue
@@ -79,8 +79,9 @@ def part_of(conversations: Iterable[Conversation], part: Part, turns: int | None
 
 
 def work(cell: Cell, pipe: Connection) -> None:
-    """Run and evaluate a cell; ``pipe`` hears ("progress", done, total), ("warning", text), ("done", {...}) and
-    ("failed", message).
+    """Run and evaluate a cell.
+
+    :param pipe: receives ("progress", done, total), ("warning", text), ("done", result) and ("failed", message).
     """
     be_child()
     logging.getLogger("convqa").handlers = [_ToPipe(pipe)]
@@ -127,7 +128,7 @@ def _run(cell: Cell, pipe: Connection) -> dict[str, Any]:
 
 
 def _failures(summary: Summary) -> str:
-    """How many turns failed, and why the first one did; "" if none.
+    """Return how many turns failed and why the first one did, or "".
 
     :raises WorkError: if all turns failed.
     """
@@ -141,7 +142,7 @@ def _failures(summary: Summary) -> str:
 
 
 def _part(task: Task, cell: Cell) -> Task:
-    """The task, which reads only a part of its input."""
+    """Return a copy of the task that reads only a part of its input."""
     of_part = copy.copy(task)
     read = partial(part_of, part=cell.conversations, turns=cell.turns)
     setattr(of_part, "read", lambda path: read(task.read(path)))  # noqa: B010 - mypy knows read as a method
@@ -149,7 +150,7 @@ def _part(task: Task, cell: Cell) -> Task:
 
 
 def _collection(cell: Cell, task: Task) -> str:
-    """The URL of the cell's collection; the input's own passages are indexed with vectors where these are wanted."""
+    """Return the URL of the cell's collection. With ``vectors``, the input's own passages are indexed."""
     if cell.collection or not cell.vectors:
         return collection_for(task, cell.input, cell.collection, task.language)
     folder = cell.input if cell.input.is_dir() else cell.input.parent
@@ -158,14 +159,13 @@ def _collection(cell: Cell, task: Task) -> str:
     )
     if file is None:
         raise InputError(
-            f"{folder}: has no passages.jsonl to index with vectors. Index its passages with convqa index --vectors "
-            f"{cell.vectors}, and name that collection under inputs.{folder.name}.collection."
+            f"{folder}: missing passages.jsonl to index with vectors. Index its passages with convqa index --vectors "
+            f"{cell.vectors}, and set inputs.{folder.name}.collection."
         )
     with file.open("rb") as stream:
-        # Named by its content, so that passages that change are indexed anew.
-        url = str(
-            cell.output / "collections" / f"{folder.name}-{hashlib.file_digest(stream, 'sha256').hexdigest()[:8]}"
-        )
+        # The name contains a digest, so that changed passages are indexed again.
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()[:8]
+    url = str(cell.output / "collections" / f"{folder.name}-{digest}")
     encoder = load_encoder(cell.vectors)
     if not exists(url):
         index_sources([file], url, language=task.language)

@@ -1,4 +1,4 @@
-"""The differences of runs to a baseline in one measure, over the turns that all of them are scored on."""
+"""Differences of runs to a baseline in one measure, over the turns that are scored in all runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from convqa.metrics.paired import intervals, randomisation_tests
 from convqa.tasks.scores import Scores
 
 CERTAIN = 0.05
-"""Below this, an adjusted p counts as certain."""
+"""The significance level of an adjusted p."""
 _RESAMPLES = 5000
 _AT_ONCE = 1000
 
@@ -29,11 +29,11 @@ Part = tuple[str, str, frozenset[TurnId] | None]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A run's measure less the baseline's, over the ``turns`` that all runs are scored on.
+    """A run's measure minus the baseline's, over the ``turns`` that are scored in all runs.
 
-    ``low`` and ``high`` end its 95 % bootstrap interval, for which ``conversations`` are drawn. ``p`` is that of the
-    paired randomisation test, ``adjusted`` the same after Holm's correction over all runs that are compared; both are
-    None, as the interval's ends are, for a measure that is no mean. ``better``, ``same`` and ``worse`` count turns.
+    ``low`` and ``high`` bound its 95 % bootstrap interval over ``conversations``. ``p`` is from the paired
+    randomization test, ``adjusted`` after Holm's correction over all compared runs. These are None for a measure that
+    is not a mean. ``better``, ``same`` and ``worse`` count turns.
     """
 
     run: str
@@ -61,9 +61,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A difference that is not tested yet: ``gains`` are sums by conversation of the truth, each turn's by its weight.
+    """A difference before its test. ``gains`` are the weighted sums of each conversation of the truth.
 
-    ``counts``: the turns of each conversation. Both are vectors, and None for a measure that is no mean.
+    ``counts``: the turns of each conversation. Both are vectors, None for a measure that is not a mean.
     """
 
     part: Part
@@ -74,48 +74,48 @@ class Row:
 
 
 def shared_scores(evaluations: Mapping[str, Evaluation], against: str, measure: str) -> dict[str, Scores]:
-    """Run -> its scores, the baseline's first, of the turns that all runs are scored on, in the same order.
+    """Return the scores of each run, the baseline's first, for the turns that are scored in all runs, in one order.
 
-    A run without the measure is left out; without the baseline, another run or a turn there is nothing.
+    Runs without the measure are omitted. The result is empty without the baseline, another run or a shared turn.
     """
-    found = {name: evaluations[name].scores.get(measure) for name in (against, *evaluations)}
-    columns = {name: scores for name, scores in found.items() if scores is not None}
+    scores_by_run = {name: evaluations[name].scores.get(measure) for name in (against, *evaluations)}
+    columns = {name: scores for name, scores in scores_by_run.items() if scores is not None}
     if against not in columns or len(columns) < 2:
         return {}
     if all(column.ids == columns[against].ids for column in columns.values()):
         return columns
-    places = {name: _places(column.ids) for name, column in columns.items()}
-    turns = [turn for turn in places[against] if all(turn in known for known in places.values())]
-    return {name: column.at([places[name][turn] for turn in turns]) for name, column in columns.items() if turns}
+    indexes = {name: _indexes(column.ids) for name, column in columns.items()}
+    turns = [turn for turn in indexes[against] if all(turn in known for known in indexes.values())]
+    return {name: column.at([indexes[name][turn] for turn in turns]) for name, column in columns.items() if turns}
 
 
-def _places(ids: Sequence[TurnId]) -> dict[tuple[TurnId, int], int]:
-    """Where each turn is; one that is there again is told apart by its number."""
+def _indexes(ids: Sequence[TurnId]) -> dict[tuple[TurnId, int], int]:
+    """Return the index of each turn and number of occurrence."""
     seen: Counter[TurnId] = Counter()
-    places = {}
-    for place, id in enumerate(ids):
-        places[id, seen[id]] = place
+    indexes = {}
+    for index, id in enumerate(ids):
+        indexes[id, seen[id]] = index
         seen[id] += 1
-    return places
+    return indexes
 
 
 def differences_of(
     scores: Mapping[str, Scores], against: str, conversations: Mapping[int | str, int], part: Part, seed: int
 ) -> Iterator[Row]:
-    """The differences of a measure in a part; none where it has no value there.
+    """Yield the differences of a measure in a part, if it has a value there.
 
-    :param scores: what ``shared_scores`` gave; ``conversations``: the place of each conversation of the truth.
+    :param scores: the result of ``shared_scores``. :param conversations: the index of each conversation of the truth.
     """
     members = part[2]
     if scores and members is not None:
-        within = [place for place, id in enumerate(scores[against].ids) if id in members]
+        within = [index for index, id in enumerate(scores[against].ids) if id in members]
         scores = {run: column.at(within) for run, column in scores.items()}
     if not scores or (was := value_of(base := scores[against])) is None:
         return
     talks = numpy.array([conversations[id.conversation] for id in base.ids])
     counts = numpy.bincount(talks, minlength=len(conversations)).astype(numpy.float64)
     sizes = {key: len(values) for key, values in base.by_group().items()}
-    # A turn counts as much as it does in the mean, or in the mean of the groups' means.
+    # The weight of a turn in the mean, or in the mean of the groups' means.
     weights = numpy.array([1 / sizes[key] / len(sizes) for key in base.groups or [""] * len(base.ids)])
     for run, column in scores.items():
         if run == against or (now := value_of(column)) is None:
@@ -134,33 +134,33 @@ def differences_of(
 
 
 def tested(rows: Sequence[Row], seed: int) -> list[Difference]:
-    """The rows' differences with their tests and intervals, many at once."""
-    made = [row.difference for row in rows]
-    means = [place for place, row in enumerate(rows) if row.counts is not None]
+    """Return the rows' differences with tests and intervals, which are computed in batches."""
+    result = [row.difference for row in rows]
+    means = [index for index, row in enumerate(rows) if row.counts is not None]
     for start in range(0, len(means), _AT_ONCE):
         part = means[start : start + _AT_ONCE]
-        chances = randomisation_tests(numpy.column_stack([rows[place].gains for place in part]), seed)
-        for place, p in zip(part, chances, strict=True):
-            made[place] = replace(made[place], p=p)
-    alike: dict[bytes, list[int]] = {}
-    for place in means:
-        if made[place].low is None:
-            alike.setdefault(rows[place].counts.tobytes(), []).append(place)
-    for places in alike.values():
-        counts = rows[places[0]].counts
-        there = counts > 0
-        sums = numpy.column_stack([rows[place].gains[there] for place in places]) * counts.sum()
-        for place, ends in zip(places, intervals(sums, counts[there], seed, _RESAMPLES), strict=True):
-            made[place] = _with_interval(made[place], rows[place].scale, *ends)
-    return made
+        p_values = randomisation_tests(numpy.column_stack([rows[index].gains for index in part]), seed)
+        for index, p in zip(part, p_values, strict=True):
+            result[index] = replace(result[index], p=p)
+    by_counts: dict[bytes, list[int]] = {}
+    for index in means:
+        if result[index].low is None:
+            by_counts.setdefault(rows[index].counts.tobytes(), []).append(index)
+    for indexes in by_counts.values():
+        counts = rows[indexes[0]].counts
+        nonzero = counts > 0
+        sums = numpy.column_stack([rows[index].gains[nonzero] for index in indexes]) * counts.sum()
+        for index, bounds in zip(indexes, intervals(sums, counts[nonzero], seed, _RESAMPLES), strict=True):
+            result[index] = _with_interval(result[index], rows[index].scale, *bounds)
+    return result
 
 
-def _with_interval(one: Difference, scale: float, low: float, high: float) -> Difference:
-    return replace(one, low=scale * low, high=scale * high)
+def _with_interval(difference: Difference, scale: float, low: float, high: float) -> Difference:
+    return replace(difference, low=scale * low, high=scale * high)
 
 
 def _own_interval(base: Scores, gains: Vector, seed: int) -> tuple[float, float]:
-    """That of a macro average, for which conversations are drawn within groups, and of a single conversation."""
+    """Return the interval of a macro average, resampling within groups, or of a single conversation."""
     parts = base.by_group(gains.tolist())
     owners = base.by_group([id.conversation for id in base.ids])
     return interval(list(parts.values()), seed, list(owners.values()), resamples=_RESAMPLES)

@@ -1,4 +1,4 @@
-"""The file of an ablation: a base pipeline, axes and inputs; and the rows of the grid that they make."""
+"""The file of an ablation: a base pipeline, axes and inputs, and the rows of the resulting grid."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import yaml
 from pydantic import Field
 
 from convqa.driver.history import HistoryMode
-from convqa.errors import InputError, nearest
+from convqa.errors import InputError
 from convqa.pipeline.document import find
-from convqa.places import shipped
+from convqa.places import is_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, Text, read_as, refuse_secrets, shorten
 
 Part = Literal["all", "odd", "even"]
-"""The conversations that count: all, or those whose number is odd or even, where the others chose settings."""
+"""The conversations to run: all, or those with odd or even numbers, if settings were chosen on the others."""
 
 INPUT = "{input}"
-"""In a value of an axis: the folder of the input, such as ``{input}/questions-rewritten.json``."""
+"""A placeholder for the folder of the input in values, such as ``{input}/questions-rewritten.json``."""
 
 _NO_NAME = re.compile(r"[^\w.+=-]+")
 
 
 class InputChoice(Record, extra="forbid"):
-    """How one input is run. ``history`` None: gold where the input gives any, else none."""
+    """Settings of one input. ``history`` None: gold if the input has a history, otherwise none."""
 
     history: HistoryMode | None = None
     conversations: Part = "all"
@@ -37,11 +37,11 @@ class InputChoice(Record, extra="forbid"):
 
 
 class Ablation(Record, extra="forbid"):
-    """An ablation as its file has it.
+    """The contents of an ablation file.
 
-    ``axes``: name -> values; a name is a node (``rewriter``: its type) or a dotted parameter, a value is one of these
-    or, under a name of its own, the settings that make it up, with ``drop`` and ``inputs`` (where alone it is run).
-    ``rows`` lists rows instead, by name. ``baseline``: of the row that others are compared with, its values by axis.
+    ``axes``: name -> values. A name is a node (``rewriter``: its type) or a dotted parameter. Values are a list, or a
+    mapping from names to settings, which may have ``drop`` and ``inputs`` (the only inputs on which it runs). ``rows``
+    lists rows by name instead. ``baseline``: the name of the row to compare with, or its values by axis.
     """
 
     question: Text = ""
@@ -59,9 +59,9 @@ class Ablation(Record, extra="forbid"):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A pipeline of the grid: the base with ``overrides`` and without the nodes of ``drop``.
+    """A pipeline of the grid: the base with ``overrides`` and without the nodes in ``drop``.
 
-    ``values``: axis -> the name of its value. ``inputs``: the names of those where it is run; None: all.
+    ``values``: axis -> the name of its value. ``inputs``: the names of its inputs; None: all.
     """
 
     name: str
@@ -71,46 +71,39 @@ class Row:
     inputs: tuple[str, ...] | None = None
 
     def settings(self, input_folder: Path) -> dict[str, Any]:
-        """The overrides that name the input's folder, with its path."""
-        named = {key: value for key, value in self.overrides.items() if isinstance(value, str) and INPUT in value}
-        return {key: value.replace(INPUT, str(input_folder)) for key, value in named.items()}
+        """Return the overrides with ``{input}``, replaced by the folder's path."""
+        templates = {key: value for key, value in self.overrides.items() if isinstance(value, str) and INPUT in value}
+        return {key: value.replace(INPUT, str(input_folder)) for key, value in templates.items()}
 
     def document(self, ablation: Ablation, file: Path) -> str:
-        """A pipeline file of the row; what :meth:`settings` gives takes the place of values with ``{input}``."""
+        """Return the row's pipeline file, whose values with ``{input}`` :meth:`settings` overrides."""
         base = ablation.pipeline
-        if base.endswith((".yaml", ".yml")):
+        if is_yaml(base):
             base = str(find(base, beside=file).resolve())
         drop = [*ablation.drop, *self.drop]
-        made = {"extends": base, "override": {**ablation.override, **self.overrides}, "drop": drop}
-        return yaml.safe_dump(made, sort_keys=False, allow_unicode=True, width=120)
+        data = {"extends": base, "override": {**ablation.override, **self.overrides}, "drop": drop}
+        return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
 
 def read_ablation(name: str) -> tuple[Ablation, Path]:
-    """An ablation by the path of its file or the name of a shipped one (``configs/ablations``), and the file.
+    """Read an ablation, given the path of its file or a name in ``configs/ablations``. Return it and the file.
 
     :raises InputError: naming the file and the field.
     """
-    file, folder = Path(name), shipped("configs", "ablations")
-    if file.suffix not in {".yaml", ".yml"}:
-        file, known = folder / f"{name}.yaml", sorted(path.stem for path in folder.glob("*.yaml"))
-        if not file.is_file():
-            raise InputError(
-                f"ablation {name!r} does not exist.{nearest(name, known)} Shipped are: {', '.join(known)}; a file of "
-                "your own is given by its path, ending in .yaml."
-            )
+    file = yaml_file(name, "ablation", "configs", "ablations")
     data = read_yaml(file, "ablation")
     where = f"ablation {file}"
-    ablation = read_as(Ablation, data, where, f"Known are: {', '.join(Ablation.model_fields)}.")
+    ablation = read_as(Ablation, data, where, f"Fields: {', '.join(Ablation.model_fields)}.")
     refuse_secrets(data, where)
     if bool(ablation.axes) == bool(ablation.rows):
-        raise InputError(f"{where}: wanted either axes, whose values make the grid, or rows, which lists it.")
+        raise InputError(f"{where}: expected either axes or rows.")
     return ablation, file
 
 
 def rows_of(ablation: Ablation, file: Path) -> list[Row]:
-    """The rows of the grid, or those that are listed; names are unique.
+    """Return the listed rows or those of the grid, with unique names.
 
-    :raises InputError: for an axis without values, and values or rows that are not as wanted.
+    :raises InputError: for an axis without values, and malformed values or rows.
     """
     where = f"ablation {file}"
     rows = [_row(_file_name(name), {}, [settings], f"{where}: rows.{name}") for name, settings in ablation.rows.items()]
@@ -119,28 +112,28 @@ def rows_of(ablation: Ablation, file: Path) -> list[Row]:
         values = {axis: name for axis, name, _ in combination}
         rows.append(_row("+".join(map(_file_name, values.values())), values, [part for *_, part in combination], where))
     names = [row.name for row in rows]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"{where}: two rows are called {twice}. Their folders need different names.")
+    if duplicate := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"{where}: two rows are called {duplicate}. Their folders need different names.")
     return rows
 
 
 def baseline_of(ablation: Ablation, rows: list[Row], file: Path) -> Row:
-    """The row that the others are compared with: the first that has the values of ``baseline``.
+    """Return the first row with the name or the values of ``baseline``.
 
-    :raises InputError: if none has.
+    :raises InputError: if there is none.
     """
-    wanted = ablation.baseline or {}
+    baseline = ablation.baseline or {}
     for row in rows:
-        if row.name == wanted or (isinstance(wanted, dict) and wanted.items() <= row.values.items()):
+        if row.name == baseline or (isinstance(baseline, dict) and baseline.items() <= row.values.items()):
             return row
     names = ", ".join(row.name for row in rows[:6])
-    raise InputError(f"ablation {file}: baseline {shorten(wanted)}: no such row; they are called {names} ...")
+    raise InputError(f"ablation {file}: baseline {shorten(baseline)}: unknown row; expected one of {names} ...")
 
 
 def _values(axis: str, values: list[Any] | dict[str, Any], where: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Name and settings of each value of an axis."""
+    """Yield the name and the settings of each value of an axis."""
     if not values:
-        raise InputError(f"{where}: axes.{axis}: has no values; wanted one or more.")
+        raise InputError(f"{where}: axes.{axis}: expected one or more values, got none.")
     setting = axis if "." in axis else f"{axis}.type"
     if isinstance(values, list):
         for value in values:
@@ -149,7 +142,7 @@ def _values(axis: str, values: list[Any] | dict[str, Any], where: str) -> Iterat
     for name, settings in values.items():
         if not isinstance(settings, dict | None):
             raise InputError(
-                f"{where}: axes.{axis}.{name}: found {shorten(settings)}; wanted settings: {{NODE.PARAMETER: VALUE}}."
+                f"{where}: axes.{axis}.{name}: expected settings {{NODE.PARAMETER: VALUE}}, got {shorten(settings)}."
             )
         yield name, settings or {}
 
@@ -162,7 +155,7 @@ def _row(name: str, values: Mapping[str, str], parts: list[Mapping[str, Any]], w
         lists = {key: part.get(key, []) for key in ("drop", "inputs")}
         for key, names in lists.items():
             if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
-                raise InputError(f"{where}: {key}: found {shorten(names)}; wanted a list of names.")
+                raise InputError(f"{where}: {key}: expected a list of names, got {shorten(names)}.")
         drop += lists["drop"]
         if "inputs" in part:
             inputs = tuple(one for one in lists["inputs"] if inputs is None or one in inputs)
@@ -171,7 +164,7 @@ def _row(name: str, values: Mapping[str, str], parts: list[Mapping[str, Any]], w
 
 
 def _file_name(name: str) -> str:
-    """A name as a folder may have it.
+    """Return a name that is valid for a folder.
 
     >>> _file_name("BM25, k1 = 0.9/b")
     'BM25_k1_=_0.9_b'

@@ -1,4 +1,4 @@
-"""Plots as inline SVG: text stays text, and colours are the page's variables, so that they follow its theme."""
+"""Plots as inline SVG, with text as text and the page's color variables, which follow its theme."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 from convqa.errors import InputError
 
 Style = tuple[int, ...]
-"""The numbers of a row's colour, marker and fill, 0 where it has fewer."""
+"""The indexes of a row's color, marker and fill; missing ones are 0."""
 Point = tuple[float, float, float, float]  # milliseconds a turn; mean, low and high
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
-"""After Okabe and Ito, so that people with any colour vision tell them apart; ``--c0`` and so on of the page."""
+"""After Okabe and Ito, distinguishable with any color vision; the page's variables ``--c0`` and so on."""
 GREY, _INK, _LINE = 6, "#010203", "#040506"
 _FOLDER = Path(__file__).with_name("templates")
 
@@ -26,7 +26,7 @@ _FOLDER = Path(__file__).with_name("templates")
 def quality_over_time(
     points: Mapping[str, Point], styles: Mapping[str, Style], legend: Sequence[tuple[Style, str]], measure: str
 ) -> str:
-    """A point a row, with its interval."""
+    """Plot one point per row, with its interval."""
 
     def draw(axes: Any) -> None:
         for row, (time, mean, low, high) in points.items():
@@ -44,30 +44,30 @@ def quality_over_time(
 
 
 def by_depth(lines: Mapping[str, Mapping[str, float]], styles: Mapping[str, Style], measure: str) -> str:
-    """A line a row, the first dashed: its mean by the turn's number in its conversation."""
+    """Plot one line per row, the first dashed: the mean by the turn's number in its conversation."""
 
     def draw(axes: Any) -> None:
         for number, (row, means) in enumerate(lines.items()):
-            places = [name.removeprefix("turns ").removeprefix("turn ") for name in means]
+            depths = [name.removeprefix("turns ").removeprefix("turn ") for name in means]
             look = _look((*styles[row][:1], number)) | {"linestyle": "-" if number else "--"}
-            axes.plot(places, list(means.values()), label=row, **look)
+            axes.plot(depths, list(means.values()), label=row, **look)
         axes.set(xlabel="number of the turn in its conversation", ylabel=f"{measure} (mean)")
 
     return _plot(draw, f"{measure} by turn depth", f"{measure} by the turn's number, of {', '.join(lines)}.")
 
 
 def gains(groups: Mapping[str, Mapping[str, float]], human: str, measure: str) -> str:
-    """A bar a group of rows, from its first mean to that of ``human``, with the means of the others on it."""
+    """Plot one bar per group of rows, from its first mean to that of ``human``, with the other means on it."""
     plain = next(iter(next(iter(groups.values()))))
 
     def draw(axes: Any) -> None:
-        for place, means in enumerate(groups.values()):
+        for index, means in enumerate(groups.values()):
             ends = [means[plain], means[human]]
-            axes.plot(ends, [place] * 2, color=_LINE, linewidth=9, zorder=1)
-            axes.plot(ends, [place] * 2, color=_INK, marker="|", markersize=14, linestyle="")
+            axes.plot(ends, [index] * 2, color=_LINE, linewidth=9, zorder=1)
+            axes.plot(ends, [index] * 2, color=_INK, marker="|", markersize=14, linestyle="")
             for number, name in enumerate(means):
                 if name not in {plain, human}:
-                    axes.plot(means[name], place, label=None if place else name, **_look((number, number)))
+                    axes.plot(means[name], index, label=None if index else name, **_look((number, number)))
         axes.set_yticks(range(len(groups)), list(groups))
         axes.set_ylim(len(groups) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
@@ -78,12 +78,12 @@ def gains(groups: Mapping[str, Mapping[str, float]], human: str, measure: str) -
 
 
 def differences(values: Sequence[float], row: str, base: str, measure: str) -> str:
-    """The differences of a row to the baseline, turn by turn, best first."""
+    """Plot the differences of a row to the baseline by turn, best first."""
 
     def draw(axes: Any) -> None:
-        places = range(1, len(values) + 1)
-        axes.fill_between(places, [max(value, 0) for value in values], step="mid", color=_COLOURS[0], linewidth=0)
-        axes.fill_between(places, [min(value, 0) for value in values], step="mid", color=_COLOURS[1], linewidth=0)
+        ranks = range(1, len(values) + 1)
+        axes.fill_between(ranks, [max(value, 0) for value in values], step="mid", color=_COLOURS[0], linewidth=0)
+        axes.fill_between(ranks, [min(value, 0) for value in values], step="mid", color=_COLOURS[1], linewidth=0)
         axes.axhline(0, color=_INK, linewidth=0.8)
         axes.set(xlabel="turns, sorted", ylabel=f"difference in {measure}")
 
@@ -91,21 +91,21 @@ def differences(values: Sequence[float], row: str, base: str, measure: str) -> s
 
 
 def _look(style: Style) -> dict[str, Any]:
-    """Parameters of matplotlib's ``plot``."""
+    """Return parameters for matplotlib's ``plot``."""
     colour, marker, fill, *_ = (*style, 0, 0, 0)
     return {"color": _COLOURS[colour % len(_COLOURS)], "marker": "osD^vPX*"[marker % 8], "linestyle": "",
             "fillstyle": ("full", "none", "left", "right")[fill % 4]}  # fmt: skip
 
 
 def _plot(draw: Callable[[Any], None], title: str, label: str, height: float = 3.3) -> str:
-    """The SVG element of a plot, named for screen readers, without what would touch other elements of a page."""
+    """Return the SVG element of a plot, labeled for screen readers, without styles and ids that affect the page."""
     if find_spec("matplotlib") is None:
         raise InputError("plots need the extra: pip install 'convqa[experiments]'.")
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     with mpl.rc_context({"svg.hashsalt": label}, _FOLDER / "report.mplstyle"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # letters that its font lacks are drawn by the reader's
+        warnings.simplefilter("ignore")  # characters missing in its font are drawn by the browser
         figure = Figure(figsize=(4.8, height), layout="constrained")
         axes = figure.subplots()
         axes.set_title(title)
@@ -120,4 +120,4 @@ def _plot(draw: Callable[[Any], None], title: str, label: str, height: float = 3
         svg = svg.replace(colour, f"var(--c{number})")
     svg = svg.replace(_INK, "var(--ink)").replace(_LINE, "var(--line)")
     start = f'role="img" aria-label="{escape(label)}"><title>{escape(label)}</title>'
-    return re.sub(r'^.*?<svg\b.*?(viewBox=".*?").*?>', lambda found: f"<svg {found[1]} {start}", svg, flags=re.DOTALL)
+    return re.sub(r'^.*?<svg\b.*?(viewBox=".*?").*?>', lambda match: f"<svg {match[1]} {start}", svg, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""The report of an ablation: what ``convqa ablate`` wrote, as one HTML page without scripts, and as Markdown."""
+"""The report of an ablation, as one HTML page without scripts and as Markdown."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
 
 
 def report(output: Path, file: Path | None = None) -> tuple[Path, Path]:
-    """Write the report of an ablation's folder; return the paths of the page and of the Markdown beside it.
+    """Write the report of an ablation's folder. Return the paths of the page and of the Markdown file next to it.
 
-    :param file: of the page; None: ``OUTPUT/report.html``.
-    :raises InputError: if the folder holds no ablation, or one that is not as convqa ablate writes it.
+    :param file: the path of the page; None: ``OUTPUT/report.html``.
+    :raises InputError: if the folder has no ablation, or a malformed one.
     """
     made = read_as(Made, read_record(output), str(output / RECORD), "Run convqa ablate again.")
     texts = {row["name"]: _text(output, made, row["name"], RESOLVED).splitlines() for row in made.rows}
@@ -47,11 +47,11 @@ def report(output: Path, file: Path | None = None) -> tuple[Path, Path]:
 
 
 def markdown(text: object) -> str:
-    """A text on one line, without what Markdown or HTML would act on."""
+    """Return a text on one line, with the characters of Markdown and HTML escaped."""
     return _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
 
 
 def _text(output: Path, made: Made, row: str, name: str) -> str:
-    """A file of the row's first cell that has it; "" if none has."""
+    """Return the text of a file of the row's first cell that has it, or ""."""
     paths = (output / cell["folder"] / name for cell in made.cells if cell["row"] == row)
     return next((path.read_text(encoding="utf-8", errors="replace") for path in paths if path.is_file()), "")

@@ -1,6 +1,6 @@
-"""What a report says of one input: the rows, beside the baseline and beside the best; plots; and turns."""
+"""The section of a report about one input: rows compared with the baseline and the best row, plots, and turns."""
 
-# ruff: noqa: UP013 - a line a record
+# ruff: noqa: UP013 - one line per record
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -20,9 +20,9 @@ from convqa.experiments.turns import shown_answers
 from convqa.validation import Record
 
 HUMAN = "human"
-"""The row, or the value of an axis, whose rewrites are people's: a ceiling, which cannot win."""
+"""The row, or the value of an axis, with human rewrites: an upper bound, never the best row."""
 _COLUMNS, _LINES, _TURNS = 4, 8, 3
-"""Measures, if the ablation names none; lines of a plot; turns that gained most, or lost most, and questions before."""
+"""Default number of measures; lines of a plot; turns with the largest gains or losses, and their earlier questions."""
 
 Input = TypedDict("Input", {"name": str, "path": str, "truth": str | None, "history": str, "conversations": str,
                             "turns": int})  # fmt: skip
@@ -33,7 +33,7 @@ Cell = TypedDict("Cell", {"row": str, "input": str, "folder": str, "status": str
 
 
 class Made(Record):
-    """What ``ablation.json`` holds, as far as a report reads it. Rows that were listed are the values of one axis."""
+    """The contents of ``ablation.json`` that a report uses. Listed rows become the values of one axis."""
 
     name: str
     question: str
@@ -49,18 +49,18 @@ class Made(Record):
             row["values"] = row["values"] or {"row": row["name"]}
 
     def styles(self) -> tuple[dict[str, plots.Style], list[tuple[plots.Style, str]]]:
-        """How rows are drawn, by their values of the axes that have several; and what that means."""
-        found = {axis: list(dict.fromkeys(row["values"].get(axis, "") for row in self.rows))
-                 for axis in dict.fromkeys(axis for row in self.rows for axis in row["values"])}  # fmt: skip
-        axes = {axis: names for axis, names in found.items() if len(names) > 1}
+        """Return the style of each row, by its values on axes with several values, and the legend."""
+        values = {axis: list(dict.fromkeys(row["values"].get(axis, "") for row in self.rows))
+                  for axis in dict.fromkeys(axis for row in self.rows for axis in row["values"])}  # fmt: skip
+        axes = {axis: names for axis, names in values.items() if len(names) > 1}
         styles = {row["name"]: tuple(names.index(row["values"].get(axis, "")) for axis, names in axes.items())
                   for row in self.rows}  # fmt: skip
-        return styles, [((*(plots.GREY, 0)[:number], place), name) for number, names in enumerate([*axes.values()][:3])
-                        for place, name in enumerate(names)]  # fmt: skip
+        return styles, [((*(plots.GREY, 0)[:number], index), name) for number, names in enumerate([*axes.values()][:3])
+                        for index, name in enumerate(names)]  # fmt: skip
 
 
 def section(made: Made, source: Input, output: Path) -> dict[str, Any]:
-    """What the templates show of one input."""
+    """Return the variables of the templates for one input."""
     cells = {cell["row"]: cell for cell in made.cells if cell["input"] == source["name"]}
     evaluations = dict(_evaluations(source, cells, output))
     known = dict.fromkeys(name for cell in cells.values() for name in cell["measures"])
@@ -92,7 +92,7 @@ def section(made: Made, source: Input, output: Path) -> dict[str, Any]:
 
 
 def _evaluations(source: Input, cells: dict[str, Cell], output: Path) -> Iterator[tuple[str, Evaluation]]:
-    """Those of the cells that are done; one that cannot be read counts as failed."""
+    """Yield the evaluations of finished cells. Unreadable ones are marked as failed."""
     for row, cell in cells.items():
         if cell["status"] == "done" and source["truth"] and Path(source["truth"]).exists():
             try:
@@ -102,7 +102,7 @@ def _evaluations(source: Input, cells: dict[str, Cell], output: Path) -> Iterato
 
 
 def _gaps(made: Made, means: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """The means of rewriters, the baseline's first, by the values of the other axes; where people's is there."""
+    """Return the means of rewriters, the baseline's first, by the values of the other axes, for groups with HUMAN."""
     axis = next((axis for row in made.rows for axis, value in row["values"].items() if value == HUMAN), "")
     plain = next((row["values"].get(axis, "") for row in made.rows if row["name"] == made.base), "")
     groups: dict[str, dict[str, float]] = {}
@@ -133,7 +133,7 @@ def _plots(made: Made, shown: Mapping[str, Any], evaluations: Mapping[str, Evalu
 
 
 def _by_depth(evaluation: Evaluation, measure: str) -> dict[str, float]:
-    """The means by the turn's number; none where the task does not group turns so, or nothing was scored."""
+    """Return the means by the turn's number, if the task has this breakdown."""
     groups = evaluation.task.breakdowns(evaluation.gold, evaluation.gold.path).get("depth", dict)()
     owners = {id: [name] for name, members in groups.items() for id in members}
     parts = evaluation.scores[measure].split(owners) if measure in evaluation.scores else {}
@@ -142,7 +142,7 @@ def _by_depth(evaluation: Evaluation, measure: str) -> dict[str, float]:
 
 
 def _turns(compared: Comparison, row: str, lead: str, run: Path, source: Path) -> Iterator[dict[str, Any]]:
-    """The turns that gained most, and those that lost most, with what the row made of them."""
+    """Yield the turns with the largest gains and losses, with the row's results."""
     questions = questions_of(compared)
     turns = compared.turns(row, lead, questions)
     chosen = [turn for turn in turns[:_TURNS] if turn.score > turn.base]

@@ -1,4 +1,4 @@
-"""A comparison as tables: for a terminal, as Markdown, as LaTeX."""
+"""Tables of a comparison for a terminal, in Markdown and in LaTeX."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ CAPTION = (
     "over the runs). Bold: the best of a measure."
 )
 _FEW = 10
-"""Below so many conversations, bootstrap intervals are too narrow: at 5 they cover .85 instead of .95."""
+"""With fewer conversations, bootstrap intervals are too narrow: with 5, they cover .85 instead of .95."""
 _GROUPS = 12
-"""Groups of a breakdown that are shown."""
+"""Maximum groups of a breakdown."""
 _RUNS = 3
-"""Runs beside the baseline up to which breakdowns are shown."""
+"""Breakdowns are shown for up to this many runs, without the baseline."""
 
 Cell = tuple[str, bool, bool]
-"""A value, whether it is the best, and whether it differs for certain."""
+"""A value, whether it is the best, and whether its difference is significant."""
 
 
 def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[str]:
-    """Those that are asked for; else those with a line of their own, which are of the same runs."""
+    """Return the measures in ``asked`` that all share, or else the main measures of the baseline."""
     names = list(dict.fromkeys(one.measure for one in comparison.differences))
     own = [measure.name for measure in comparison.evaluations[comparison.against].measures]
     return [name for name in asked if name in names] or [name for name in own if name in names] or names
 
 
 def lead_of(comparison: Comparison, shown: Sequence[str], asked: Sequence[str] = ()) -> str:
-    """The measure of breakdowns and turns: the first that is asked for, else the first official one of rankings."""
+    """Return the measure for breakdowns and turns: the first of ``asked``, or else the first official ranking one."""
     official = {one.name for one in comparison.evaluations[comparison.against].measures if one.official}
     ranking = [name for name in shown if name in official and name.upper().startswith(("MRR", "NDCG"))]
     return [*(name for name in asked if name in shown), *ranking, *shown][0]
 
 
 def basis_of(comparison: Comparison, measure: str) -> str:
-    """How many turns and conversations a measure rests on, and whether these are too few for intervals."""
+    """Describe how many turns and conversations a measure is based on, and whether they are too few for intervals."""
     basis = next(one for one in comparison.differences if one.measure == measure)
     few = " With so few conversations intervals are too narrow: rely on p." if basis.conversations < _FEW else ""
     counts = f"{basis.turns:,} turns of {basis.conversations:,} conversations"
@@ -54,7 +54,7 @@ def _caption(comparison: Comparison, measure: str) -> str:
 
 
 def rows(comparison: Comparison, measures: Sequence[str]) -> Iterator[tuple[str, list[Cell]]]:
-    """A row for each run: its name and a cell for each measure."""
+    """Yield each run's name and its cells, one for each measure."""
     means: dict[tuple[str, str], float] = {}
     for one in comparison.differences:
         means |= {(comparison.against, one.measure): one.base, (one.run, one.measure): one.mean}
@@ -74,7 +74,7 @@ def rows(comparison: Comparison, measures: Sequence[str]) -> Iterator[tuple[str,
 
 
 def markdown(comparison: Comparison, measures: Sequence[str]) -> str:
-    """The means of all runs as a Markdown table.
+    """Return the means of all runs as a Markdown table.
 
     >>> _markdown_cell(("0.312", True, True)), _markdown_cell(("-", False, False))
     ('**0.312**†', '-')
@@ -86,7 +86,7 @@ def markdown(comparison: Comparison, measures: Sequence[str]) -> str:
 
 
 def latex(comparison: Comparison, measures: Sequence[str]) -> str:
-    """The same for LaTeX with the package booktabs.
+    """Return the means of all runs as a LaTeX table, for the package booktabs.
 
     >>> _latex_cell(("0.312", True, True))
     '\\\\textbf{0.312}$^{\\\\dagger}$'
@@ -107,22 +107,22 @@ def render(
     lead: str,
     turns: Sequence[tuple[str, Sequence[TurnDifference]]] = (),
 ) -> Group:
-    """Tables for a terminal: means, differences, breakdowns of the lead measure, and turns of each run."""
+    """Return tables for a terminal: means, differences, breakdowns of the lead measure, and turns of each run."""
     parts: list[Table | Text] = [_means(comparison, measures), Text(_caption(comparison, lead), "dim")]
     for run in comparison.others:
         shown = [one for key in measures if (one := comparison.of(run, key)) is not None]
         parts.append(_differences(f"{run} less {comparison.against}", "measure", [(one.measure, one) for one in shown]))
     for breakdown, groups in comparison.breakdowns.items() if len(comparison.others) <= _RUNS else ():
         for run in comparison.others:
-            found = [
+            by_group = [
                 (group, one)
                 for group, members in groups.items()
                 for one in members
                 if (one.run, one.measure) == (run, lead)
             ]
-            if found:
+            if by_group:
                 title = f"{lead} by {breakdown}: {run} less {comparison.against}, p not corrected"
-                parts.append(_differences(title, breakdown, found[:_GROUPS]))
+                parts.append(_differences(title, breakdown, by_group[:_GROUPS]))
     for title, some in turns:
         parts.append(Text(f"\n{title}", "bold"))
         parts += [_turn(one) for one in some]
@@ -137,9 +137,9 @@ def _means(comparison: Comparison, measures: Sequence[str]) -> Table:
     return table
 
 
-def _differences(title: str, first: str, found: Sequence[tuple[str, Difference]]) -> Table:
+def _differences(title: str, first: str, named: Sequence[tuple[str, Difference]]) -> Table:
     table = _table(title, first, "difference", "95 % interval", "p", "win/tie/loss")
-    for name, one in found:
+    for name, one in named:
         p = one.p if one.adjusted is None else one.adjusted
         interval = "-" if one.low is None or one.high is None else f"{one.low:+.3f} to {one.high:+.3f}"
         counts = "-" if p is None else f"{one.better}/{one.same}/{one.worse}"
@@ -181,7 +181,7 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def _tex(text: str) -> str:
-    r"""A text with TeX's own characters as letters.
+    r"""Return a text with TeX's special characters escaped.
 
     >>> _tex("a_b & 5%")
     'a\\_b \\& 5\\%'

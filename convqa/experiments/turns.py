@@ -1,4 +1,4 @@
-"""What a run made of turns that a report shows: passages, with what is cited marked where it stands, and answers."""
+"""Turns in a report: passages with their cited parts marked, and answers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from convqa.errors import InputError
 from convqa.indexing import read_passages
 
 _PASSAGES = 3
-"""Passages that a turn shows, beside those that its answer cites."""
+"""Passages of a turn, in addition to cited ones."""
 _ROOM = 400
-"""Characters of a passage that are shown before a mark, after the last one, or where there is none."""
+"""Characters of a passage before a mark, after the last one, or without marks."""
 
 
 def shown_answers(run: Path, source: Path, ids: Collection[TurnId]) -> dict[TurnId, dict[str, Any]]:
-    """Of each turn: ``passages``; ``sentences`` of the answer with the ranks of what they cite; ``outcome``, why there
-    are none.
+    """Return ``passages``, ``sentences`` of the answer with the ranks of their citations, and ``outcome``, the reason
+    for no answer, of each turn.
 
-    :raises InputError: if the run's folder holds no responses.
+    :raises InputError: if the run's folder has no responses.
     """
     responses = {each.id: each for each in read_responses(run) if each.id in ids}
     hits = [hit for each in responses.values() if each.ranking for hit in each.ranking.hits]
@@ -53,7 +53,7 @@ def _shown(response: Response, texts: Mapping[str, Passage]) -> dict[str, Any]:
 
 
 def pieces(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[str, bool]]:
-    """The text in pieces: (text, whether it is in a span). What is far from spans is left out."""
+    """Split a text into (piece, whether it is in a span), without the parts far from spans."""
     at, cut = 0, []
     for first, last in sorted(spans):
         dots = "… " if first - _ROOM > at else ""

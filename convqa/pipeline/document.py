@@ -10,9 +10,9 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from convqa.errors import InputError, nearest
-from convqa.places import shipped
+from convqa.places import is_yaml, shipped_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
-from convqa.validation import explain, refuse_secrets
+from convqa.validation import UNKNOWN_FIELD, explain, refuse_secrets
 
 
 class Node(BaseModel, extra="forbid"):
@@ -23,7 +23,7 @@ class Node(BaseModel, extra="forbid"):
 
 
 Socket = Annotated[str, Field(pattern=r"^[^.]+\.[^.]+$")]
-"""``node.socket``, written out: Haystack would guess the socket, and readers of the file would have to."""
+"""``node.socket``. The socket is required, although Haystack could guess it, so that readers need not."""
 
 
 class Connection(BaseModel, extra="forbid"):
@@ -50,9 +50,9 @@ class Document(BaseModel, extra="forbid"):
     outputs: dict[str, str] = {}
 
     def in_order(self) -> list[str]:
-        """Return the nodes in the order of their work.
+        """Return the nodes in topological order.
 
-        :raises graphlib.CycleError: if the connections go in a circle.
+        :raises graphlib.CycleError: if the connections form a cycle.
         """
         before: dict[str, set[str]] = {name: set() for name in sorted(self.components)}
         for arrow in self.connections:
@@ -60,53 +60,41 @@ class Document(BaseModel, extra="forbid"):
         return list(graphlib.TopologicalSorter(before).static_order())
 
     def to_yaml(self) -> str:
-        """The resolved pipeline, with sorted nodes and arrows so that equal pipelines give equal text."""
+        """Return the resolved pipeline, with sorted nodes and connections so that equal pipelines have equal text."""
         data = self.model_dump(include={"metadata", "components", "connections", "inputs", "outputs"})
         data["connections"] = sorted(data["connections"], key=lambda arrow: (arrow["receiver"], arrow["sender"]))
         data["inputs"] = {name: sorted(sockets) for name, sockets in data["inputs"].items()}
         return yaml.safe_dump(data, sort_keys=True, allow_unicode=True, width=120)
 
 
-_SUFFIXES = (".yaml", ".yml")
-
-
 def shipped_pipelines() -> list[str]:
-    """Names of the pipelines that ship with convqa."""
-    return sorted(path.stem for path in shipped("pipelines").glob("*.yaml"))
+    """Return the names of the pipelines that ship with convqa."""
+    return shipped_yaml("pipelines")
 
 
 def find(name: str, beside: Path | None = None) -> Path:
-    """The file of a pipeline: a shipped name, or a path (also relative to the file that extends it).
+    """Return the file of a pipeline, given a shipped name or a path, which may be relative to the file ``beside``.
 
-    :raises InputError: if there is neither.
+    :raises InputError: if there is no such pipeline.
     """
-    candidates = [Path(name)] if beside is None else [beside.parent / name, Path(name)]
-    if Path(name).suffix not in _SUFFIXES and "/" in name:
-        raise InputError(f"pipeline {name!r}: a file is wanted whose name ends in {' or '.join(_SUFFIXES)}.")
-    if Path(name).suffix in _SUFFIXES:
-        for candidate in candidates:
-            if candidate.is_file():
-                return candidate
-        raise InputError(f"pipeline {name!r}: no such file. Shipped pipelines: {', '.join(shipped_pipelines())}.")
-    file = shipped("pipelines", f"{name}.yaml")
-    if not file.is_file():
-        known = shipped_pipelines()
-        raise InputError(
-            f"pipeline {name!r} does not exist.{nearest(name, known)} Shipped pipelines: {', '.join(known)}; "
-            "a file of your own is given by its path, ending in .yaml."
-        )
-    return file
+    if not is_yaml(name):
+        return yaml_file(name, "pipeline", "pipelines")
+    for candidate in [Path(name)] if beside is None else [beside.parent / name, Path(name)]:
+        if candidate.is_file():
+            return candidate
+    raise InputError(f"pipeline {name!r}: no such file. Shipped pipelines: {', '.join(shipped_pipelines())}.")
 
 
 def read(file: Path) -> Document:
-    """One pipeline file, its form checked.
+    """Read and validate one pipeline file.
 
     :raises InputError: naming the file and the line or the field.
     """
     data = read_yaml(file, "pipeline")
     if not isinstance(data, dict):
-        wanted = "a mapping with components, connections, inputs and outputs is wanted"
-        raise InputError(f"pipeline {file}: found {'nothing' if data is None else type(data).__name__}; {wanted}.")
+        got = "nothing" if data is None else type(data).__name__
+        expected = "a mapping with components, connections, inputs and outputs"
+        raise InputError(f"pipeline {file}: expected {expected}, got {got}.")
     try:
         for name, value in data.items():
             refuse_secrets(value, str(name))
@@ -119,9 +107,9 @@ def read(file: Path) -> Document:
 
 
 def _mistake(field: str, message: str) -> str:
-    if field.count(".") or "not known" not in message:
-        return f"{field} {message}."
+    if "." in field or message != UNKNOWN_FIELD:
+        return f"{field}: {message}."
     known = list(Document.model_fields)
-    if not field.isidentifier():  # the file may not be what somebody took it for: its text is not repeated
-        field = "a key that is no name"
-    return f"{field} {message}.{nearest(field, known)} Known are {', '.join(known)}."
+    if not field.isidentifier():  # not a pipeline, perhaps a file with secrets: its text is not repeated
+        field = "a malformed key"
+    return f"{field}: {message}.{nearest(field, known)} Expected some of {', '.join(known)}."

@@ -1,4 +1,4 @@
-"""Taking a node out of a pipeline, so that an ablation is one word."""
+"""Removing a node from a pipeline, for ablations."""
 
 from __future__ import annotations
 
@@ -7,27 +7,23 @@ from typing import Any
 
 from convqa.errors import InputError, nearest
 from convqa.pipeline import nodes
-from convqa.pipeline.document import Connection, Document, Node
+from convqa.pipeline.document import Connection, Document
 
 
 def drop(document: Document, name: str, others: Collection[str] = ()) -> Document:
-    """A document without one node.
+    """Return a document without one node.
 
-    What the node sent is replaced by its one input of the same type; where it has none, it is left away if all that
-    receive it can do without.
+    Receivers of its output get its only input of the same type instead. If it has none, the connection is removed,
+    provided that the receiver does not require it.
 
-    :param others: nodes that are dropped as well, and need nothing any more.
-
-    :raises InputError: if there is no such node, or something needs what it sends.
+    :param others: nodes that are dropped as well, whose requirements do not count.
+    :raises InputError: for an unknown node, or if another node requires its output.
     """
     if name not in document.components:
         known = ", ".join(document.components)
-        raise InputError(f"drop {name}: there is no such node.{nearest(name, document.components)} Nodes: {known}.")
-    made = {
-        key: nodes.make(key, Node(type=nodes.type_of(key, node.type), init_parameters=node.init_parameters))
-        for key, node in document.components.items()
-    }
-    sources = _sources(document, name, made[name])
+        raise InputError(f"drop {name}: unknown node.{nearest(name, document.components)} Nodes: {known}.")
+    components = {key: nodes.make(key, nodes.resolved(key, node)) for key, node in document.components.items()}
+    sources = _sources(document, name, components[name])
     inputs = {
         label: [socket for socket in sockets if _node(socket) != name] for label, sockets in document.inputs.items()
     }
@@ -41,7 +37,7 @@ def drop(document: Document, name: str, others: Collection[str] = ()) -> Documen
         source = sources.get(arrow.sender)
         if source is None:
             if _node(arrow.receiver) not in others:
-                _check_optional(made, arrow)
+                _check_optional(components, arrow)
         elif source in inputs:
             inputs[source].append(arrow.receiver)
         else:
@@ -62,29 +58,27 @@ def _node(socket: str) -> str:
 
 
 def _sources(document: Document, name: str, component: Any) -> dict[str, str | None]:
-    """For each output ``node.socket`` of the node, who feeds its one input of that type; None if nobody does.
+    """Return the sender to the only input of the same type for each output ``node.socket``, None if there is none.
 
-    :raises InputError: if several do, because nothing says which of them takes the node's place.
+    :raises InputError: if several nodes send to such an input, because it is ambiguous which replaces the node.
     """
     sources: dict[str, str | None] = {}
     for socket, output in nodes.outputs(component).items():
-        wanted = {f"{name}.{key}" for key, value in nodes.inputs(component).items() if value.type == output.type}
-        feeding = [arrow.sender for arrow in document.connections if arrow.receiver in wanted]
-        feeding += [label for label, targets in document.inputs.items() if wanted & set(targets)]
-        if len(feeding) > 1:
-            raise InputError(
-                f"drop {name}: {' and '.join(feeding)} go into it, and nothing says which takes its place."
-            )
-        sources[f"{name}.{socket}"] = feeding[0] if feeding else None
+        receivers = {f"{name}.{key}" for key, value in nodes.inputs(component).items() if value.type == output.type}
+        senders = [arrow.sender for arrow in document.connections if arrow.receiver in receivers]
+        senders += [label for label, targets in document.inputs.items() if receivers & set(targets)]
+        if len(senders) > 1:
+            raise InputError(f"drop {name}: it has several inputs of one type, {' and '.join(senders)}.")
+        sources[f"{name}.{socket}"] = senders[0] if senders else None
     return sources
 
 
-def _check_optional(made: Mapping[str, Any], arrow: Connection) -> None:
+def _check_optional(components: Mapping[str, Any], arrow: Connection) -> None:
     node, _, socket = arrow.receiver.partition(".")
-    sockets = nodes.inputs(made[node]) if node in made else {}
+    sockets = nodes.inputs(components[node]) if node in components else {}
     if socket in sockets and sockets[socket].is_mandatory:
-        name, _, what = arrow.sender.partition(".")
+        name, _, output = arrow.sender.partition(".")
         raise InputError(
-            f"drop {name}: {arrow.receiver} needs its {what}, and nothing of that kind goes into {name}."
+            f"drop {name}: {arrow.receiver} requires its {output}, and {name} has no input of that type to replace it."
             f" Drop {node} too."
         )

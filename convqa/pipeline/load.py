@@ -1,4 +1,4 @@
-"""A resolved document, wired as a Haystack pipeline and run on one wave of turns at a time."""
+"""Pipelines: a resolved document wired as a Haystack pipeline, which runs on one wave of turns at a time."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ OUTPUTS: Mapping[str, type] = {"rewrites": Rewrites, "rankings": Rankings, "read
 
 
 Made = Callable[[str, Batch], None]
-"""Is told of an output (``rewrites``, ``rankings`` ...) while the pipeline goes on."""
+"""A callback that receives the label (``rewrites``, ``rankings`` ...) and batch of each output as it is made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The results of one run of a pipeline, None for stages that it lacks; ``timings`` are seconds by node."""
+    """The results of one run, None for stages that the pipeline lacks; ``timings`` are seconds by node."""
 
     rewrites: Rewrites | None
     rankings: Rankings | None
@@ -44,27 +44,27 @@ class Outputs:
 
 
 class Pipeline:
-    """A pipeline that answers turns. Stateless: it may answer many conversations at once and never mixes them."""
+    """A pipeline that answers turns. It is stateless and may answer many conversations at once."""
 
     def __init__(self, document: Document, graph: Graph) -> None:
         self.document = document
         self.collection: str | None = None
         self._graph = graph
-        self._made = {name: graph.get_component(name) for name in document.components}
+        self._components = {name: graph.get_component(name) for name in document.components}
 
     @property
     def stages(self) -> frozenset[str]:
-        """Which of rewrites, rankings, readings and answers this pipeline makes."""
+        """The outputs of this pipeline, among rewrites, rankings, readings and answers."""
         return frozenset(self.document.outputs)
 
     @property
     def needs_collection(self) -> bool:
-        """Whether a station of this pipeline cannot work without a collection."""
-        return any(getattr(component, "needs_collection", False) for component in self._made.values())
+        """Whether a station of this pipeline requires a collection."""
+        return any(getattr(component, "needs_collection", False) for component in self._components.values())
 
     @property
     def models(self) -> dict[str, dict[str, str]]:
-        """By node, what identifies the models that it runs; nodes without models are left out."""
+        """The identity of each node's models; nodes without models are omitted."""
         return {name: dict(identity) for name, station in self._stations() if (identity := station.identity())}
 
     @property
@@ -76,55 +76,52 @@ class Pipeline:
 
     @property
     def language(self) -> str:
-        """The language of the collection; the default one where there is none."""
+        """The language of the collection, or the default language without a collection."""
         return DEFAULT_LANGUAGE if self.collection is None else open_store(self.collection).info().language
 
     @property
     def graph(self) -> Graph:
-        """The same pipeline as Haystack has it, for others to build on."""
+        """The Haystack pipeline."""
         return self._graph
 
     def bind(self, collection: str) -> None:
-        """Let every station that searches search this collection, named by its URL. Comes before ``warm_up``."""
+        """Make every station search the collection with this URL. Call this before ``warm_up``."""
         self.collection = collection
         for _, station in self._stations():
             station.bind(collection)
 
     def to_haystack(self, collection: str | None = None) -> str:
-        """This pipeline as YAML for Haystack's own loader: nothing to resolve, and its collection named.
+        """Return this pipeline as YAML for Haystack's loader, resolved and with the collection, as an absolute path.
 
-        A folder or file is named by its whole path, wherever Haystack runs.
-
-        :raises InputError: without a collection, if a station needs one.
+        :raises InputError: without a collection, if a station requires one.
         """
         if collection is None and self.needs_collection:
-            raise InputError("the pipeline needs a collection to write into Haystack's YAML: give --collection.")
-        place = str(Path(collection).resolve()) if collection and Path(collection).exists() else collection
+            raise InputError("the pipeline needs a collection in Haystack's YAML: add --collection.")
+        url = str(Path(collection).resolve()) if collection and Path(collection).exists() else collection
         components = dict(self.document.components)
         for name, station in self._stations():
-            if place is not None and hasattr(station, "collection"):
+            if url is not None and hasattr(station, "collection"):
                 node = components[name]
-                components[name] = Node(type=node.type, init_parameters=node.init_parameters | {"collection": place})
+                components[name] = Node(type=node.type, init_parameters=node.init_parameters | {"collection": url})
         return self.document.model_copy(update={"components": components}).to_yaml()
 
     def warm_up(self) -> None:
-        """Open the collection and load models, so that what is missing is said before the work starts."""
+        """Open the collection and load the models, so that missing ones are reported early."""
         self._graph.warm_up()
 
     def forecast(self, turns: int) -> list[str]:
-        """The warnings of all stations for the user, before so many turns are answered."""
-        return [f"{name}: {said}" for name, station in self._stations() if (said := station.forecast(turns))]
+        """Return the stations' warnings before this many turns are answered."""
+        return [f"{name}: {warning}" for name, station in self._stations() if (warning := station.forecast(turns))]
 
     def _stations(self) -> Iterator[tuple[str, Station]]:
-        """The nodes that are stations of ours, by name."""
-        return ((name, made) for name, made in self._made.items() if isinstance(made, Station))
+        return ((name, component) for name, component in self._components.items() if isinstance(component, Station))
 
     def run(self, turns: Turns, made: Made | None = None) -> Outputs:
-        """Answer one wave. Item errors come back as Failures in place.
+        """Answer one wave. A failed item is a Failure in its position.
 
-        :param made: is called with each output's label and batch as soon as there is one, from the same thread.
-        :raises RunError: if the run as a whole cannot go on (a store that is away, a disk that is full).
-        :raises ComponentFailed: if a component that is no station of ours raised.
+        :param made: called with the label and batch of each output as it is made, in the same thread.
+        :raises RunError: if the run cannot continue (an unavailable store, a full disk).
+        :raises ComponentFailed: if a component that is not a :class:`Station` raises.
         """
         data: dict[str, dict[str, Turns]] = {}
         for receiver in self.document.inputs.get("turns", []):
@@ -141,13 +138,13 @@ class Pipeline:
         finally:
             TIMINGS.reset(token)
             MADE.reset(watch)
-        found = {label: results.get(node, {}).get(socket) for label, (node, socket) in senders.items()}
+        outputs = {label: results.get(node, {}).get(socket) for label, (node, socket) in senders.items()}
         timings["pipeline"] = clock() - start - sum(timings.values())
-        return Outputs(timings=timings, **{label: found.get(label) for label in OUTPUTS})
+        return Outputs(timings=timings, **{label: outputs.get(label) for label in OUTPUTS})
 
 
 def _by_label(made: Made, labels: Mapping[str, str]) -> Made:
-    """The same for nodes' names; it is not told of nodes that give no output."""
+    """Return a callback for node names, which calls ``made`` for nodes with a label."""
     return lambda node, batch: made(labels[node], batch) if node in labels else None
 
 
@@ -157,18 +154,21 @@ def load(
     llm: Llm | None = None,
     options: ModelOptions | None = None,
 ) -> Pipeline:
-    """Load a pipeline by shipped name or path.
+    """Load a pipeline, given a shipped name or a path.
 
-    :param settings: ``node.param`` or ``node.type`` -> value. :param llm: what rewrites its questions, or answers them.
-    :param options: how its models run, where the pipeline does not say so.
+    :param settings: ``node.param`` or ``node.type`` -> value. :param llm: rewrites questions or writes answers.
+    :param options: how its models run, unless the pipeline says so.
     :raises InputError: naming file, node and parameter.
     """
-    made = wire(compose(pipeline, settings, llm), str(pipeline))
-    return wire(with_options(made.document, options), str(pipeline)) if options else made
+    loaded = wire(compose(pipeline, settings, llm), str(pipeline))
+    return wire(with_options(loaded.document, options), str(pipeline)) if options else loaded
 
 
 def wire(document: Document, name: str) -> Pipeline:
-    """Make and connect the nodes of a resolved document; the mistakes in it are raised as one."""
+    """Create and connect the nodes of a resolved document.
+
+    :raises InputError: naming all mistakes.
+    """
     pipeline, mistakes = assemble(document)
     if pipeline is None:
         raise InputError(f"pipeline {name}: " + " ".join(mistakes))
@@ -176,7 +176,7 @@ def wire(document: Document, name: str) -> Pipeline:
 
 
 def assemble(document: Document) -> tuple[Pipeline | None, list[str]]:
-    """The pipeline, or every mistake in its document at once."""
+    """Return the pipeline, or all mistakes in its document."""
     mistakes: list[str] = []
     graph = Graph(metadata=document.metadata)
     for name, node in document.components.items():
@@ -185,17 +185,14 @@ def assemble(document: Document) -> tuple[Pipeline | None, list[str]]:
         except (InputError, ValueError) as error:
             mistakes.append(str(error))
     if not mistakes:
-        mistakes = [*_connect(graph, document), *_circle(document)]
+        mistakes = [*_connect(graph, document), *_cycle(document)]
     if not mistakes:
-        mistakes = [*_inputs(graph, document), *_outputs(graph, document)]
-    return (None, mistakes) if mistakes else (Pipeline(_complete(document, graph), graph), [])
+        mistakes = [*_input_mistakes(graph, document), *_output_mistakes(graph, document)]
+    return (None, mistakes) if mistakes else (Pipeline(_with_defaults(document, graph), graph), [])
 
 
-def _complete(document: Document, graph: Graph) -> Document:
-    """The document with every parameter of every node, defaults too, so that a changed default is another pipeline.
-
-    The collection is left out: it is no part of a pipeline.
-    """
+def _with_defaults(document: Document, graph: Graph) -> Document:
+    """Write out all defaults, so that changing one makes another pipeline. The collection is not part of a pipeline."""
     components = {}
     for name, node in document.components.items():
         parameters = describe(graph.get_component(name))["init_parameters"]
@@ -214,17 +211,17 @@ def _connect(graph: Graph, document: Document) -> list[str]:
     return mistakes
 
 
-def _circle(document: Document) -> list[str]:
+def _cycle(document: Document) -> list[str]:
     try:
         document.in_order()
     except graphlib.CycleError as error:
-        return [f"connections go in a circle: {' -> '.join(reversed(error.args[1]))}; a turn must come to an end."]
+        return [f"connections form a cycle: {' -> '.join(reversed(error.args[1]))}. Remove one of them."]
     return []
 
 
-def _inputs(graph: Graph, document: Document) -> list[str]:
-    """Compare ``inputs:`` with the sockets that no arrow feeds: Haystack would feed or starve them in silence."""
-    mistakes = [f"inputs.{name}: the driver gives turns, nothing else." for name in document.inputs if name != "turns"]
+def _input_mistakes(graph: Graph, document: Document) -> list[str]:
+    """Compare ``inputs:`` with the unconnected sockets, which Haystack would not report."""
+    mistakes = [f"inputs.{name}: unknown input; expected turns." for name in document.inputs if name != "turns"]
     declared = set(document.inputs.get("turns", []))
     open_sockets = {
         f"{node}.{socket}": details
@@ -234,27 +231,28 @@ def _inputs(graph: Graph, document: Document) -> list[str]:
     fed = {arrow.receiver for arrow in document.connections}
     for receiver in sorted(declared):
         if receiver not in open_sockets:
-            mistakes.append(f"inputs.turns: there is no socket {receiver!r}.{nearest(receiver, open_sockets)}")
+            mistakes.append(f"inputs.turns: unknown socket {receiver!r}.{nearest(receiver, open_sockets)}")
         elif receiver in fed:
-            mistakes.append(f"inputs.turns: {receiver} is fed by a connection already.")
+            mistakes.append(f"inputs.turns: {receiver} already has a connection.")
         elif open_sockets[receiver]["type"] is not Turns:
             mistakes.append(f"inputs.turns: {receiver} does not take turns.")
     for socket, details in sorted(open_sockets.items()):
         if details["is_mandatory"] and socket not in declared and socket not in fed:
-            mistakes.append(f"{socket} is not connected and not named under inputs: it would wait for ever.")
+            mistakes.append(f"{socket} has no connection. Connect it, or add it to inputs.")
     return mistakes
 
 
-def _outputs(graph: Graph, document: Document) -> list[str]:
+def _output_mistakes(graph: Graph, document: Document) -> list[str]:
     mistakes = []
+    expected = f"expected some of {', '.join(OUTPUTS)}."
     if not document.outputs:
-        mistakes.append(f"outputs: nothing is named; wanted are some of {', '.join(OUTPUTS)}.")
+        mistakes.append(f"outputs: missing; {expected}")
     for label, sender in document.outputs.items():
         node, _, socket = sender.partition(".")
         if label not in OUTPUTS:
-            mistakes.append(f"outputs.{label} is not known.{nearest(label, OUTPUTS)} Wanted are: {', '.join(OUTPUTS)}.")
+            mistakes.append(f"outputs.{label}: unknown output; {expected}{nearest(label, OUTPUTS)}")
         elif node not in document.components or socket not in nodes.outputs(graph.get_component(node)):
-            mistakes.append(f"outputs.{label}: there is no socket {sender!r}.")
+            mistakes.append(f"outputs.{label}: unknown socket {sender!r}.")
         elif nodes.outputs(graph.get_component(node))[socket].type is not OUTPUTS[label]:
-            mistakes.append(f"outputs.{label}: {sender} does not give {label}.")
+            mistakes.append(f"outputs.{label}: {sender} does not return {label}.")
     return mistakes

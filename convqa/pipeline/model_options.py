@@ -1,4 +1,4 @@
-"""``--device`` and ``--precision``: how all models of a pipeline run that do not say so themselves."""
+"""``--device`` and ``--precision``: the default options of a pipeline's models."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from convqa.pipeline.document import Document, Node
 
 
 def with_options(document: Document, options: ModelOptions) -> Document:
-    """The same complete pipeline, in which every station's model has these options, but for those that it names.
+    """Return the pipeline with these options in every station with a parameter ``options``, nested stations too.
 
-    A station takes them that has the parameter ``options``; those that another holds are among them.
+    Options that the pipeline sets itself take precedence.
     """
-    components = {name: Node(**_given(node.model_dump(), options, name)) for name, node in document.components.items()}
+    components = {name: Node(**_set(node.model_dump(), options, name)) for name, node in document.components.items()}
     return document.model_copy(update={"components": components})
 
 
-def _given(described: Mapping[str, Any], options: ModelOptions, place: str) -> dict[str, Any]:
+def _set(node: Mapping[str, Any], options: ModelOptions, name: str) -> dict[str, Any]:
     parameters = {
-        name: _given(value, options, place) if isinstance(value, dict) and {"type", "init_parameters"} == set(value)
+        key: _set(value, options, name) if isinstance(value, dict) and {"type", "init_parameters"} == set(value)
         else value
-        for name, value in described["init_parameters"].items()
+        for key, value in node["init_parameters"].items()
     }  # fmt: skip
-    if "options" in parameters and issubclass(import_type(described["type"], place), Station):
+    if "options" in parameters and issubclass(import_type(node["type"], name), Station):
         parameters["options"] = {**options, **(parameters["options"] or {})}
-    return {"type": described["type"], "init_parameters": parameters}
+    return {"type": node["type"], "init_parameters": parameters}

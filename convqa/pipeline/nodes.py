@@ -1,4 +1,4 @@
-"""A pipeline's nodes: what type each is, its component and its sockets, and how foreign components fail."""
+"""The nodes of a pipeline: types, components, sockets, and the failures of foreign components."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from convqa.pipeline.document import Node
 
 
 class ComponentFailed(RunError):
-    """A component whose ``run`` is no station's raised, or returned something that does not fit its turns.
+    """A component with its own ``run`` raised, or returned a value that does not fit its turns.
 
-    The driver makes it a failure of its turns; elsewhere it stops the work.
+    The driver turns this into failures of the turns; elsewhere it stops the run.
     """
 
     def __init__(self, failure: Failure) -> None:
@@ -28,59 +28,64 @@ class ComponentFailed(RunError):
 
 
 def type_of(name: str, type_name: str) -> str:
-    """The dotted path of a node's type. A short name is looked up in the station that the node is named after.
+    """Return the dotted path of a node's type. A short name is looked up in the station in the node's name.
 
-    :raises InputError: for a short name that no station, or more than one, knows.
+    :raises InputError: for an unknown or ambiguous short name.
     """
     stations = [station for station in STATIONS if station in name] or list(STATIONS)
     return full_name(type_name, f"components.{name}", stations)
 
 
-def make(name: str, node: Node) -> Any:
-    """The component of one node.
+def resolved(name: str, node: Node) -> Node:
+    """Return the node with the dotted path of its type."""
+    return Node(type=type_of(name, node.type), init_parameters=node.init_parameters)
 
-    :raises InputError: naming every parameter that is wrong.
+
+def make(name: str, node: Node) -> Any:
+    """Create the component of one node.
+
+    :raises InputError: naming every malformed parameter.
     """
-    place = f"components.{name}"
+    field = f"components.{name}"
     if node.init_parameters.get("collection") is not None:
-        raise InputError(f"{place}.collection: a pipeline does not name its collection; give --collection.")
-    component = create(import_type(node.type, place), node.init_parameters, place)
+        raise InputError(f"{field}.collection: a pipeline cannot name its collection; use --collection.")
+    component = create(import_type(node.type, field), node.init_parameters, field)
     if component.run.__module__ != base.__name__:
         setattr(component, "run", _guarded(name, component))  # noqa: B010 - mypy knows run as a method
     return component
 
 
 def inputs(component: Any) -> Mapping[str, Any]:
-    """Input sockets by name (each with ``.type`` and ``.is_mandatory``)."""
+    """Return the input sockets by name (each with ``.type`` and ``.is_mandatory``)."""
     return component.__haystack_input__._sockets_dict  # type: ignore[no-any-return]
 
 
 def outputs(component: Any) -> Mapping[str, Any]:
-    """Output sockets by name (each with ``.type``)."""
+    """Return the output sockets by name (each with ``.type``)."""
     return component.__haystack_output__._sockets_dict  # type: ignore[no-any-return]
 
 
 def _guarded(name: str, component: Any) -> Callable[..., Mapping[str, Any]]:
-    """``run`` of a foreign component, whose errors and wrong values come out as ComponentFailed."""
+    """Wrap ``run`` of a foreign component, so that it raises ComponentFailed for errors and malformed values."""
     run, cls = component.run, type(component)
     method = path_of(cls, "run")
-    known = Batch.__subclasses__()
-    wanted = {socket: made.type for socket, made in outputs(component).items() if made.type in known}
+    batch_types = Batch.__subclasses__()
+    expected = {socket: output.type for socket, output in outputs(component).items() if output.type in batch_types}
 
     @functools.wraps(run)
     def guarded(*arguments: Any, **sockets: Any) -> Mapping[str, Any]:
         count = max((len(value) for value in sockets.values() if isinstance(value, Batch)), default=0)
         try:
-            made = run(*arguments, **sockets)
-            if not isinstance(made, Mapping):
-                raise TypeError(f"{method} returned {shown(made)}; wanted: a mapping of its outputs")
+            result = run(*arguments, **sockets)
+            if not isinstance(result, Mapping):
+                raise TypeError(f"{method} returned {shown(result)}; expected a mapping of its outputs")
             batches = {}
-            for socket, kind in wanted.items():
-                if not isinstance(batch := made.get(socket), kind):
-                    raise TypeError(f"{method} returned {shown(batch)} as {socket}; wanted: {kind.__name__}")
+            for socket, kind in expected.items():
+                if not isinstance(batch := result.get(socket), kind):
+                    raise TypeError(f"{method} returned {shown(batch)} as {socket}; expected {kind.__name__}")
                 batches[socket] = kind(tuple(returned(batch, kind.of, count, cls, "run")))
         except Exception as error:
             raise ComponentFailed(failed(name, error, method)) from error
-        return {**made, **batches}
+        return {**result, **batches}
 
     return guarded

@@ -1,4 +1,4 @@
-"""A pipeline's graph as text and as mermaid, made here (Haystack's own drawing needs a server), and what it reaches."""
+"""A pipeline's graph as text and Mermaid (Haystack's own drawing needs a server), and the addresses it contacts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from convqa.pipeline.document import Document
 
 _ADDRESS = re.compile(r"(.*_)?(url|uri|hosts?|server|endpoint|address)", re.I)
-"""Names of parameters that hold an address; any text with ``://`` is one, too."""
+"""Names of parameters that hold an address. Any text with ``://`` is also an address."""
 
 
 def as_text(document: Document) -> str:
-    """Nodes in the order of their work, each with its parameters and where its inputs come from."""
+    """Return the nodes in topological order, each with its parameters and its senders."""
     feeds: dict[str, list[str]] = {name: [] for name in document.components}
     for label, receivers in document.inputs.items():
         for receiver in receivers:
@@ -32,7 +32,7 @@ def as_text(document: Document) -> str:
 
 
 def as_mermaid(document: Document) -> str:
-    """The graph in mermaid's language, for a README or a notebook."""
+    """Return the graph as Mermaid code."""
     lines = ["flowchart LR"]
     lines += [
         f'    {name}["{name}<br/><i>{document.components[name].type.rpartition(".")[2]}</i>"]'
@@ -51,13 +51,13 @@ def as_mermaid(document: Document) -> str:
 
 
 def reached(document: Document) -> list[str]:
-    """The environment variables and addresses that the parameters name, as lines of text."""
+    """Return lines with the environment variables and addresses in the parameters."""
     variables: list[str] = []
     addresses: list[str] = []
     for node in document.components.values():
         _collect(node.init_parameters, "", variables, addresses)
-    found = {"reads from the environment": variables, "sends to": addresses}
-    return [f"{what}: {', '.join(dict.fromkeys(names))}" for what, names in found.items() if names]
+    lists = {"reads from the environment": variables, "sends to": addresses}
+    return [f"{title}: {', '.join(dict.fromkeys(names))}" for title, names in lists.items() if names]
 
 
 def _collect(value: object, parameter: str, variables: list[str], addresses: list[str]) -> None:

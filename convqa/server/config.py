@@ -12,7 +12,7 @@ from pydantic import Field
 
 from convqa.domain import MetaValue
 from convqa.errors import InputError
-from convqa.places import shipped
+from convqa.places import yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, read_as, refuse_secrets
 
@@ -151,9 +151,7 @@ def read_config(name: str) -> ServerConfig:
 
     :raises InputError: naming the file and the field.
     """
-    file = Path(name) if name.endswith((".yaml", ".yml")) else shipped("configs", "server", f"{name}.yaml")
-    if not file.is_file():
-        raise InputError(f"--config {name}: no such file; expected a YAML file, or a name in configs/server.")
+    file = yaml_file(name, "--config", "configs", "server")
     settings = read_yaml(file, "server file") or {}
     refuse_secrets(settings, str(file))
     return read_as(ServerConfig, settings, str(file), "See docs/reference/server.md for all fields.")

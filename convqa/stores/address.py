@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from convqa.errors import InputError
-from convqa.places import shipped
+from convqa.places import is_yaml, shipped_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.text.analysis import analyzer
 from convqa.validation import Record, names_secret, read_as
@@ -17,7 +17,6 @@ from convqa.validation import Record, names_secret, read_as
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 """The beginning of an engine's URL; a folder has none (and a drive of Windows is one letter)."""
 
-_SUFFIXES = (".yaml", ".yml")
 _USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+://).*@", re.DOTALL)
 _VALUE = re.compile(r"([?&;][^=&;]*=)[^&;]*")
 _WANTED = "Wanted: url, and if needed fields, vector, encoder, language and settings."
@@ -58,16 +57,14 @@ def address(name: str) -> Address:
     plain = Address.model_construct(url=name)
     if SCHEME.match(name) or Path(name).is_dir():
         return plain
-    if name.endswith(_SUFFIXES):
-        return _read(Path(name))
-    if name in shipped_names() and not Path(name).exists():
-        return _read(shipped("configs", "collections", f"{name}.yaml"))
+    if is_yaml(name) or (name in shipped_names() and not Path(name).exists()):
+        return _read(yaml_file(name, "--collection", "configs", "collections"))
     return plain
 
 
 def shipped_names() -> list[str]:
     """The names of the files in ``configs/collections``."""
-    return sorted(path.stem for path in shipped("configs", "collections").glob("*.yaml"))
+    return shipped_yaml("configs", "collections")
 
 
 def _read(path: Path) -> Address:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, RootModel, model_validator
 
 from convqa.errors import InputError, WorkError, nearest, reason_of
 from convqa.files import unwritable
-from convqa.places import shipped
+from convqa.places import yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import read_as
 
@@ -81,10 +81,7 @@ def downloads(name: str, part: str, only: list[str] | None = None) -> dict[str, 
     :param only: the names of the sets to return; None: all.
     :raises InputError: if there is no such file, part or set, or the file is malformed.
     """
-    path, names = Path(name), [file.stem for file in sorted(shipped("configs", "downloads").glob("*.yaml"))]
-    if path.suffix not in {".yaml", ".yml"}:
-        _require(name, names, f"{name}: unknown download")
-        path = shipped("configs", "downloads", f"{name}.yaml")
+    path = yaml_file(name, "download", "configs", "downloads")
     advice = "Expected: part, set, and file, url, md5 or sha256 of each file."
     parts = read_as(_Parts, read_yaml(path, "list of downloads"), str(path), advice).root
     _require(part, parts, f"{name}: unknown part {part!r}")

@@ -45,7 +45,7 @@ def test_a_filter_narrows_what_is_searched(call, tmp_path):
     assert "Goethe" in (out := call(*asked, "set=plays", "--filter", "year=1")[1]) and "Marlowe" not in out
     assert call(*asked, "year=2")[1].startswith("No answer: ")
     code, _, err = call(*asked, "set=")
-    assert code == 2 and "filter: set: found None; wanted a text, a number, true or false." in err
+    assert code == 2 and "filter: set: expected a text, a number, true or false, got None." in err
 
 
 def test_ask_needs_a_collection(call):

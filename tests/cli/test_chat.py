@@ -87,7 +87,7 @@ def test_another_pipeline_goes_on_with_what_was_said(call, indexed, turns):
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
     assert (code, len(turns)) == (0, 3) and "copy-bm25 answers.\n" in out and "answers. There are: asking, " in out
     assert not any(f"{task}," in out for task in ("jwhr", "mrqa", "poleval", "sharc", "sharc-open"))
-    assert "pipeline 'cpy' does not exist. Did you mean 'copy-bm25'?" in err
+    assert "pipeline: unknown name 'cpy'. Did you mean 'copy-bm25'?" in err
     assert [len(turn.history) for turn in turns] == [0, 1, 2]
 
 

@@ -85,8 +85,8 @@ def test_an_unhelped_question_is_completed_without_the_model_and_a_note_says_so(
     [
         (["--llm-model", "m"], "--llm is missing"),
         (["--llm-role", "answer"], "--llm is missing"),
-        (["--llm", "ollama"], "no model is named; wanted: --llm-model NAME"),
-        (["--llm", "ollama", "--llm-model", "m", "--llm-role", "anser"], "found 'anser'"),
+        (["--llm", "ollama"], "missing model; add --llm-model NAME"),
+        (["--llm", "ollama", "--llm-model", "m", "--llm-role", "anser"], "expected 'rewrite' or 'answer', got 'anser'"),
         (["--llm", "olama", "--llm-model", "m"], "Did you mean 'ollama'?"),
         (["--llm", "openai", "--llm-model", "m"], "OPENAI_API_KEY"),
     ],
@@ -127,9 +127,9 @@ def test_the_same_answer_in_python_and_in_the_terminal(call, indexed, openai_ser
     assert asked.answer == driven.answer and asked.answer.score is None and asked.caveat == ""
     shown = call("ask", QUESTION, "--collection", indexed, "--llm", server.url, "--llm-model", "m")[1]
     assert shown.startswith(asked.answer.sentences[0].text)
-    with pytest.raises(InputError, match="llm: found 3; wanted a name"):
+    with pytest.raises(InputError, match=r"llm: expected a name, .*got 3"):
         convqa.load(collection=indexed, llm=3)
-    with pytest.raises(InputError, match="no model is named"):
+    with pytest.raises(InputError, match="missing model"):
         convqa.load(collection=indexed, llm="ollama")
 
 

@@ -319,8 +319,8 @@ def test_gold_history_needs_a_context(call, small, indexed, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--pipeline", "nothing"], "pipeline 'nothing' does not exist"),
-        (["--set", "retriever.k1=high"], "components.retriever.k1 found 'high'"),
+        (["--pipeline", "nothing"], "pipeline: unknown name 'nothing'"),
+        (["--set", "retriever.k1=high"], "components.retriever.k1: expected a number, got 'high'"),
         (["--set", "retriever.top_k"], "wanted is NODE.PARAMETER=VALUE"),
         (["--history", "golden"], "is not one of 'own', 'gold', 'none'"),
         (["--task", "qrec"], "qrec"),

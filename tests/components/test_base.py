@@ -171,9 +171,9 @@ def test_a_wrong_value_names_component_and_method_and_what_was_wanted(station):
     for value, shown in [] if method == "search" else values:
         failures = made_by(station, method, value)
         assert failures == [Failure(station, "TypeError", failures[0].message)] * 2
-        assert failures[0].message.startswith(f"mine.Mine.{method} returned {shown}; wanted: convqa.domain.")
+        assert failures[0].message.startswith(f"mine.Mine.{method} returned {shown}; expected convqa.domain.")
         assert failures[0].message.endswith(f".{kind}")
-    wanted = f"wanted: a list with one {kind} for each turn"
+    wanted = f"expected a list with one {kind} for each turn"
     for value, said in (
         []
         if method == "join"
@@ -181,9 +181,9 @@ def test_a_wrong_value_names_component_and_method_and_what_was_wanted(station):
             (None, f"None; {wanted}"),
             ("ab", f"'ab'; {wanted}"),
             ({"a": right}, f"a value of type dict; {wanted}"),
-            ([], f"0 values; wanted: 1, one {kind} for each turn"),
-            ([right] * 3, f"3 values; wanted: 1, one {kind} for each turn"),
-            ([None], "None; wanted: convqa.domain."),
+            ([], f"0 values; expected 1, one {kind} for each turn"),
+            ([right] * 3, f"3 values; expected 1, one {kind} for each turn"),
+            ([None], "None; expected convqa.domain."),
         ]
     ):
         for failure in made_by(station, batch, value):
@@ -203,7 +203,7 @@ def test_a_wrong_value_names_component_and_method_and_what_was_wanted(station):
 )
 def test_a_wrong_value_inside_is_named_too(station, value, said):
     for failure in made_by(station, RETURNS[station][0], value):
-        assert failure.message.startswith(f"mine.Mine.{RETURNS[station][0]} returned a wrong {said}"), failure
+        assert failure.message.startswith(f"mine.Mine.{RETURNS[station][0]} returned a malformed {said}"), failure
 
 
 def test_one_wrong_value_spoils_no_other_and_types_are_mended():

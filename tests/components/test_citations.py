@@ -75,20 +75,20 @@ def test_it_is_the_answer_that_was_given(answer):
         (cite("stranger"), "a passage outside its ranking: 'stranger'"),
         (cite("stranger", 0, 3), "a passage outside its ranking"),
         (cite("p", 20, 28), r"\[20, 28\) of passage 'p', which has 27 characters"),
-        (cite("p", 16, 18), "where only white space is"),
-        (cite("p", 4, 4), "where only white space is"),
-        (cite("bare", 0, 1), "whose text the ranking does not hold"),
+        (cite("p", 16, 18), "which is white space"),
+        (cite("p", 4, 4), "which is white space"),
+        (cite("bare", 0, 1), "whose text is missing in the ranking"),
         (say(), "has no sentence"),
         (say(text="Ada wrote notes."), "has no sentence"),
-        (say(Sentence("So it is.")), "cites nothing"),
+        (say(Sentence("So it is.")), "has no citation"),
         (say(SAID, Sentence(" ")), "a sentence of the answer is empty"),
-        (say(SAID, text="Ada wrote."), "not that of its sentences: 'Ada wrote.'"),
-        (Answer("question", " "), "asks nothing"),
-        (Answer("answered", "Ada wrote notes."), "kind 'answered'; wanted answer, question or none"),
+        (say(SAID, text="Ada wrote."), "differs from its sentences: 'Ada wrote.'"),
+        (Answer("question", " "), "is of kind 'question' but has no text"),
+        (Answer("answered", "Ada wrote notes."), "expected an answer of kind answer, question or none, got 'answered'"),
         (Answer("question", "Which?", (Sentence("x", (Citation("stranger"),)),)), "outside its ranking"),
-        (Answer("none", "Ada", reason="why"), "and yet a text: 'Ada'"),
-        (Answer("none", "", (SAID,), reason="why"), "and yet a text"),
-        (Answer("none", ""), "no reason why"),
+        (Answer("none", "Ada", reason="why"), "is of kind 'none' but has a text: 'Ada'"),
+        (Answer("none", "", (SAID,), reason="why"), "is of kind 'none' but has a text"),
+        (Answer("none", ""), "has no reason"),
     ],
 )
 def test_what_breaks_it_is_refused(answer, problem):
@@ -98,7 +98,7 @@ def test_what_breaks_it_is_refused(answer, problem):
 
 def test_a_passage_with_two_texts_is_no_source():
     twice = Ranking((Hit("p", 2.0, Passage("p", "Ada wrote.")), Hit("p", 1.0, Passage("p", "Ada did not write."))))
-    with pytest.raises(ValueError, match="two texts of passage 'p'"):
+    with pytest.raises(ValueError, match="two texts for passage 'p'"):
         verified(cite("p", 0, 3), twice)
     same = Ranking((Hit("p", 2.0), Hit("p", 1.0, Passage("p", "Ada wrote."))))
     assert verified(cite("p", 0, 3), same) == cite("p", 0, 3)

@@ -93,14 +93,15 @@ class Greedy:
         (
             Retriever,
             {"init_parameters": {}},
-            r"component: found \{'init_.*wanted: a component of Haystack",
+            r"component: expected a component of Haystack, as {type: its full name, init_parameters: {...}}, "
+            r"got \{'init_.*expected a component of Haystack",
         ),
-        (Retriever, InMemoryDocumentStore(), "wanted: a component of Haystack"),
-        (Retriever, LostInTheMiddleRanker(), "LostInTheMiddleRanker takes documents.*wanted: one that takes query"),
-        (Retriever, InMemoryEmbeddingRetriever(InMemoryDocumentStore()), "takes query_embedding.*wanted"),
-        (Reranker, InMemoryBM25Retriever(InMemoryDocumentStore()), "wanted: one that takes documents"),
-        (Reranker, Greedy(), "takes query, documents, mood .*needs nothing but documents and query,"),
-        (Reader, LostInTheMiddleRanker(), "wanted: one that takes query and documents.*gives answers"),
+        (Retriever, InMemoryDocumentStore(), "expected a component of Haystack"),
+        (Retriever, LostInTheMiddleRanker(), "LostInTheMiddleRanker takes documents.*expected one that takes query"),
+        (Retriever, InMemoryEmbeddingRetriever(InMemoryDocumentStore()), "takes query_embedding.*expected"),
+        (Reranker, InMemoryBM25Retriever(InMemoryDocumentStore()), "expected one that takes documents"),
+        (Reranker, Greedy(), "takes query, documents, mood .*requires nothing but documents and query,"),
+        (Reader, LostInTheMiddleRanker(), "expected one that takes query and documents.*returns answers"),
     ],
 )
 def test_a_component_that_does_not_fit_is_refused_with_its_sockets(station, wrapped, message):
@@ -127,14 +128,16 @@ class Remote:
     "parameters", [{"api_key": "s3cret"}, {"basic_auth": ["me", "s3cret"]}, {"hosts": "https://me:s3cret@host:9200"}]
 )
 def test_secrets_in_plain_text_are_refused(parameters):
-    with pytest.raises(InputError, match=rf"component Remote\.{next(iter(parameters))}: a pipeline holds no") as caught:
+    with pytest.raises(
+        InputError, match=rf"component Remote\.{next(iter(parameters))}: secrets are not allowed"
+    ) as caught:
         Retriever(Remote(**parameters))
     assert "s3cret" not in str(caught.value)
     Retriever(Remote("https://host:9200", {"type": "env_var", "env_vars": ["MY_KEY"], "strict": True}))
 
 
 def test_a_component_that_cannot_be_made_ready_stops_the_run():
-    with pytest.raises(RunError, match="Remote cannot be made ready: OSError: no model in this folder"):
+    with pytest.raises(RunError, match="Remote cannot be warmed up: OSError: no model in this folder"):
         Retriever(Remote()).warm_up()
 
 
@@ -142,7 +145,7 @@ def test_what_a_component_does_not_give_is_an_error_of_the_item():
     for made in (None, "abc", ["x"]):
         retriever = Retriever(Remote())
         retriever.wrapped.run = lambda query, made=made: {"documents": made}
-        with pytest.raises(ValueError, match=r"test_haystack\.Remote\.run gave no list of documents"):
+        with pytest.raises(ValueError, match=r"test_haystack\.Remote\.run returned no list of documents"):
             retriever._rank("x", Turn(TurnId(1, 1), "x"))
 
 

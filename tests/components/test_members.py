@@ -27,14 +27,20 @@ def test_a_name_a_record_or_a_member_that_is_made():
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        (7, "builder: found 7; wanted: a builder's name, or"),
-        ({"name": "sentences"}, "wanted: a builder's name"),
-        ("sentence", "builder.type: 'sentence' is not known. Did you mean 'sentences'? Members of builder: "),
-        ("copy", "'copy' is not known"),
-        (Copy(), "wanted: a builder's name"),
-        ("convqa.components.rewriters.copy.Copy", "builder.type: convqa.components.rewriters.copy.Copy is no builder"),
-        ({"type": "sentences", "init_parameters": {"sentence": 1}}, "builder.sentence is not known. Did you mean"),
-        ({"type": "sentences", "init_parameters": {"sentences": 0}}, "builder.sentences found 0"),
+        (7, "builder: expected a builder's name, or"),
+        ({"name": "sentences"}, "expected a builder's name"),
+        ("sentence", "builder.type: unknown name 'sentence'. Did you mean 'sentences'? Members of builder: "),
+        ("copy", "unknown name 'copy'"),
+        (Copy(), "expected a builder's name"),
+        (
+            "convqa.components.rewriters.copy.Copy",
+            "builder.type: expected a builder, got convqa.components.rewriters.copy.Copy",
+        ),
+        (
+            {"type": "sentences", "init_parameters": {"sentence": 1}},
+            "builder.sentence: unknown parameter. Did you mean",
+        ),
+        ({"type": "sentences", "init_parameters": {"sentences": 0}}, "builder.sentences: expected 1 or more, got 0"),
         ("os.path", "builder.type: "),
     ],
 )
@@ -60,5 +66,5 @@ def test_a_description_is_complete_and_makes_an_equal_member():
 
 def test_a_mistake_names_the_path_to_it():
     inner = {"type": "sentences", "init_parameters": {"sentences": 0}}
-    with pytest.raises(InputError, match=r"^node\.builder\.sentences found 0"):
+    with pytest.raises(InputError, match=r"^node\.builder\.sentences: expected 1 or more, got 0"):
         make({"type": "rules", "init_parameters": {"builder": inner}}, "node", Builder)

@@ -52,7 +52,8 @@ def test_rankings_come_back_with_their_texts(write, tmp_path, collection, caplog
     assert [hit.passage for hit in first.hits] == [PASSAGES[0], PASSAGES[1], None]
     assert [hit.id for hit in second.hits] == ["c"]
     assert not third.hits
-    assert "1 turns are not in it" in caplog.text and "1 of 4 passages are not in the collection" in caplog.text
+    assert "1 turns of a batch are missing" in caplog.text
+    assert "1 of 4 passages of a batch are not in the collection" in caplog.text
 
 
 def test_gzip_depth_and_turns_that_ask_nothing(tmp_path, collection):
@@ -96,11 +97,14 @@ def test_another_content_is_another_identity(tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("1_1 Q0 a 1 2.0", "line 1: found '1_1 Q0 a 1 2.0'; wanted TURN Q0 PASSAGE RANK SCORE TAG"),
+        ("1_1 Q0 a 1 2.0", "line 1: expected TURN Q0 PASSAGE RANK SCORE TAG, separated by"),
         ("1_1 Q0 a 1 2.0 x\n1_1 Q0 b 1 nan x", "line 2"),
-        ('[{"Turn_no": "1"}]', "record 0: .*wanted an object with Conversation_no and Turn_no"),
-        ('[{"Conversation_no": 1, "Turn_no": 1, "Model_passages": [1]}]', r"record 0: Model_passages: found \[1\]"),
-        ('{"a": 1}', "wanted a TREC run, run.json"),
+        ('[{"Turn_no": "1"}]', "record 0: .*expected an object with Conversation_no and Turn_no"),
+        (
+            '[{"Conversation_no": 1, "Turn_no": 1, "Model_passages": [1]}]',
+            r"record 0: Model_passages: malformed value \[1\]",
+        ),
+        ('{"a": 1}', "expected a run.json, or a JSON array"),
         (b"\x1f\x8b\x08 no gzip", "damaged gzip"),
         (b"\xff\xfe", "not UTF-8"),
         ("", "empty"),

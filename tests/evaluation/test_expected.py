@@ -54,7 +54,7 @@ def test_what_moved_is_named_with_what_was_expected(evaluation, tmp_path):
 def test_mistakes_are_named(evaluation, tmp_path, text, says):
     with pytest.raises(InputError, match=says):
         moved(evaluation, expectation(tmp_path, text))
-    with pytest.raises(InputError, match=r"--check vaswan: unknown name"):
+    with pytest.raises(InputError, match=r"--check: unknown name 'vaswan'"):
         read_expected("vaswan")
 
 

@@ -111,8 +111,8 @@ def test_the_truth_is_that_of_the_input_unless_it_is_named(truth, tmp_path):
 def test_mistakes_are_named(truth, tmp_path):
     runs = [write(tmp_path / "a", 0.2, 1), write(tmp_path / "b", 0.6, 2)]
     for arguments, says in (
-        ({"against": "c"}, "--against c: no run has this name"),
-        ({"measures": ["MMR"]}, "--measure MMR: no run has it"),
+        ({"against": "c"}, "--against c: unknown run"),
+        ({"measures": ["MMR"]}, "--measure MMR: unknown measure"),
         ({"breakdown": ["topic"]}, "no record has the field 'topic'"),
     ):
         with pytest.raises(InputError, match=says):
@@ -255,7 +255,7 @@ def test_runs_of_other_inputs_and_inputs_without_truth_are_refused(truth, tmp_pa
     note(runs[1], tmp_path / "other")
     with pytest.raises(InputError, match=r"a answers .*truth/questions.json, and .*b .*other. Name the truth of both"):
         truth_of(runs)
-    with pytest.raises(InputError, match=r"other: the runs were made from it, and it holds no truth.*--truth"):
+    with pytest.raises(InputError, match=r"other: the input of the runs has no truth.*--truth"):
         truth_of(runs[1:])
 
 

@@ -84,13 +84,13 @@ def test_the_baseline_is_the_first_row_with_its_values(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{pipeline: default}", "either axes, whose values make the grid, or rows"),
-        ("{pipeline: default, axes: {rewriter: []}}", "axes.rewriter: has no values"),
-        ("{pipeline: default, axes: {rewriter: {copy: edit}}}", "axes.rewriter.copy: found 'edit'; wanted settings"),
+        ("{pipeline: default}", "either axes or rows"),
+        ("{pipeline: default, axes: {rewriter: []}}", "axes.rewriter: expected one or more values"),
+        ("{pipeline: default, axes: {rewriter: {copy: edit}}}", "axes.rewriter.copy: expected settings, got 'edit'"),
         ("{pipeline: default, axes: {rewriter: [a/b, a b]}}", "two rows are called a_b"),
-        ("{pipeline: default, rows: {a: {drop: reader}}}", "rows.a: drop: found 'reader'; wanted a list"),
-        ("{pipeline: default, axes: {rewriter: [copy]}, baseline: {rewriter: edit}}", "no such row"),
-        ("{pipelines: default}", "Known are: question, pipeline"),
+        ("{pipeline: default, rows: {a: {drop: reader}}}", "rows.a: drop: expected a list of names, got 'reader'"),
+        ("{pipeline: default, axes: {rewriter: [copy]}, baseline: {rewriter: edit}}", "unknown row"),
+        ("{pipelines: default}", "Fields: question, pipeline"),
         ("{pipeline: default, axes: {rewriter: [copy]}, inputs: {a: {history: all}}}", "inputs.a.history"),
     ],
 )
@@ -102,7 +102,7 @@ def test_mistakes_are_named(tmp_path, text, says):
 
 
 def test_an_unknown_name_lists_what_ships():
-    with pytest.raises(InputError, match=r"does not exist.*Shipped are: .*rewriters"):
+    with pytest.raises(InputError, match=r"unknown name.*Expected one of .*rewriters"):
         read_ablation("rewriter")
 
 

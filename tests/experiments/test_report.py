@@ -227,7 +227,7 @@ def test_a_record_that_is_none(copied, change, message):
 
 
 def test_a_folder_of_something_else(tmp_path):
-    with pytest.raises(InputError, match="no ablation"):
+    with pytest.raises(InputError, match=r"ablation\.json is missing or damaged"):
         report(tmp_path)
 
 

@@ -119,7 +119,7 @@ CASES = [
         for name, arguments, files, exits, says, environment in (
             ("nothing", "", {}, 2, "RUN", {}),
             ("a single run", "qrecc-run --truth qrecc", {}, 2, "two runs or more", {}),
-            ("no truth", "qrecc-run qrecc-run", {}, 2, ("does not say which input", "--truth"), {}),
+            ("no truth", "qrecc-run qrecc-run", {}, 2, ("its input is unknown", "--truth"), {}),
             ("an input that is gone", "qrecc-run qrecc-run", {META: '{"input": "nowhere"}'}, 2, "--truth", {}),
             ("an input that is no text", "qrecc-run qrecc-run", {META: '{"input": [1]}'}, 2, "--truth", {}),
             ("a damaged note of the input", "qrecc-run qrecc-run", {META: "{"}, 2, META, {}),

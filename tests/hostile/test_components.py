@@ -66,19 +66,19 @@ def foreign(name: str, returns: str, *says: str) -> Case:
 
 
 RETURNS = [
-    broken(f"returns {shown}", station, f"return {value}", f"mine.Mine.{own} returned", shown, "wanted:")
+    broken(f"returns {shown}", station, f"return {value}", f"mine.Mine.{own} returned", shown, "expected")
     for station, (_, own) in METHODS.items()
     for value, shown in (("None", "None"), ("'text'", "'text'"), ("{}", "type dict"), ("object()", "type object"))
     if station == "rewriter" or value == "None"
 ]
 COMPONENTS = [
-    broken("is a generator", "rewriter", "yield 1", "mine.Mine.rewrite", "generator", "wanted:"),
+    broken("is a generator", "rewriter", "yield 1", "mine.Mine.rewrite", "generator", "expected"),
     broken("raises", "rewriter", "raise KeyError('x')", "KeyError: 'x'", "-v says where"),
     broken("raises colours and lines", "rewriter", "raise ValueError('\\x1b[31m' + 'a\\n' * 100)", "ValueError"),
     broken("raises a megabyte", "rewriter", "raise ValueError('a' * 1_000_000)", "ValueError"),
-    broken("empties its input", "rewriter", "given[0].clear()\nreturn []", "0 values; wanted:", of="rewrite_batch"),
+    broken("empties its input", "rewriter", "given[0].clear()\nreturn []", "0 values; expected", of="rewrite_batch"),
     broken("a weight NaN", "rewriter", "return Rewrite('', (Query('', (), float('nan')),))", "[0].weight is nan"),
-    broken("unsorted", "retriever", "return [Ranking((Hit('a', 1.0), Hit('b', 2.0)))]", "not in order"),
+    broken("unsorted", "retriever", "return [Ranking((Hit('a', 1.0), Hit('b', 2.0)))]", "unsorted hits"),
     broken("the same twice", "retriever", "return [Ranking((Hit('a', 1.0),) * 2)]", "'a' twice"),
     broken("a span outside", "reader", "return Reading((Span('faust', 5, 5000, 'x', 1.0),), 0.0)", "Mine.read: a span"),
     broken("a strange span", "reader", "return Reading((Span('s', 0, 1, 'x', 1.0),), 0)", "Mine.read: a span"),
@@ -100,10 +100,10 @@ COMPONENTS = [
     rewriter("to_dict is a text", "def to_dict(self): return 'x'", "mine.Mine cannot be written as YAML"),
     rewriter("warm_up raises", "def warm_up(self): 1 / 0", "mine.py, line 9, in warm_up", exits=1),
     rewriter("identity raises", "def identity(self): 1 / 0", "mine.py, line 9, in identity", exits=1),
-    foreign("is no station: returns None", "None", "mine.Mine.run returned None; wanted: a mapping"),
-    foreign("is no station: lacks an output", "{}", "mine.Mine.run returned None as rewrites; wanted: Rewrites"),
-    foreign("is no station: texts", "{'rewrites': Rewrites(('a',) * len(turns))}", "run returned 'a'; wanted: "),
-    foreign("is no station: too few", "{'rewrites': Rewrites()}", "returned 0 values; wanted: 1, one Rewrite"),
+    foreign("is no station: returns None", "None", "mine.Mine.run returned None; expected a mapping"),
+    foreign("is no station: lacks an output", "{}", "mine.Mine.run returned None as rewrites; expected Rewrites"),
+    foreign("is no station: texts", "{'rewrites': Rewrites(('a',) * len(turns))}", "run returned 'a'; expected "),
+    foreign("is no station: too few", "{'rewrites': Rewrites()}", "returned 0 values; expected 1, one Rewrite"),
 ]  # fmt: skip
 
 STORE = """

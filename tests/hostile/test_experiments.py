@@ -55,7 +55,7 @@ CASES = [
     case("rewrites without turns", REWRITTEN, {"a.json": '[{"Question": "Who?"}]'}, says="record 0"),
     case("rewrites that are no list", REWRITTEN, {"a.json": "{}"}, says="a.json"),
     case("a report of nothing", "report nowhere", says="ablation.json"),
-    case("a report of a run", "report qrecc-run", says="no ablation"),
+    case("a report of a run", "report qrecc-run", says="ablation.json is missing"),
     case("a report of a record that was cut off", "report out", {"out/ablation.json": '{"cells": [{'}, says="damaged"),
     case("a report of a record of nothing", "report out", {"out/ablation.json": '{"cells": []}'}, says="inputs"),
     case(

@@ -45,13 +45,13 @@ def _cases() -> list[Case]:
             "a key twice in a question",
             "run qrecc out --pipeline copy-bm25",
             {"qrecc/questions.json": json.dumps(QUESTIONS).replace('"Turn_no": 2', '"Turn_no": 2, "Turn_no": 3')},
-            says="questions.json: the key 'Turn_no' is there twice in {'Conversation_no': 1, 'Turn_no': 3,",
+            says="questions.json: duplicate key 'Turn_no' in {'Conversation_no': 1, 'Turn_no': 3,",
         ),
         case(
             "a key twice in predictions",
             "evaluate squad mrqa-run",
             {"mrqa-run/predictions.json": '{"q1": "Goethe", "q1": "Faust"}'},
-            says="predictions.json: the key 'q1' is there twice",
+            says="predictions.json: duplicate key 'q1'",
         ),
     ]  # fmt: skip
     for start in (-1, 3, 10**9):

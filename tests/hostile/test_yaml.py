@@ -43,7 +43,7 @@ def several():
         yield case(f"{kind}: nine levels of aliases", command, mine(first, key, f"\n{laughs(9)}"), says=TOO_MUCH)
         yield case(
             f"{kind}: a mapping within itself", command, mine(first, key, "&m {x: *m}\n"),
-            says=("mine.yaml", "the alias *m stands within its own anchor"),
+            says=("mine.yaml", "the alias *m is inside its own anchor"),
         )  # fmt: skip
         if kind != "the metadata of a pipeline":
             continue
@@ -54,7 +54,7 @@ def several():
         )
         yield case(f"{kind}: merges of merges", command, mine(first, key, merged), says=TOO_MUCH)
         yield case(
-            f"{kind}: a key twice", command, mine(first, key, "{x: 1, x: 2}\n"), says=("mine.yaml", "'x' stands twice")
+            f"{kind}: a key twice", command, mine(first, key, "{x: 1, x: 2}\n"), says=("mine.yaml", "duplicate key 'x'")
         )
         yield case(
             f"{kind}: a list as a key", command, mine(first, key, "{[x]: 1}\n"), says=("mine.yaml", "unhashable key")
@@ -88,13 +88,13 @@ CASES = [
     *(
         case(
             f"a secret {where}: {command}", command, {"mine.yaml": PIPELINE + text},
-            says="a pipeline holds no secrets", hides=SECRET,
+            says="secrets are not allowed in a pipeline", hides=SECRET,
         )
         for where, text in SECRETS.items() for command in (COMMANDS if where == "in an override" else COMMANDS[:1])
     ),
     case(
         "a secret with --set", "show default --as yaml --set rewriter.api_key=sk-0815",
-        says="--set rewriter.api_key: a pipeline holds no secrets", hides=SECRET,
+        says="--set rewriter.api_key: secrets are not allowed in a pipeline", hides=SECRET,
     ),
     case(
         "--set with nine levels of aliases",
@@ -103,7 +103,7 @@ CASES = [
     ),
     case(
         "--set of what contains itself", "show copy-bm25 --set 'retriever.filter=&m {x: *m}'",
-        says="the alias *m stands within its own anchor",
+        says="the alias *m is inside its own anchor",
     ),
     case(
         "extends a file that is no pipeline", "check mine.yaml",
@@ -127,7 +127,7 @@ CASES = [
         "a path into what has no parts", "check default --set retriever.top_k.x.y=1",
         says="retriever.top_k is 100, which has no part 'x'",
     ),
-    case("a path of dots", "check default --set retriever....=1", says="--set retriever....: wanted is a parameter"),
+    case("a path of dots", "check default --set retriever....=1", says="--set retriever....: expected the node's name"),
     case(
         "a path of a thousand parts", "check default --set retriever." + "x." * 999 + "x=1", exits=2, says="retriever.x"
     ),

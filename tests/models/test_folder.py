@@ -84,8 +84,8 @@ def test_a_missing_file_is_refused(copied):
     ("fields", "message"),
     [
         ({"format": 2}, "found format 2, wanted 1: the model is of another version of convqa"),
-        ({"dimension": "wide"}, "dimension: found 'wide'"),
-        ({"speed": 3}, "speed: is not known here"),
+        ({"dimension": "wide"}, "dimension: expected a whole number, got 'wide'"),
+        ({"speed": 3}, "speed: unknown field"),
         ({"files": {}}, "names no checksum of model.onnx"),
         ({"files": {"model.onnx": "00", "tokenizer.json": "00", "../x": "00"}}, "checksum is not the one|not of this"),
     ],
@@ -99,10 +99,10 @@ def test_a_bad_manifest_is_refused(made, fields, message):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"settings": {"prefixes": 5}}, r"convqa\.json: settings: prefixes: found 5; wanted an object"),
-        ({"settings": {"prefixes": "abc"}}, "settings: prefixes: found 'abc'; wanted an object"),
-        ({"settings": {"prefixes": {"query": 3}}}, r"settings: prefixes\.query: found 3; wanted a str"),
-        ({"settings": {"prefixes": {"qery": "q: "}}}, "found 'qery'; wanted 'query' or 'passage'"),
+        ({"settings": {"prefixes": 5}}, r"convqa\.json: settings: prefixes: expected an object, got 5"),
+        ({"settings": {"prefixes": "abc"}}, "settings: prefixes: expected an object, got 'abc'"),
+        ({"settings": {"prefixes": {"query": 3}}}, r"settings: prefixes\.query: expected a string, got 3"),
+        ({"settings": {"prefixes": {"qery": "q: "}}}, "expected 'query' or 'passage', got 'qery'"),
     ],
 )
 def test_settings_that_no_encoder_has_are_refused(copied, fields, message):
@@ -113,7 +113,7 @@ def test_settings_that_no_encoder_has_are_refused(copied, fields, message):
 
 def test_a_manifest_that_is_no_json_is_refused(made):
     (made / "convqa.json").write_text('{"format": 1,')
-    with pytest.raises(InputError, match=r"convqa\.json: .*this is no JSON"):
+    with pytest.raises(InputError, match=r"convqa\.json: .*invalid JSON"):
         open_folder("made", made)
 
 

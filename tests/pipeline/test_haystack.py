@@ -132,7 +132,7 @@ def test_a_folder_is_named_by_its_whole_path(call, collection, monkeypatch):
 
 def test_a_collection_is_asked_for_where_one_is_searched(call):
     code, _, err = call("show", "default", "--as", "haystack")
-    assert code == 2 and "give --collection" in err
+    assert code == 2 and "add --collection" in err
     assert call("show", "mrqa", "--as", "haystack")[0] == 0
     code, _, err = call("show", "default", "--collection", "somewhere")
     assert code == 2 and "--collection is for --as haystack" in err

@@ -8,8 +8,9 @@ import yaml
 from convqa.errors import InputError
 from convqa.pipeline.compose import compose
 from convqa.pipeline.document import shipped_pipelines
-from convqa.pipeline.llm import KEY, Llm, read_llm, shipped_llms
+from convqa.pipeline.llm import KEY, Llm, read_llm
 from convqa.pipeline.load import load
+from convqa.places import shipped_yaml
 
 LOCAL = "http://localhost:8080"
 
@@ -39,7 +40,7 @@ def test_a_server_by_its_url_gets_the_key_of_one_variable_if_that_is_set(url, ad
     assert (secret["env_vars"], secret["strict"]) == ([KEY], False)
 
 
-@pytest.mark.parametrize("name", shipped_llms())
+@pytest.mark.parametrize("name", shipped_yaml("configs", "llms"))
 def test_every_shipped_file_is_read_and_sends_only_the_key_that_it_names(name):
     llm = read_llm(name, "m", ["answer"])
     secret = generator(llm.parameters("answer"))["api_key"]
@@ -64,17 +65,20 @@ def test_a_file_of_ones_own(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "wanted a mapping with url and model"),
-        ("url: http://x", "no model is named; wanted: --llm-model NAME"),
-        ("{model: m}", "wanted a mapping with url and model"),
-        ("{model: m, url: 'ftp://x'}", "url: wanted is"),
-        ("{model: m, url: 'http://x:99999999'}", "url: wanted is"),
-        ("{model: m, url: 'http://u:S3CRET@x'}", "url: wanted is"),
-        ("{model: m, url: 'http://x/v1?key=S3CRET'}", "url: wanted is"),
-        ("{model: m, url: 'http://x', key: S3CRET-sk}", "key: wanted is the name of an environment variable"),
-        ("{model: m, url: 'http://x', generation: {api_key: S3CRET}}", "holds no secrets"),
-        ("{model: m, url: 'http://x', role: [write]}", "wanted 'rewrite' or 'answer'"),
-        ("{model: m, url: 'http://x', timeout: 0, colour: red}", "timeout: found 0; .*colour: is not known here"),
+        ("[]", "expected a mapping with url and model"),
+        ("url: http://x", "missing model; add --llm-model NAME"),
+        ("{model: m}", "expected a mapping with url and model"),
+        ("{model: m, url: 'ftp://x'}", "url: expected"),
+        ("{model: m, url: 'http://x:99999999'}", "url: expected"),
+        ("{model: m, url: 'http://u:S3CRET@x'}", "url: expected"),
+        ("{model: m, url: 'http://x/v1?key=S3CRET'}", "url: expected"),
+        ("{model: m, url: 'http://x', key: S3CRET-sk}", "key: expected the name of an environment variable"),
+        ("{model: m, url: 'http://x', generation: {api_key: S3CRET}}", "secrets are not allowed"),
+        ("{model: m, url: 'http://x', role: [write]}", "expected 'rewrite' or 'answer'"),
+        (
+            "{model: m, url: 'http://x', timeout: 0, colour: red}",
+            "expected more than 0, got 0; colour: unknown field",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_file_is_said_and_no_secret_is(tmp_path, text, message):
@@ -87,7 +91,7 @@ def test_what_is_wrong_in_a_file_is_said_and_no_secret_is(tmp_path, text, messag
 
 @pytest.mark.parametrize("name", ["ollamma", "localhost:11434", "ftp://x", "", "../ollama"])
 def test_an_unknown_name_says_what_is_known(name):
-    with pytest.raises(InputError, match=r"is not known.*http://localhost:11434/v1, one of llama.cpp, ollama"):
+    with pytest.raises(InputError, match=r"unknown name.*llama\.cpp, ollama.*http://localhost:11434/v1"):
         read_llm(name, "m")
 
 
@@ -142,5 +146,5 @@ def test_every_shipped_pipeline_takes_it_where_it_has_the_nodes(name):
     text = made.document.to_yaml()
     assert text.count("api_base_url: http://localhost:8080/v1") == len(roles) and KEY in text
     if len(roles) == 1:
-        with pytest.raises(InputError, match="there is no node 'builder' for the role 'answer' of --llm"):
+        with pytest.raises(InputError, match="missing node 'builder' for the role 'answer' of --llm"):
             compose(name, llm=read_llm(LOCAL, "m"))

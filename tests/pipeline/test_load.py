@@ -112,7 +112,10 @@ def test_a_foreign_component_that_raises_leaves_nothing_in_the_home_folder(forei
 
 def test_a_foreign_component_that_loses_an_item_fails_there(foreign):
     first, second = answer(foreign, list(turns("short", "a")))
-    assert "Foreign.run returned 0 values; wanted: 1" in first.error.message and second.rewrite.text == "a"
+    assert (
+        "Foreign.run returned 0 values; expected 1, one Rewrite for each turn" in first.error.message
+        and second.rewrite.text == "a"
+    )
 
 
 def test_a_users_mistake_found_while_running_stops_the_run(monkeypatch):
@@ -140,7 +143,7 @@ def test_only_pipelines_that_search_need_a_collection():
 
 
 def test_a_pipeline_does_not_name_its_collection():
-    with pytest.raises(InputError, match="give --collection"):
+    with pytest.raises(InputError, match="use --collection"):
         load("default", settings={"retriever.collection": "elasticsearch://host/index"})
 
 

@@ -93,16 +93,16 @@ def test_a_search_and_what_is_not_there(server):
     [
         ("ask", {"question": " "}, "question: is empty."),
         ("ask", {}, "question: is missing."),
-        ("ask", {"question": "a\0b"}, r"question: found 'a\x00b'; wanted a text without the character NUL."),
-        ("ask", {"question": "x" * 4001}, "question: found 4001 characters; wanted at most 4000."),
-        ("ask", {"question": 3}, "question: found 3; wanted a string."),
+        ("ask", {"question": "a\0b"}, r"question: expected a text without the character NUL, got 'a\x00b'."),
+        ("ask", {"question": "x" * 4001}, "question: expected at most 4000 characters, got 4001."),
+        ("ask", {"question": 3}, "question: expected a string, got 3."),
         (
             "ask",
             {"question": "Who?", "conversation": "nobody's"},
             "Unknown conversation. Leave it out to begin a new one.",
         ),
-        ("search", {"query": "Who?", "k": 0}, "k: found 0; wanted 1 or more."),
-        ("search", {"query": "Who?", "k": 21}, "k: found 21; wanted at most 20."),
+        ("search", {"query": "Who?", "k": 0}, "k: expected 1 or more, got 0."),
+        ("search", {"query": "Who?", "k": 21}, "k: expected at most 20, got 21."),
         ("nothing", {}, "Unknown tool: nothing"),
     ],
 )

@@ -72,11 +72,11 @@ def test_a_header_is_a_header_wherever_it_stands(qa, line):
     [
         ([], "the body: expected an object with context and qas, got list"),
         ({"qas": []}, "context: is missing"),
-        ({"context": 3, "qas": []}, "context: found 3"),
-        ({"context": "x", "qas": {}}, "qas: found {}"),
+        ({"context": 3, "qas": []}, "context: expected a string, got 3"),
+        ({"context": "x", "qas": {}}, "qas: expected a list, got {}"),
         ({"context": "x", "qas": [{"qid": "a", "question": "?"}, {"question": "?"}]}, r"qas\[1\].qid: is missing"),
-        ({"context": "x", "qas": [{"qid": 1, "question": "?"}]}, r"qas\[0\].qid: found 1"),
-        ({"context": "x", "qas": [{"qid": "a", "question": None}]}, r"qas\[0\].question: found None"),
+        ({"context": "x", "qas": [{"qid": 1, "question": "?"}]}, r"qas\[0\].qid: expected a string, got 1"),
+        ({"context": "x", "qas": [{"qid": "a", "question": None}]}, r"qas\[0\].question: expected a string, got None"),
         (
             {"context": "x", "qas": [{"qid": "a", "question": "?"}] * 2},
             r"qas\[1\].qid: expected an id for each question, got duplicate 'a'",

@@ -27,8 +27,8 @@ def test_lone_surrogates_as_requests_sends_them(predict, line):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("no JSON", "this is no JSON"),
-        ("", "this is no JSON"),
+        ("no JSON", "invalid JSON"),
+        ("", "invalid JSON"),
         (b"\xff\xfe", "byte 1 is not UTF-8"),
         ("[" * 100_000, "the JSON is nested too deeply"),
         ("[]", "the body: expected an object with context and qas, got list"),

@@ -87,9 +87,9 @@ def test_only_some():
     [
         (
             ("mrka", "train"),
-            "mrka: unknown download; expected conversations, mrqa, training. Did you mean 'mrqa'",
+            r"download: unknown name 'mrka'\. Did you mean 'mrqa'\? Expected one of conversations, mrqa, training",
         ),
-        (("../mrqa", "train"), "unknown download"),
+        (("../mrqa", "train"), "unknown name '../mrqa'"),
         (("mrqa", "dev"), "unknown part 'dev'; expected train, in-domain, out-of-domain"),
         (("mrqa", "train", ["DROP"]), "--only DROP: unknown set of train; expected SQuAD, "),
         (("none.yaml", "train"), "list of downloads none.yaml cannot be read"),
@@ -104,19 +104,22 @@ def test_names_that_are_not_there(arguments, said):
     ("text", "said"),
     [
         ("[", "is not valid YAML"),
-        ("", "the record: found None"),
+        ("", "the record: expected an object, got None"),
         ("train: {}", "train: is empty"),
         ("train: {A: {file: a, url: 'http://x', examples: 1}}", "train.A.files.0.: .*md5 or sha256 is missing"),
         (
             "train: {A: {file: ../a, url: 'http://x', md5: '0', examples: 1}}",
-            "train.A.files.0..file: found '../a'.*md5: found",
+            "train.A.files.0..file: expected .*, got '../a'.*md5: expected",
         ),
-        ("train: {A: {file: a, url: 'file:///x', md5: '0', examples: 1}}", "train.A.files.0..url: found 'file:///x'"),
-        ("train: {A: {files: [], convert: nosuch}}", "train.A.convert: found 'nosuch'"),
-        ("train: {A: {files: [], folder: ../a}}", "train.A.folder: found '../a'"),
-        ("train: {A: {file: a/../b, url: 'http://x', md5: null}}", "file: found 'a/../b'"),
-        ("train: {A: {file: /a, url: 'http://x', md5: null}}", "file: found '/a'"),
-        ("train: {A: {file: a, sha: 1}}", "train.A.files.0..sha: is not known here"),
+        (
+            "train: {A: {file: a, url: 'file:///x', md5: '0', examples: 1}}",
+            "train.A.files.0..url: expected .*, got 'file:///x'",
+        ),
+        ("train: {A: {files: [], convert: nosuch}}", "train.A.convert: expected .*, got 'nosuch'"),
+        ("train: {A: {files: [], folder: ../a}}", "train.A.folder: expected .*, got '../a'"),
+        ("train: {A: {file: a/../b, url: 'http://x', md5: null}}", "file: expected .*, got 'a/../b'"),
+        ("train: {A: {file: /a, url: 'http://x', md5: null}}", "file: expected .*, got '/a'"),
+        ("train: {A: {file: a, sha: 1}}", "train.A.files.0..sha: unknown field"),
     ],
 )
 def test_a_file_of_ones_own_with_a_mistake(tmp_path, text, said):

@@ -221,7 +221,7 @@ def test_qrecc_dev_and_archives(converted, tmp_path):
     [
         ("inscit", ["[]"], "raw0: ValueError: no records"),
         ("qrecc_dev", ['[{"Conversation_no": 2}]'], "raw0: record 0: ValueError: no records"),
-        ("inscit", ["{"], r"raw0: line 1, column 2: this is no JSON"),
+        ("inscit", ["{"], r"raw0: line 1, column 2: invalid JSON"),
         ("inscit", [""], "raw0: the file is empty"),
         ("inscit", ["7"], "raw0: TypeError"),
         ("inscit", [json.dumps({"d": {"turns": [{"context": ["q"]}]}})], "raw0: record d: KeyError: 'labels'"),
@@ -229,7 +229,7 @@ def test_qrecc_dev_and_archives(converted, tmp_path):
         ("or_sharc", [lines(UTTERANCE, {"question": 1}), "{}"], "raw0: line 2: KeyError: 'history'"),
         ("or_sharc", [lines(UTTERANCE)], "TypeError"),
         ("clapnq", [lines(ASKED), lines({**ASKED, "output": []})], "raw1: line 1: IndexError"),
-        ("clapnq", ["<html>"], "raw0: line 1, column 1: this is no JSON"),
+        ("clapnq", ["<html>"], "raw0: line 1, column 1: invalid JSON"),
         ("mtrag_un", [lines({**TASK, "input": []})], "raw0: line 1: ValueError"),
         ("mtrag_un", [lines({**TASK, "contexts": ["d1"]})], "raw0: line 1: TypeError"),
         ("cast2020", [json.dumps(TOPICS), "81_1 0 MARCO_9\n"], "raw1: row 1: ValueError"),

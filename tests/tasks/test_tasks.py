@@ -154,8 +154,12 @@ def test_the_options_of_a_task_are_its_own(installed, root, tmp_path, call):
 @pytest.mark.parametrize(
     ("point", "source", "reason"),
     [
-        ("half = absent_module:Half", "", r"half: lost offers it .*No module named 'absent_module'"),
-        ("half = ruined:Half", "1 / 0", r"half: ruined offers it in the group convqa\.tasks .*ZeroDivisionError"),
+        ("half = absent_module:Half", "", r"half: the entry point .* of lost .*No module named 'absent_module'"),
+        (
+            "half = ruined:Half",
+            "1 / 0",
+            r"half: the entry point .* of ruined in the group convqa\.tasks .*ZeroDivisionError",
+        ),
         ("half = number:Half", "Half = 3", r"half: number:Half .* is not a class derived from convqa\.tasks\.Task"),
         (
             "half = bare:Half",

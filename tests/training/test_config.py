@@ -21,14 +21,17 @@ def test_an_unknown_recipe_is_refused_with_the_nearest():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"epochs": 0}, "epochs: found 0"),
-        ({"rate": "fast"}, "rate: found 'fast'"),
-        ({"epoch": 1}, "epoch: is not known here. Did you mean 'epochs'?"),
-        ({"mix": [{"sets": ["squad"]}]}, "mix[0].sets[0]: found 'squad'"),
+        ({"epochs": 0}, "epochs: expected more than 0, got 0"),
+        ({"rate": "fast"}, "rate: expected a number, got 'fast'"),
+        ({"epoch": 1}, "epoch: unknown field. Did you mean 'epochs'?"),
+        (
+            {"mix": [{"sets": ["squad"]}]},
+            "mix[0].sets[0]: expected 'qrecc-dev', 'qrecc-4k', 'canard' or 'own', got 'squad'",
+        ),
         ({"mix": []}, "mix: is empty"),
-        ({"recipe": "reader"}, "recipe: found 'reader'"),
-        ({"batch": 1.5}, "batch: found 1.5"),
-        ({"warmup": 1}, "warmup: found 1"),
+        ({"recipe": "reader"}, "recipe: expected 'resolver', got 'reader'"),
+        ({"batch": 1.5}, "batch: expected a whole number, got 1.5"),
+        ({"warmup": 1}, "warmup: expected less than 1, got 1"),
         ({"mix": [{"sets": ["own"]}]}, "own: name files under own"),
         ({"own": ["mine.jsonl"]}, "own: name files under own"),
     ],
@@ -43,7 +46,7 @@ def test_several_mistakes_are_sentences():
     with pytest.raises(InputError) as caught:
         load("resolver", None, {"passages": "x", "seed": -1})
     said = str(caught.value).partition("resolver.yaml: ")[2]
-    assert said == ("seed: found -1; wanted 0 or more. passages: is not known here. Did you mean 'base'?")
+    assert said == ("seed: expected 0 or more, got -1. passages: unknown field. Did you mean 'base'?")
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""The builders: one module each, named as in a pipeline; modules that begin with ``_`` are helpers."""
+"""The builders, one per module. Modules that begin with ``_`` are helpers."""

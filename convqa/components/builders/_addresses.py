@@ -1,6 +1,6 @@
-"""Remove URLs, e-mail addresses and hosts from what a model wrote, unless a passage has them.
+"""Detection of URLs, e-mail addresses and hosts in generated text that no passage contains.
 
-There is no list of top-level domains, as new ones come every month: a dotted name counts as a host by its form.
+Hosts are recognized by their form, without a list of top-level domains, which changes every month.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-# What a label of a host is made of: everything but blanks and punctuation, as there are hosts in every script.
+# The characters of a host's label: all but white space and punctuation, because hosts exist in every script.
 _LETTER = (
     r"[^\s\x00-,./:-@\[-^`{-\xbf\xd7\xf7\u060c\u061b\u061f\u06d4\u0964\u0965"
     r"\u2000-\u206f\u3000-\u3004\u3008-\u3020\u30fb]"
@@ -28,10 +28,10 @@ _PLACE = re.compile(
 )
 _WORD = re.compile(rf"{_LETTER}+")
 _BEHIND = ".,;:!?/()[]{}*_~|"
-"""Signs at an address's end that belong to the text around it."""
+"""Trailing punctuation that belongs to the surrounding text."""
 
-# Writing without blanks between words, and Korean, whose particles follow without one: there letters of the sentence
-# stand directly before and behind an address.
+# Scripts without spaces between words, and Korean, whose particles follow directly: there an address may be directly
+# surrounded by letters of the sentence.
 _UNSPACED = (
     r"[\u0e00-\u0eff\u1100-\u11ff\u2e80-\u2fff\u3005-\u3007\u3041-\u30fa\u30fc-\u31ff\u3400-\u9fff\ua960-\ua97f"
     r"\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -40,15 +40,15 @@ _BEHIND_HOST = re.compile(rf"(\.(?:(?!{_UNSPACED}){_LETTER})+)(?={_UNSPACED})")
 _BEFORE = re.compile(rf"\A[^.@]*{_UNSPACED}(?!{_UNSPACED}|[.@]|\Z)")
 _UNSPACED_RUN = re.compile(rf"{_UNSPACED}+")
 _LONGEST_UNSPACED = 6
-"""Letters that a top-level domain has in such a script; what is longer is the next sentence."""
+"""Maximum letters of a top-level domain in such a script; a longer run is the next sentence."""
 
 _IDEOGRAPHIC_STOP = re.compile(r"(?<=[a-z0-9])\u3002(?=[a-z]{2})", re.I)
 
 
 class Address(NamedTuple):
-    """``whole``: what is compared, in lower case, without ``http:`` and ``www.``; ``host``: the same of its host.
+    """An address for comparison, in lower case and without ``http:`` and ``www.``: the ``whole`` and its ``host``.
 
-    ``joint``: the labels, where this may as well be two sentences without a blank between them (``Faust.Goethe``).
+    ``joint``: its labels, if it may also be two sentences without a space between them (``Faust.Goethe``).
     """
 
     whole: str
@@ -57,10 +57,10 @@ class Address(NamedTuple):
 
 
 def foreign(text: str, passages: Iterable[str]) -> bool:
-    """Whether a text has an address that none of these texts has.
+    """Return whether a text contains an address that no passage contains, as a whole or as the host of another.
 
-    They have it if it stands there as a whole, or is the host of one. Two words with a full stop between them are
-    prose, not a host, where the passages have both, and the second is capitalised or the first one letter.
+    Two words with a full stop between them are prose, not a host, if the passages contain both, and the second is
+    capitalized or the first is one letter.
 
     >>> passages = ["Faust is a play. Goethe wrote it, says https://goethe.example/faust, with Node.js."]
     >>> [foreign(text, passages) for text in ("See faust.shop.", "See goethe.example/x.", "See oethe.example.")]
@@ -68,13 +68,13 @@ def foreign(text: str, passages: Iterable[str]) -> bool:
     >>> [foreign(text, passages) for text in ("See goethe.example.", "He, e.g. in Node.js 3.5m.", "A play.Goethe.")]
     [False, False, False]
     """
-    said = _addresses(_plain(text))
-    if not said:
+    addresses = _addresses(_plain(text))
+    if not addresses:
         return False
     plain = [_plain(passage) for passage in passages]
     known = [address for passage in plain for address in _addresses(passage)]
     wholes, hosts = {address.whole for address in known}, {address.host for address in known}
-    prose = _FOUND.sub(lambda found: " " if _address(found) else found[0], " ".join(plain)).lower()
+    prose = _FOUND.sub(lambda match: " " if _address(match) else match[0], " ".join(plain)).lower()
     words = {part for word in _WORD.findall(prose) for part in (word, *word.split("-"))}
 
     def is_prose(label: str) -> bool:
@@ -84,48 +84,48 @@ def foreign(text: str, passages: Iterable[str]) -> bool:
         address.whole in wholes
         or (address.whole == address.host and address.host in hosts)
         or (address.joint and all(map(is_prose, address.joint)))
-        for address in said
+        for address in addresses
     )
 
 
 def _plain(text: str) -> str:
-    """The text as a browser reads an address in it: full-width letters and dots as others, nothing invisible.
+    """Normalize a text as browsers do: full-width characters become ASCII, and invisible ones are removed.
 
-    What follows an address without a blank is parted from it.
+    An address is separated from the text that follows it directly.
     """
     if text.isascii():
         return text
-    shown = (letter for letter in unicodedata.normalize("NFKC", text) if unicodedata.category(letter) != "Cf")
-    return _BEHIND_HOST.sub(r"\1 ", _IDEOGRAPHIC_STOP.sub(".", "".join(shown)))
+    visible = (letter for letter in unicodedata.normalize("NFKC", text) if unicodedata.category(letter) != "Cf")
+    return _BEHIND_HOST.sub(r"\1 ", _IDEOGRAPHIC_STOP.sub(".", "".join(visible)))
 
 
 def _addresses(text: str) -> list[Address]:
-    return [address for found in _FOUND.finditer(text) if (address := _address(found))]
+    return [address for match in _FOUND.finditer(text) if (address := _address(match))]
 
 
-def _address(found: re.Match[str]) -> Address | None:
-    if found["opaque"]:
-        return Address(found["opaque"].rstrip(_BEHIND).lower(), "")
-    written = (found["url"] or found["place"]).rstrip(_BEHIND)
-    place = _PLACE.fullmatch(written)
-    if place is None:
+def _address(match: re.Match[str]) -> Address | None:
+    if match["opaque"]:
+        return Address(match["opaque"].rstrip(_BEHIND).lower(), "")
+    written = (match["url"] or match["place"]).rstrip(_BEHIND)
+    parts = _PLACE.fullmatch(written)
+    if parts is None:
         return Address(written.lower(), "") if written else None
-    name = _host(_BEFORE.sub("", place["host"]))
-    if not name and found["place"]:
+    name = _host(_BEFORE.sub("", parts["host"]))
+    if not name and match["place"]:
         return None
-    name = name or place["host"]
+    name = name or parts["host"]
     host = name.lower().removeprefix("www.")
-    local = _BEFORE.sub("", place["local"]) + "@" if place["local"] else ""
-    rest = _UNSPACED_RUN.split(place["rest"])[0].rstrip(_BEHIND)
+    local = _BEFORE.sub("", parts["local"]) + "@" if parts["local"] else ""
+    rest = _UNSPACED_RUN.split(parts["rest"])[0].rstrip(_BEHIND)
     whole = f"{local}{host}{rest}".lower()
-    if found["url"]:
-        scheme = (found["scheme"] or "").lower()
+    if match["url"]:
+        scheme = (match["scheme"] or "").lower()
         return Address(whole, host) if scheme in {"", "http", "https"} else Address(f"{scheme}://{whole}", "")
     return Address(whole, host, _joint(name) if whole == name.lower() else ())
 
 
 def _host(name: str) -> str:
-    """The part of a dotted name that can be a host: four numbers, or one that ends with a label of letters; or ""."""
+    """Return the part of a dotted name that can be a host: an IPv4 address, or labels up to one of letters, or ""."""
     labels = name.split(".")
     if len(labels) == 4 and all(label.isdecimal() and int(label) < 256 for label in labels):
         return name
@@ -137,7 +137,7 @@ def _host(name: str) -> str:
 
 
 def _top_level(label: str) -> str:
-    """The part of a last label that can be a top-level domain: two letters and more, up to a hyphen."""
+    """Return the part of a last label that can be a top-level domain: at least two letters, up to a hyphen, or ""."""
     if label[:4].lower() == "xn--":
         return label
     start = re.split("[-_]", label)[0]
@@ -148,7 +148,7 @@ def _top_level(label: str) -> str:
 
 
 def _joint(name: str) -> Sequence[str]:
-    """The labels of a name that has the form of an end of a sentence with the next one's beginning, or of initials."""
+    """Return the labels of a name that looks like two sentences without a space, or like initials."""
     *before, last = name.split(".")
     capitalised = last[:1].isupper() and not last.isupper()
     initials = all(len(label) == 1 and label.isupper() for label in before)

@@ -1,4 +1,4 @@
-"""From a reply with markers such as ``[1]`` to plain sentences, each with the numbers that it names."""
+"""Parsing of replies with markers such as ``[1]`` into plain sentences with the numbers they cite."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from convqa.files import mend
 from convqa.text.sentences import sentences
 
 _LONGEST = 20_000
-"""Characters of a reply that are read."""
+"""Maximum characters of a reply; the rest is ignored."""
 
 _MOST = 40
-"""Sentences of a reply that are looked at."""
+"""Maximum sentences of a reply; the rest is ignored."""
 
 _THOUGHTS = re.compile(r"\A.*</(?:think|thinking|thought|reasoning|analysis)>", re.S | re.I)
 _OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning|analysis)>.*\Z", re.S | re.I)
@@ -48,14 +48,13 @@ _COLON = re.compile(r"\A\s{0,3}[:.\u2013\u2014-](?=\s)")
 _ENDING = frozenset(".!?:;\u3002\uff01\uff1f]")
 _CLOSING = frozenset(".,;:!?\u3002\uff0c\uff01\uff1f")
 
-
 GOES_ON = "+"
 
 
 class Claim(NamedTuple):
-    """A sentence of a reply without its markers, and the numbers of passages that it names, in order, each once.
+    """A sentence of a reply without its markers, and the distinct numbers of the passages that it cites, in order.
 
-    ``item``: the mark of the list's item that it begins, "2." or "-"; ``GOES_ON`` where it goes on in one; else "".
+    ``item``: the mark of the list item that it begins, "2." or "-"; ``GOES_ON`` if it continues an item; otherwise "".
     """
 
     text: str
@@ -64,7 +63,7 @@ class Claim(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """A reply as it is understood. ``strange``: how many numbers are those of no passage."""
+    """A parsed reply. ``strange`` counts the numbers without a passage."""
 
     said: tuple[Claim, ...] = ()
     declined: bool = False
@@ -72,12 +71,11 @@ class Parsed(NamedTuple):
 
 
 def parse(reply: str, passages: int, language: str) -> Parsed:
-    """The sentences of a reply to a prompt with so many passages.
+    """Return the sentences of a reply to a prompt with this many passages.
 
-    Left out are thoughts (``<think>``), code fences, marks of markdown, addresses behind links, images, and a list of
-    sources at the end. A marker belongs to the sentence that it stands in or behind; at the start of a line to the
-    sentence after it. Numbers of no passage are left out and counted. ``[0]``, ``[2008]`` and what stands between
-    backticks are no markers.
+    Thoughts (``<think>``), code fences, Markdown, URLs of links, images, and a final list of sources are removed. A
+    marker belongs to the sentence that contains or precedes it; at the start of a line, to the following one. Numbers
+    without a passage are removed and counted. ``[0]``, ``[2008]`` and code in backticks are not markers.
 
     >>> parse("Goethe wrote it. [1][7] He lived in Weimar [2, 3].", 3, "en").said[1]
     Claim(text='He lived in Weimar.', numbers=(2, 3), item='')
@@ -85,31 +83,31 @@ def parse(reply: str, passages: int, language: str) -> Parsed:
     text = _plain(reply)
     if _NO_ANSWER.search(_bare(text)):
         return Parsed(declined=True)
-    found: list[Claim] = []
+    claims: list[Claim] = []
     strange = 0
     for item, line in _lines(text):
-        said, outside = _marked(line, passages, language)
+        in_line, outside = _marked(line, passages, language)
         strange += outside
-        for one in said:
-            if _WORD.search(one.text):
-                found.append(one._replace(item=item))
+        for claim in in_line:
+            if _WORD.search(claim.text):
+                claims.append(claim._replace(item=item))
                 item = item and GOES_ON
-            elif found:
-                # Markers or signs alone belong to what was said before them.
-                numbers = dict.fromkeys([*found[-1].numbers, *one.numbers])
-                found[-1] = found[-1]._replace(numbers=tuple(numbers))
-    if sum(bool(one.item) and one.item != GOES_ON for one in found) == 1:
-        found = [one._replace(item="") for one in found]  # one item is no list
-    return Parsed(tuple(found[:_MOST]), strange=strange)
+            elif claims:
+                # Markers without words belong to the previous sentence.
+                numbers = dict.fromkeys([*claims[-1].numbers, *claim.numbers])
+                claims[-1] = claims[-1]._replace(numbers=tuple(numbers))
+    if sum(bool(claim.item) and claim.item != GOES_ON for claim in claims) == 1:
+        claims = [claim._replace(item="") for claim in claims]  # a single item is not a list
+    return Parsed(tuple(claims[:_MOST]), strange=strange)
 
 
 def unfinished(text: str) -> str:
-    """A reply that was cut off, without the sentence in which it was.
+    """Return a truncated reply without its last, incomplete sentence.
 
     >>> unfinished("Goethe wrote it [1]. He lived in")
     'Goethe wrote it [1].'
     """
-    ends = [place.end() for place in re.finditer(r"[.!?\u3002\uff01\uff1f](?:\s{0,2}\[[\d, ]{1,20}\])*|\n", text)]
+    ends = [match.end() for match in re.finditer(r"[.!?\u3002\uff01\uff1f](?:\s{0,2}\[[\d, ]{1,20}\])*|\n", text)]
     return text[: ends[-1]] if ends else ""
 
 
@@ -120,19 +118,19 @@ def _plain(reply: str) -> str:
     return "".join(letter for letter in text if letter.isprintable() or letter in "\n\t\u200c\u200d\u3000\u00a0")
 
 
-def _link(found: re.Match[str]) -> str:
-    # [1](https://...) is a marker with an address; the address of any other link is not said.
-    marker = f"[{found[1]}]"
-    return marker if _MARKER.fullmatch(marker) else found[1]
+def _link(match: re.Match[str]) -> str:
+    # [1](https://...) is a marker with a URL; of other links, the text is kept.
+    marker = f"[{match[1]}]"
+    return marker if _MARKER.fullmatch(marker) else match[1]
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Lines, each behind the mark of the list's item that it is, without marks of structure; one that goes on in lower
-    case after an open sentence is part of it."""
+    """Yield (mark of the list item, line without Markdown). A line that begins in lower case after an open sentence
+    continues the line before."""
     open_item = open_line = ""
     for line in text.splitlines():
         structure = _STRUCTURE.match(line)
-        bare = _EMPHASIS.sub(lambda place: place[2] or place[3], line[structure.end() if structure else 0 :]).strip()
+        bare = _EMPHASIS.sub(lambda match: match[2] or match[3], line[structure.end() if structure else 0 :]).strip()
         if _SOURCES.fullmatch(_bare_label(bare)):
             break
         goes_on = bool(open_line) and not structure and bare[:1].islower() and open_line[-1] not in _ENDING
@@ -149,48 +147,48 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _bare(text: str) -> str:
-    return _MARKER.sub(lambda found: found["code"] or "", text)
+    return _MARKER.sub(lambda match: match["code"] or "", text)
 
 
 def _bare_label(line: str) -> str:
-    """A line up to its colon, where nothing but markers and addresses follows it."""
+    """Return a line up to its colon, if only markers and addresses follow it."""
     label, colon, rest = line.partition(":")
     listed = [word for word in _bare(rest).split() if "//" not in word and "www." not in word]
     return label + colon if colon and not _WORD.search(" ".join(listed)) else line
 
 
 def _marked(line: str, passages: int, language: str) -> tuple[list[Claim], int]:
-    """The sentences of a line with their numbers, and how many numbers are those of no passage."""
+    """Return the sentences of a line with their numbers, and how many numbers have no passage."""
     plain, marks, strange = _without_markers(line, passages)
     bounds = sentences(plain, language) or ([(0, 0)] if marks else [])
     named: list[list[int]] = [[] for _ in bounds]
-    for place, numbers in marks:
-        before = [index for index, (start, _) in enumerate(bounds) if start < place]
+    for position, numbers in marks:
+        before = [index for index, (start, _) in enumerate(bounds) if start < position]
         named[before[-1] if before else 0] += numbers
     texts = (" ".join(plain[start:end].split()) for start, end in bounds)
     return [Claim(text, tuple(dict.fromkeys(some))) for text, some in zip(texts, named, strict=True)], strange
 
 
 def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, list[int]]], int]:
-    """The line without its markers; where each stood in what is left, with its numbers; how many are of no passage."""
+    """Return the line without markers, the (position, numbers) of each marker, and how many numbers have no passage."""
     plain = ""
     marks: list[tuple[int, list[int]]] = []
     strange = last = 0
-    for found in _MARKER.finditer(line):
-        numbers = _numbers(found["numbers"]) if found["numbers"] else None
+    for match in _MARKER.finditer(line):
+        numbers = _numbers(match["numbers"]) if match["numbers"] else None
         if numbers is None:
             continue
-        piece = line[last : found.start()]
+        piece = line[last : match.start()]
         plain += _behind(piece, len(plain)) if marks else piece
         kept = [number for number in numbers if number <= passages]
         strange += len(numbers) - len(kept)
         marks.append((len(plain), kept))
-        last = found.end()
+        last = match.end()
     return plain + (_behind(line[last:], len(plain)) if marks else line), marks, strange
 
 
 def _behind(text: str, length: int) -> str:
-    """The text behind a marker, now that it is gone: words stay apart, a full stop moves up, "[1]: " is no text."""
+    """Join the text after a removed marker: keep words apart, move a full stop up, remove the colon of "[1]: "."""
     if not length:
         return _COLON.sub("", text)
     if text[:1].isalnum():
@@ -199,11 +197,11 @@ def _behind(text: str, length: int) -> str:
 
 
 def _numbers(text: str) -> list[int] | None:
-    """``"1, 3-5"`` as numbers; None where it has a zero, which numbers no passage but occurs in intervals."""
+    """Parse ``"1, 3-5"``. Return None if it has a zero, as intervals may, or a descending range."""
     numbers: list[int] = []
-    for found in _RANGE.finditer(text):
-        first = int(found[1])
-        last = int(found[2]) if found[2] else first
+    for match in _RANGE.finditer(text):
+        first = int(match[1])
+        last = int(match[2]) if match[2] else first
         if not first or last < first:
             return None
         numbers += range(first, min(last, first + 20) + 1)

@@ -1,4 +1,4 @@
-"""Builds an answer that a language model writes, and keeps only sentences that the passages support."""
+"""Builds answers with a language model and keeps only sentences that the passages support."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from convqa.components.base import Builder, MaybeReadings
 from convqa.components.builders._grounding import ITEM_LEFT_OUT, Scorer, Unsupported, check, worded
 from convqa.components.builders._prompt import Most, Prompt, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
-from convqa.components.chat import Asking, Reply, plain, told
+from convqa.components.chat import Asking, Reply, fallback_note, plain
 from convqa.components.citations import nothing
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
@@ -32,26 +32,26 @@ _DECLINED = "no answer found"
 
 @member
 class Generative(Asking, Builder):
-    """Ask a language model to answer from the best passages, and hold each of its sentences to what it cites.
+    """Generate an answer from the best passages and check each sentence against its citations.
 
-    The passages are shown as quoted data, numbered; the model is to end each sentence with the numbers of those that
-    say it. A citation points at the sentence of the passage that fits best. What no passage supports is left out, or
-    said without a citation; where nothing is left, there is no answer, with the reason. Counted in a run's summary are
-    sentences that were not supported, citations that had to be found or moved, and replies that were none.
+    The prompt has the passages as numbered quotes, and asks for the numbers of supporting passages after each sentence.
+    A citation points at the best sentence of its passage. Unsupported sentences are omitted, or kept without a
+    citation; if none remains, there is no answer. A run's summary counts unsupported sentences, added and moved
+    citations, and empty replies.
 
-    A request that comes to nothing is a failure of its turn. Servers that are away, keys, time limits, retries and
-    sampling are as with the rewriter ``llm``.
+    A failed request is a failure of its turn. Unavailable servers, keys, timeouts, retries and sampling are as in the
+    rewriter ``llm``.
 
-    :param passages: how many of the best passages with a text the model is shown.
-    :param longest: characters of each passage that it is shown: whole sentences, around what the reader found.
-    :param history: exchanges before the question that it is shown.
-    :param sentences: how many sentences an answer has at most. None = as the question asks: three for a fact, else
-        five, and of steps or several things a list of up to twelve.
-    :param support: who says whether a passage supports a sentence: "lexical", "support", or a model's name.
-    :param unsupported: "drop" = such a sentence is left out; "mark" = it is said, and is the one without a citation.
-    :param options: ``device``, ``precision`` and ``engine`` of that model.
-    :param otherwise: another builder. It answers, with a note that says why, where the model gives no answer or no
-        sentence of its answer is supported. Where the model says that the passages do not answer, there is no answer.
+    :param passages: how many of the best passages with a text are in the prompt.
+    :param longest: maximum characters of each passage in the prompt: whole sentences around the reader's span.
+    :param history: number of earlier exchanges in the prompt.
+    :param sentences: maximum number of sentences. None = three for a fact, five for other questions, and twelve items
+        for lists.
+    :param support: the support check: "lexical", "support", or the name of a model.
+    :param unsupported: "drop" = omit unsupported sentences; "mark" = keep them without a citation.
+    :param options: ``device``, ``precision`` and ``engine`` of the model in ``support``.
+    :param otherwise: a fallback builder. It answers, with a note, if the model fails or none of its sentences is
+        supported, but not if the model finds no answer in the passages.
     """
 
     passages: Annotated[int, Field(ge=1, le=50)] = 5
@@ -71,7 +71,7 @@ class Generative(Asking, Builder):
         _ = self._support
 
     def identity(self) -> Mapping[str, str]:
-        """The models that check the support and find the quotes, not to be measured with as well, and the server."""
+        """Include the models that check support and choose quotes, which must not measure the results as well."""
         return {**Asking.identity(self), "support": self._support.identity, "quotes": QUOTES}
 
     def build_batch(
@@ -81,23 +81,23 @@ class Generative(Asking, Builder):
         languages = {turn.language for turn, one in zip(turns, prompts, strict=True) if isinstance(one, Prompt)}
         scorers = {language: self._scorer(language) for language in sorted(languages)}
         replies = self._asked({_key(one): _messages(one) for one in prompts if isinstance(one, Prompt)})
-        made = [
+        answers = [
             self._answer(replies[_key(prompt)], prompt, turn, ranking, scorers[turn.language])
             if isinstance(prompt, Prompt)
             else nothing(ranking, prompt)
             for turn, ranking, prompt in zip(turns, rankings, prompts, strict=True)
         ]
         if self._other:
-            reasons = {place: reason for place, one in enumerate(made) if (reason := _why_otherwise(one))}
-            columns = ([column[place] for place in reasons] for column in (turns, rewrites, rankings, readings))
+            reasons = {index: reason for index, answer in enumerate(answers) if (reason := _fallback_reason(answer))}
+            columns = ([column[index] for index in reasons] for column in (turns, rewrites, rankings, readings))
             others = self._other.build_batch(*columns) if reasons else []
-            for (place, reason), other in zip(reasons.items(), others, strict=True):
-                notes = UNAIDED, told(reason, "Only the passages were asked.")
-                made[place] = replace(other, notes=(*other.notes, *notes)) if isinstance(other, Answer) else other
-        return made
+            for (index, reason), other in zip(reasons.items(), others, strict=True):
+                notes = UNAIDED, fallback_note(reason, "Only the passages were asked.")
+                answers[index] = replace(other, notes=(*other.notes, *notes)) if isinstance(other, Answer) else other
+        return answers
 
     def _prompt(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Prompt | str:
-        """The prompt for a turn, or the reason why the model is not asked."""
+        """Return the prompt for a turn, or the reason why there is none."""
         if not open_question(turn).strip():
             return "there is no question"
         passages = shown(ranking, reading, self.passages, self.longest, turn.language)
@@ -111,7 +111,7 @@ class Generative(Asking, Builder):
         return Most(3 if asks_for_fact(rewrite.text, turn.language) else 5, 12)
 
     def _scorer(self, language: str) -> Scorer:
-        """:raises InputError: where a language cannot be checked, before anything is asked that would be paid for."""
+        """Return the support check. :raises InputError: for an unsupported language, before any request is paid."""
         if self.support == LEXICAL:
             return worded
         score = self._support.score
@@ -119,8 +119,8 @@ class Generative(Asking, Builder):
             score([("probe", "probe")], language)
         except InputError as error:
             raise InputError(
-                f"builder.support: {self.support} cannot check sentences of these turns: {error} Take a model of "
-                f"entailment, or {LEXICAL}, which compares words as they stand there."
+                f"builder.support: {self.support} cannot check sentences of these turns: {error} Use an entailment "
+                f"model, or {LEXICAL}, which compares surface words in this language."
             ) from error
         return score
 
@@ -149,12 +149,12 @@ class Generative(Asking, Builder):
         return json.dumps([reply.text or "", str(reply.meta.get("finish_reason") or "")])
 
 
-def _why_otherwise(made: Answer | Failure) -> str:
-    """The reason to take the other builder's answer; "" where the model answered, said that there is none, or was not
-    asked."""
-    if isinstance(made, Failure):
-        return made.message
-    return made.reason if made.kind == "none" and made.notes and f"generative: {_DECLINED}" not in made.notes else ""
+def _fallback_reason(answer: Answer | Failure) -> str:
+    """Return the reason to use the fallback; "" if the model answered, found no answer, or was not asked."""
+    if isinstance(answer, Failure):
+        return answer.message
+    failed = answer.kind == "none" and answer.notes and f"generative: {_DECLINED}" not in answer.notes
+    return answer.reason if failed else ""
 
 
 def _key(prompt: Prompt) -> str:

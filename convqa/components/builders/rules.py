@@ -1,4 +1,4 @@
-"""Answers by the rules in the best passage: yes, no, or a question back where a condition is not settled yet."""
+"""Answers yes/no questions by the rules in the best passage, or asks back about an open condition."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from convqa.text.english.verdict import Fact, Verdict, alike, apply_rules, as_co
 
 _LANGUAGE = "en"
 _JUDGED, _MOST = 8, 64
-"""Rules of a passage whose conditions are set beside what the user told, and how many conditions of them."""
+"""Maximum numbers of rules and conditions of a passage that are compared with the user's statements."""
 
 _REMEMBERED = 0.6
-"""Share of common words from which a condition is what was asked for an earlier question."""
+"""Minimum share of common words between a condition and an earlier question about it."""
 
 _LONGEST = 400
-"""Characters of a rule that is quoted whole; of a longer one, how it begins and the conditions that decided."""
+"""Maximum characters of a rule that is quoted whole; longer ones are quoted by their start and decisive conditions."""
 
 
 class _Case(NamedTuple):
-    """A passage, the question that its rules are to answer, and what the user has told."""
+    """A passage with its rules, the question, and the user's statements."""
 
     passage: Passage
     question: str
@@ -43,21 +43,20 @@ class _Case(NamedTuple):
 
 @member
 class Rules(Builder):
-    """Work out what the rules of the best passage say to a yes/no question, and ask back for what they depend on.
+    """Apply the rules of the best passage to a yes/no question, and ask back about open conditions. English only.
 
-    A passage is cut into rules with their conditions (:mod:`convqa.text.english.rules`); what the user has told settles
-    some of them; the rest decides, or the first open condition becomes a question (an answer of kind ``question``).
-    What is asked and replied stands in the turn's history, so that nothing is kept here. English only.
+    A passage is split into rules with conditions (:mod:`convqa.text.english.rules`). The user's statements settle some
+    of them. If the rest does not decide, the first open condition becomes a question (an answer of kind ``question``).
+    Questions and replies are part of the turn's history, so that the builder has no state.
 
-    :param conditions: who says whether what the user told of their own accord settles a condition: ``conditions``, the
-        model that ships; ``lexical``; or a folder. See :func:`convqa.models.load_conditions`.
-    :param known: from which score on a condition counts as settled; None = the model's own.
-    :param passages: of how many top passages the first is taken whose rules tell something; one about whose conditions
-        was asked before comes first.
-    :param relevant: share of common words below which a passage (beside another builder: a rule) says nothing to a
-        question.
-    :param builder: who answers what no rule decides, by name or as ``{type: ..., init_parameters: {...}}``; a decision
-        is then said with the rule's own words. None: every answer is a label, Yes, No or Irrelevant, as ShARC has it.
+    :param conditions: how to decide whether the user's statements settle a condition: ``conditions``, the model that
+        ships; ``lexical``; or a model's folder. See :func:`convqa.models.load_conditions`.
+    :param known: minimum score of a settled condition; None = the model's own.
+    :param passages: how many top passages to consider. A passage whose conditions were asked about comes first, then
+        the first one with rules about the question.
+    :param relevant: minimum share of common words between the question and a passage (with ``builder``: a rule).
+    :param builder: answers questions that no rule decides: its name, or ``{type: ..., init_parameters: {...}}``.
+        Decisions then quote the rule. None: every answer is a label, Yes, No or Irrelevant, as in ShARC.
     :param options: ``device``, ``precision`` and ``engine`` of the model.
     """
 
@@ -85,39 +84,40 @@ class Rules(Builder):
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
     ) -> Sequence[Answer | Failure]:
         cases = [self._case(*row) for row in zip(turns, rankings, strict=True)]
-        wanted = list(dict.fromkeys(pair for case in cases if case for pair in _pairs(case)))
-        facts = dict(zip(wanted, self._facts(wanted), strict=True))
+        pairs = list(dict.fromkeys(pair for case in cases if case for pair in _pairs(case)))
+        facts = dict(zip(pairs, self._facts(pairs), strict=True))
         answers: list[Answer | Failure | None] = [
             None if case is None else self._answer(case, facts, ranking)
             for case, ranking in zip(cases, rankings, strict=True)
         ]
-        left = [place for place, answer in enumerate(answers) if answer is None]
-        if left and self._builder is not None:
-            columns = ([column[place] for place in left] for column in (turns, rewrites, rankings, readings))
-            for place, answer in zip(left, self._builder.build_batch(*columns), strict=True):  # type: ignore[arg-type]
-                answers[place] = answer
+        open = [index for index, answer in enumerate(answers) if answer is None]
+        if open and self._builder is not None:
+            columns = ([column[index] for index in open] for column in (turns, rewrites, rankings, readings))
+            for index, answer in zip(open, self._builder.build_batch(*columns), strict=True):  # type: ignore[arg-type]
+                answers[index] = answer
         return [
             nothing(ranking, _why(turn)) if answer is None else answer
             for answer, turn, ranking in zip(answers, turns, rankings, strict=True)
         ]
 
     def _case(self, turn: Turn, ranking: Ranking) -> _Case | None:
-        """None: there is nothing that rules could decide."""
+        """Return the case of a turn, or None if rules cannot decide it."""
         if turn.language != _LANGUAGE:
             return None
         question = asking_sentences(open_question(turn))
-        texts = (hit.passage for hit in ranking.hits[: self.passages])
-        found = [one for one in texts if one is not None and one.text.strip()]
+        top = (hit.passage for hit in ranking.hits[: self.passages])
+        passages = [passage for passage in top if passage is not None and passage.text.strip()]
         if self._builder is not None:
-            found = [one for one in found if self._tells(one, question)] if is_yes_no_question(question) else []
-        if not found:
+            is_decidable = is_yes_no_question(question)
+            passages = [passage for passage in passages if is_decidable and self._is_relevant(passage, question)]
+        if not passages:
             return None
         said = user_statements(turn)
-        passage = _asked_about(found, said) or next((one for one in found if telling(one.text, question)), found[0])
+        with_rules = (passage for passage in passages if telling(passage.text, question))
+        passage = _asked_about(passages, said) or next(with_rules, passages[0])
         return _Case(passage, question, said, rules(passage.text))
 
-    def _tells(self, passage: Passage, question: str) -> bool:
-        """Whether a rule of the passage is about the question."""
+    def _is_relevant(self, passage: Passage, question: str) -> bool:
         return any(fit(passage.text, rule, question) >= self.relevant for rule in rules(passage.text))
 
     def _facts(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Fact]:
@@ -130,29 +130,29 @@ class Rules(Builder):
         conditions = _conditions(case)
         earlier = (_replied(asked, reply, facts) for asked, reply in case.said.earlier)
         known = [facts[case.said.statements, one.question] for one in conditions] if case.said.statements else []
-        # What was replied is more certain than what is judged, and the last counts.
+        # Replies are more certain than the model's judgments: the last fact on a condition counts.
         known += [fact for one in earlier if (fact := as_condition(one, conditions, _REMEMBERED)) is not None]
-        # Beside another builder the passage was looked at before.
+        # With another builder, relevance was checked before.
         relevant = self.relevant if self._builder is None else 0.0
-        found = apply_rules(case.passage.text, case.question, replied, known, relevant)
-        if found.answer == "irrelevant":
+        verdict = apply_rules(case.passage.text, case.question, replied, known, relevant)
+        if verdict.answer == "irrelevant":
             return None if self._builder is not None else _label("Irrelevant", case.passage, ())
-        if found.answer == "open":
-            return _asked(found, case, ranking)
-        label = found.answer.capitalize()
+        if verdict.answer == "open":
+            return _follow_up(verdict, case, ranking)
+        label = verdict.answer.capitalize()
         if self._builder is None:
-            return _label(label, case.passage, found.settled)
-        return _said(label, case, found)
+            return _label(label, case.passage, verdict.settled)
+        return _quoted(label, case, verdict)
 
 
 def _why(turn: Turn) -> str:
-    """The reason why no rule could be read."""
+    """Return the reason for no answer."""
     foreign = f"rules are read in English only, and this turn is in {turn.language!r}"
     return foreign if turn.language != _LANGUAGE else "no passage that was found has a text"
 
 
 def _asked_about(passages: Sequence[Passage], said: UserStatements) -> Passage | None:
-    """The passage that has a condition which was asked for since the question, the latest first."""
+    """Return the passage with the condition that the system asked about last, if there is one."""
     for asked, _ in reversed(said.replies):
         for passage in passages:
             if any(asked == one.question for rule in rules(passage.text) for one in rule.group.conditions()):
@@ -161,7 +161,7 @@ def _asked_about(passages: Sequence[Passage], said: UserStatements) -> Passage |
 
 
 def _pairs(case: _Case) -> Iterator[tuple[str, str]]:
-    """The pairs to be judged: statements with every condition, and replies that are neither yes nor no."""
+    """Yield the pairs for the model: statements with each condition, and replies that are neither yes nor no."""
     if case.said.statements:
         for condition in _conditions(case):
             yield case.said.statements, condition.question
@@ -171,7 +171,7 @@ def _pairs(case: _Case) -> Iterator[tuple[str, str]]:
 
 
 def _conditions(case: _Case) -> list[Condition]:
-    """Those of the rules that are most like the question: a long page has hundreds."""
+    """Return the conditions of the rules that are most similar to the question; a long page has hundreds."""
     near = sorted(case.rules, key=lambda one: -alike(case.question, case.passage.text[one.start : one.end]))
     return [condition for rule in near[:_JUDGED] for condition in rule.group.conditions()][:_MOST]
 
@@ -187,26 +187,26 @@ def _label(label: str, passage: Passage, settled: Sequence[Condition]) -> Answer
     return Answer("answer", label, (Sentence(label, citations),), label=label)
 
 
-def _asked(found: Verdict, case: _Case, ranking: Ranking) -> Answer:
-    assert found.open is not None
-    if found.unclear:
-        return nothing(ranking, f"the reply to {found.open.question!r} says neither yes nor no")
-    cited = (Citation(case.passage.id, found.open.start, found.open.end),)
-    return Answer("question", found.open.question, (Sentence(found.open.question, cited),))
+def _follow_up(verdict: Verdict, case: _Case, ranking: Ranking) -> Answer:
+    assert verdict.open is not None
+    if verdict.unclear:
+        return nothing(ranking, f"the reply to {verdict.open.question!r} says neither yes nor no")
+    citations = (Citation(case.passage.id, verdict.open.start, verdict.open.end),)
+    return Answer("question", verdict.open.question, (Sentence(verdict.open.question, citations),))
 
 
-def _said(label: str, case: _Case, found: Verdict) -> Answer:
-    """The label, resting on the conditions that were settled, and the rule in its own words."""
-    assert found.rule is not None
-    text, id = case.passage.text, case.passage.id
-    places = [(one.start, one.end) for one in found.settled] or [(found.rule.start, found.rule.end)]
-    whole = [(found.rule.start, found.rule.end)]
-    if found.rule.end - found.rule.start > _LONGEST:
-        first = min(found.rule.start + _LONGEST, places[0][0])
-        whole = [(found.rule.start, first), *places] if first > found.rule.start else places
-    quoted = [(start, end) for start, end in whole if text[start:end].strip(" \n*#-")]
-    said = (
-        Sentence(f"{label}.", tuple(Citation(id, *place) for place in places)),
-        *(Sentence(" ".join(text[start:end].split()), (Citation(id, start, end),)) for start, end in quoted),
+def _quoted(label: str, case: _Case, verdict: Verdict) -> Answer:
+    """Return the label, citing the settled conditions, and quotes of the rule."""
+    assert verdict.rule is not None
+    text, id, start, end = case.passage.text, case.passage.id, verdict.rule.start, verdict.rule.end
+    decisive = [(condition.start, condition.end) for condition in verdict.settled] or [(start, end)]
+    parts = [(start, end)]
+    if end - start > _LONGEST:
+        first = min(start + _LONGEST, decisive[0][0])
+        parts = [(start, first), *decisive] if first > start else decisive
+    quotes = [(start, end) for start, end in parts if text[start:end].strip(" \n*#-")]
+    sentences = (
+        Sentence(f"{label}.", tuple(Citation(id, *offsets) for offsets in decisive)),
+        *(Sentence(" ".join(text[start:end].split()), (Citation(id, start, end),)) for start, end in quotes),
     )
-    return replace(Answer.of(said, _LANGUAGE), label=label)
+    return replace(Answer.of(sentences, _LANGUAGE), label=label)

@@ -1,4 +1,4 @@
-"""Builds an answer of whole sentences, each with its citation."""
+"""Builds answers of whole sentences, each with its citation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from convqa.components.base import Builder
-from convqa.components.builders._told import untold
+from convqa.components.builders._repeats import without_repeats
 from convqa.components.citations import nothing
 from convqa.components.members import member
 from convqa.domain import TOLD, Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
@@ -21,28 +21,27 @@ from convqa.text.quotes import quotable, shown
 from convqa.text.sentences import sentences, whole_sentences
 
 _SAME = 0.7
-"""Share of common words from which two sentences say the same."""
+"""Two sentences with more than this share of common words are duplicates."""
 
 _LOOKED_AT = 20
-"""Sentences among which something new is looked for."""
+"""Maximum number of sentences in the search for a new one."""
 
 
 @member
 class Sentences(Builder):
-    """The best sentences of a reading, in the order in which their passages were ranked and their texts run.
+    """Quote the best sentences of a reading, in the order of the ranking and of their texts.
 
-    A span is quoted with the whole sentences that it is part of. One that repeats what was taken before, or would quote
-    some of it again, is passed over. Without a reading (or with an empty one) the answer is the beginning of the best
-    passage whose text is there.
+    A span is quoted with the whole sentences that contain it. Duplicates and overlaps of better spans are skipped.
+    Without a reading, or with an empty one, the answer is the beginning of the best passage with a text.
 
-    :param sentences: how many sentences an answer has at most.
-    :param words: how long an answer is to be: a sentence is added where that brings it closer to so many words. None =
-        as many sentences as there may be.
-    :param fact_words: the same where the question asks for one fact (who, when, how many, yes or no). None = ``words``.
-    :param near: the share of the best sentence's score that another needs, to be said too.
-    :param best_first: whether the best sentence opens the answer, and only the others keep their order.
-    :param again: whether what earlier answers of the conversation said is said again. If not, it is said only where it
-        is asked for again, or nothing else is nearly as good; then the answer has a note.
+    :param sentences: maximum number of sentences.
+    :param words: target length: a sentence is added if that brings the answer closer to this many words. None = no
+        target.
+    :param fact_words: target length for questions about one fact (who, when, how many, yes or no). None = ``words``.
+    :param near: minimum score of the other sentences, as a share of the best sentence's.
+    :param best_first: whether the best sentence comes first, and only the others are in order.
+    :param again: whether sentences of earlier answers are repeated. If not, they are repeated only if the user asks
+        again, or if no other sentence is nearly as good; then the answer has a note.
     """
 
     sentences: Annotated[int, Field(ge=1)] = 2
@@ -54,22 +53,22 @@ class Sentences(Builder):
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
-        read = spans or tuple(_beginning(ranking, turn.language))
-        apart: Iterable[Span] = _apart(_quotes(read, ranking, turn.language), turn.language)
+        spans = spans or list(_beginning(ranking, turn.language))
+        distinct: Iterable[Span] = _distinct(_quotes(spans, ranking, turn.language), turn.language)
         if not self.again:
-            apart = list(islice(apart, _LOOKED_AT))
-        near, words = _near(apart, self.near), self._words(turn)
+            distinct = list(islice(distinct, _LOOKED_AT))
+        near, words = _near(distinct, self.near), self._words(turn)
         chosen = list(islice(_closer(near, words, turn.language) if words else near, self.sentences))
-        chosen, told = (chosen, False) if self.again else untold(chosen, apart, turn, rewrite)
+        chosen, is_repeat = (chosen, False) if self.again else without_repeats(chosen, distinct, turn, rewrite)
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
-        place = {hit.id: index for index, hit in enumerate(ranking.hits)}
+        rank = {hit.id: index for index, hit in enumerate(ranking.hits)}
         first = 1 if self.best_first else 0
-        chosen[first:] = sorted(chosen[first:], key=lambda span: (place.get(span.passage_id, len(place)), span.start))
-        said = tuple(Sentence(shown(span.text), (Citation(span.passage_id, span.start, span.end),)) for span in chosen)
-        answer = Answer.of(said, turn.language)
-        return replace(answer, notes=(TOLD,)) if told else answer
+        chosen[first:] = sorted(chosen[first:], key=lambda span: (rank.get(span.passage_id, len(rank)), span.start))
+        quotes = [Sentence(shown(span.text), (Citation(span.passage_id, span.start, span.end),)) for span in chosen]
+        answer = Answer.of(quotes, turn.language)
+        return replace(answer, notes=(TOLD,)) if is_repeat else answer
 
     def _words(self, turn: Turn) -> float | None:
         fact = self.fact_words is not None and asks_for_fact(open_question(turn), turn.language)
@@ -77,9 +76,9 @@ class Sentences(Builder):
 
 
 def _quotes(spans: Iterable[Span], ranking: Ranking, language: str) -> list[Span]:
-    """The sentences that spans are part of, where their passage's text is there, without what is not fit to be quoted.
+    """Return the spans extended to whole sentences, if the passage has a text, without those that are not quotable.
 
-    Where nothing is fit, the first as it is.
+    If none is quotable, return the first.
     """
     texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
     whole, fit = [], []
@@ -88,46 +87,46 @@ def _quotes(spans: Iterable[Span], ranking: Ranking, language: str) -> list[Span
         whole.append(_cut(span, text, whole_sentences(text, span.start, span.end, language)))
         if not text:
             fit.append(span)
-        elif place := _fit(text, whole[-1].start, whole[-1].end, language):
-            fit.append(_cut(span, text, place))
+        elif offsets := _fit(text, whole[-1].start, whole[-1].end, language):
+            fit.append(_cut(span, text, offsets))
     return fit or whole[:1]
 
 
 def _fit(text: str, start: int, end: int, language: str) -> tuple[int, int] | None:
-    """The characters of whole sentences that may be quoted; None where one of them is not fit to be quoted."""
+    """Return the quotable characters of whole sentences, or None if one of them is not quotable."""
     first, last = end, start
     for begin, stop in sentences(text, language):
         if begin < end and stop > start:
-            if (place := quotable(text, begin, stop, language)) is None:
+            if (offsets := quotable(text, begin, stop, language)) is None:
                 return None
-            first, last = min(first, place[0]), max(last, place[1])
+            first, last = min(first, offsets[0]), max(last, offsets[1])
     return (first, last) if first < last else None
 
 
-def _cut(span: Span, text: str, place: tuple[int, int]) -> Span:
-    start, end = place
+def _cut(span: Span, text: str, offsets: tuple[int, int]) -> Span:
+    start, end = offsets
     same = (start, end) == (span.start, span.end)
     return span if same else replace(span, start=start, end=end, text=text[start:end])
 
 
-def _apart(spans: Iterable[Span], language: str) -> Iterator[Span]:
-    """Those that neither share characters with one before them nor repeat it."""
+def _distinct(spans: Iterable[Span], language: str) -> Iterator[Span]:
+    """Yield the spans that neither overlap with nor repeat a span before them."""
     analysis = analyzer_or_words(language)
     taken: list[tuple[Span, frozenset[str]]] = []
     for span in spans:
-        said = frozenset(analysis.tokens(span.text))
+        tokens = frozenset(analysis.tokens(span.text))
         shared = any(
             (span.passage_id == other.passage_id and span.start < other.end and other.start < span.end)
-            or len(said & known) > _SAME * min(len(said), len(known))
-            for other, known in taken
+            or len(tokens & others) > _SAME * min(len(tokens), len(others))
+            for other, others in taken
         )
         if not shared:
-            taken.append((span, said))
+            taken.append((span, tokens))
             yield span
 
 
 def _near(spans: Iterable[Span], share: float) -> Iterator[Span]:
-    """The first span, and of the others those whose score is at least this share of its score."""
+    """Yield the first span and those with at least this share of its score."""
     first: Span | None = None
     for span in spans:
         first = first or span
@@ -135,22 +134,22 @@ def _near(spans: Iterable[Span], share: float) -> Iterator[Span]:
             yield span
 
 
-def _closer(spans: Iterable[Span], wanted: float, language: str) -> Iterator[Span]:
-    """The first span and those behind it, up to one of whose words less than half fit into ``wanted`` words."""
+def _closer(spans: Iterable[Span], target: float, language: str) -> Iterator[Span]:
+    """Yield spans, at least one, while each brings the total closer to ``target`` words."""
     analysis = analyzer_or_words(language)
-    said = 0
+    total = 0
     for span in spans:
         count = len(analysis.words(span.text))
-        if said and said + count / 2 > wanted:
+        if total and total + count / 2 > target:
             return
         yield span
-        said += count
+        total += count
 
 
 def _beginning(ranking: Ranking, language: str) -> Iterator[Span]:
-    """The sentences of the best passage that has a text, first ones first."""
+    """Yield the sentences of the best passage that has any."""
     for hit in ranking.hits:
-        if hit.passage is not None and (found := sentences(hit.passage.text, language)):
-            for start, end in found:
+        if hit.passage is not None and (bounds := sentences(hit.passage.text, language)):
+            for start, end in bounds:
                 yield Span(hit.id, start, end, hit.passage.text[start:end], hit.score)
             return

@@ -1,4 +1,4 @@
-"""Builds an answer of one span, word for word."""
+"""Builds answers of one span."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ from convqa.text.sentences import whole_sentences
 
 @component
 class Span(Builder):
-    """The best span of the reading as it stands in its passage; without one there is no answer.
-
-    What is said is the span; what is cited, as its evidence, is all of the sentence that it is part of, or of
-    several, where it is part of several.
-    """
+    """Answer with the best span of the reading, citing the whole sentences that contain it. No span, no answer."""
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         best = next((span for span in reading.spans if span.text.strip()), None) if reading else None

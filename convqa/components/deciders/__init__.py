@@ -1,1 +1,1 @@
-"""The deciders: one module each, named as in a pipeline; modules that begin with ``_`` are helpers."""
+"""The deciders, one per module. Modules that begin with ``_`` are helpers."""

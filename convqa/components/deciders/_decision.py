@@ -1,8 +1,8 @@
-"""A decision: a score from 0 to 1 of how well the passages answer the question, by a logistic of a few signals.
+"""Decisions: logistic scores from 0 to 1 of how well the passages answer the question.
 
-The signals are numbers that every pipeline has alike: none depends on a retriever's scores, nor on how many passages
-are ranked behind those that are read. The weights come from a YAML file; those that ship are in ``configs/decisions``,
-one for each kind of reader. docs/reference/answers.md says how they were fitted, and how often they are right.
+The signals are comparable between pipelines: they depend neither on a retriever's scores nor on the length of the
+ranking. The weights come from a YAML file; ``configs/decisions`` has one for each kind of reader.
+docs/reference/answers.md says how they were fitted and how accurate they are.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import hashlib
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from convqa.components.encoding import QueryEncoder
 from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn, quotes
-from convqa.errors import InputError, nearest
-from convqa.places import shipped
+from convqa.errors import InputError
+from convqa.places import yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
@@ -29,19 +28,19 @@ from convqa.text.support import SUPPORTED, lexical_support
 from convqa.validation import read_as
 
 Signal = Literal["null", "best", "found", "near", "cosine"]
-"""``signals`` says what each is."""
+"""The signals, which :func:`signals` describes."""
 
 _TOP = 3
-"""Passages in which the question's words are looked for."""
+"""How many passages are searched for words of the question."""
 
 Threshold = Annotated[float, Field(ge=0, le=1)]
-"""Of the score: below it nothing is said. 0 always answers."""
+"""The minimum score of an answer. 0 always answers."""
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
-    """The weight of a signal: ``weight`` for each ``deviation`` that it is above its ``mean``."""
+    """The weight of a signal, standardized with ``mean`` and ``deviation``."""
 
     mean: Number
     deviation: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -49,10 +48,10 @@ class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
 
 
 class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
-    """A file of ``configs/decisions``; ``fitted`` says how it came about, for its readers alone.
+    """A file of ``configs/decisions``. ``fitted`` documents how it was fitted.
 
-    Below ``threshold`` nothing is said; what scores below ``sure`` is said with doubt. ``encoder``: the family of the
-    encoder whose cosines it was fitted to; "" = the one that ships.
+    Answers below ``threshold`` are refused, those below ``sure`` marked as unsure. ``encoder``: the family of the
+    encoder whose cosines it was fitted to; "" = the shipped one.
     """
 
     intercept: Number
@@ -64,12 +63,12 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
 
     @property
     def identity(self) -> str:
-        """A digest of all that shapes the score."""
+        """A digest of everything that influences the score."""
         shape = self.model_dump_json(exclude={"fitted", "encoder"} if self.sure else {"fitted", "encoder", "sure"})
         return f"sha256:{hashlib.sha256(shape.encode()).hexdigest()}"
 
-    def weigh(self, found: Mapping[str, float | None]) -> float:
-        """The logistic of the signals; one that is missing counts as its mean.
+    def weigh(self, values: Mapping[str, float | None]) -> float:
+        """Return the logistic of the signals. A missing signal counts as its mean.
 
         >>> decision = Decision(intercept=0.0, signals={"null": Weight(mean=0.5, deviation=0.5, weight=-1.0)},
         ...                     threshold=0.5)
@@ -77,76 +76,60 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
         (0.5, 0.269)
         """
         logit = self.intercept
-        for name, one in self.signals.items():
-            value = found.get(name)
+        for name, signal in self.signals.items():
+            value = values.get(name)
             if value is not None:
-                logit += one.weight * (value - one.mean) / one.deviation
+                logit += signal.weight * (value - signal.mean) / signal.deviation
         return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
-    def score(self, found: Mapping[str, float | None], ranking: Ranking, answer: Answer, language: str) -> float:
-        """How well the passages answer the question, and as the answer says: from 0 to 1, no likelihood.
+    def score(self, values: Mapping[str, float | None], ranking: Ranking, answer: Answer, language: str) -> float:
+        """Return how well the passages support the answer, from 0 to 1 (not a probability); 0 without passages.
 
-        0 where nothing was found. An answer that its own quotes do not support loses what it lacks of that; one that
-        quotes word for word loses nothing.
+        The logistic of the turn's signals is multiplied by the support of the answer's quotes, 1 for literal quotes.
 
-        :param found: the turn's signals.
+        :param values: the turn's signals.
         """
         if not ranking.hits:
             return 0.0
-        score = self.weigh(found)
+        score = self.weigh(values)
         return score * support(answer, ranking, language) if answer.kind == "answer" else score
 
 
 def load_decision(name: str) -> Decision:
-    """A decision by its shipped name or the path of a YAML file.
+    """Load a decision, given a shipped name or the path of a YAML file.
 
-    :raises InputError: if there is none of this name, or it is not as it should be.
+    :raises InputError: if it is unknown or malformed.
     """
-    known = shipped_decisions()
-    if name.endswith((".yaml", ".yml")):
-        path = Path(name)
-    elif name in known:
-        path = shipped("configs", "decisions", f"{name}.yaml")
-    else:
-        raise InputError(
-            f"decision: {name!r} is not known.{nearest(name, known)} Shipped: {', '.join(known) or 'none'}; or name "
-            "a YAML file."
-        )
+    path = yaml_file(name, "decision", "configs", "decisions")
     advice = "See docs/reference/answers.md and the files of configs/decisions."
     return read_as(Decision, read_yaml(path, "decision"), f"decision {path}", advice)
-
-
-def shipped_decisions() -> list[str]:
-    """The names of the files in ``configs/decisions``."""
-    return sorted(path.stem for path in shipped("configs", "decisions").glob("*.yaml"))
 
 
 def cosine(
     queries: QueryEncoder, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None
 ) -> float | None:
-    """The signal ``cosine``: of the question's vector and the nearest of the reading's first three spans.
+    """Return the signal ``cosine``: the maximum cosine of the question and the reading's first three spans.
 
-    A span is encoded with its passage's title, as the reader ``sentences`` does. None without spans, and in a language
+    A span is encoded with its passage's title, as in the reader ``sentences``. None without spans, and in a language
     that the encoder does not know.
     """
     spans = reading.spans[:_TOP] if reading is not None and queries.model.knows(turn.language) else ()
-    (asked,) = queries.of_rewrites([rewrite]) if spans else (None,)
-    if asked is None:
+    (question,) = queries.of_rewrites([rewrite]) if spans else (None,)
+    if question is None:
         return None
     titles = {hit.id: hit.passage.title for hit in ranking.hits if hit.passage is not None}
     titled = [(titles.get(span.passage_id), span.text) for span in spans]
     texts = [f"{title}. {text}" if title else text for title, text in titled]
-    return max(float(vector @ asked) for vector in queries.model.remembered(texts, "passage", keep=True))
+    return max(float(vector @ question) for vector in queries.model.remembered(texts, "passage", keep=True))
 
 
 def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> dict[str, float | None]:
-    """All signals of a turn by name, but for its cosine, each finite.
+    """Return the signals of a turn by name, except its cosine. All are finite.
 
-    ``null``: the reading's null score, cut to 0 to 1: of the sentence reader the share of the question that no
-    sentence has, of a model the probability that nothing answers. ``best``: the score s of its best span as
-    s / (1 + |s|), so that any scale fits. ``found``: the share of the question's content words, each counting its idf,
-    that the first three passages with their titles have together; ``near``: the most that two sentences in a row have
-    of it.
+    ``null``: the reading's null score, clipped to 0 to 1: for the sentence reader, the share of the question that no
+    sentence has; for a model, the probability of no answer. ``best``: the score s of the best span as s / (1 + |s|),
+    for scores of any scale. ``found``: the share of the question's content words, weighted by idf, in the first three
+    passages with their titles; ``near``: the maximum share in two consecutive sentences.
     """
     found, near = _coverage(rewrite.text, ranking, turn.language)
     spans = () if reading is None else reading.spans
@@ -159,53 +142,52 @@ def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | N
 
 
 def support(answer: Answer, ranking: Ranking, language: str) -> float:
-    """How far the answer's sentences have what they cite behind them, 0 to 1: the mean over its sentences.
+    """Return the mean support of the answer's sentences by their quotes, from 0 to 1.
 
-    1 for a sentence that is supported by the words of its quotes (or is one), falling to 0 for one that shares none;
-    0 for one that cites nothing. A whole passage counts as quoted where a citation has no offsets.
+    A sentence has 1 if the words of its quotes support it, or if it is one, 0 if it shares none or has no citation. A
+    citation without offsets quotes the whole passage.
     """
     texts = quotes(answer, ranking)
-    found = []
+    scores = []
     for sentence in answer.sentences:
         quoted = [texts[citation] for citation in sentence.citations]
         if not quoted:
-            found.append(0.0)
+            scores.append(0.0)
         elif any(" ".join(sentence.text.split()) in " ".join(text.split()) for text in quoted):
-            found.append(1.0)
+            scores.append(1.0)
         else:
             try:
-                found.append(min(1.0, lexical_support("\n".join(quoted), sentence.text, language) / SUPPORTED))
+                scores.append(min(1.0, lexical_support("\n".join(quoted), sentence.text, language) / SUPPORTED))
             except InputError:
-                found.append(1.0)  # a language without an analysis: nothing is known against it
-    return sum(found) / len(found) if found else 0.0
+                scores.append(1.0)  # a language without an analyzer
+    return sum(scores) / len(scores) if scores else 0.0
 
 
 def _coverage(question: str, ranking: Ranking, language: str) -> tuple[float | None, float | None]:
-    """``found`` and ``near``; None both where there is nothing to look for, or nowhere to look."""
+    """Return ``found`` and ``near``, None without content words or passages."""
     passages = [hit.passage for hit in ranking.hits[:_TOP] if hit.passage is not None]
     try:
-        wanted = _shares(question, language)
+        shares = _shares(question, language)
     except InputError:
         return None, None
-    if not wanted or not passages:
+    if not shares or not passages:
         return None, None
     read = [_sentences(passage.text, language) for passage in passages]
     titles = frozenset(analyzer(language).tokens(" ".join(passage.title for passage in passages)))
     together = titles.union(*(tokens for text in read for tokens in text))
     pairs = (one | two for text in read for one, two in pairwise((*text, frozenset())))
-    near = max((sum(share for token, share in wanted.items() if token in pair) for pair in pairs), default=0.0)
-    return sum(share for token, share in wanted.items() if token in together), near
+    near = max((sum(share for token, share in shares.items() if token in pair) for pair in pairs), default=0.0)
+    return sum(share for token, share in shares.items() if token in together), near
 
 
 @remembered(4096)
 def _sentences(text: str, language: str) -> tuple[frozenset[str], ...]:
-    """The tokens of each sentence."""
     tokens = analyzer(language).tokens
     return tuple(frozenset(tokens(text[start:end])) for start, end in sentences(text, language))
 
 
 def _shares(question: str, language: str) -> Mapping[str, float]:
-    """The content words of a question: token -> share of their idf."""
+    """Return the share of idf of each content word of a question."""
     words = {stem: idf(word, language) for word, stem in analyzer(language).content_words(question)}
     total = sum(words.values())
     return {token: value / total for token, value in words.items()} if total else {}

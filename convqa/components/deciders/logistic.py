@@ -28,19 +28,19 @@ REFUSED = "the passages found do not seem to answer the question"
 
 @member
 class Logistic(Decider):
-    """Give each answer a score of how well the passages answer the question, and refuse those below a threshold.
+    """Score how well the passages answer the question, and refuse answers below a threshold.
 
-    A question back is never refused.
+    Questions of the system are never refused.
 
-    :param decision: a file of ``configs/decisions`` by its name, or the path of a YAML file. None: every answer is
-        returned as it is, without a score.
-    :param threshold: of the score, below which nothing is said; None = the decision's own, 0 = nothing is refused.
-    :param encoder: whose vectors give the signal ``cosine``: that of the reader, so that nothing is encoded twice. None
-        = the signal counts as its mean. Where there is one and a turn has no cosine, as in a language that it does not
-        know, the answer is returned as it is. Where the decision was fitted to another encoder, ``sentences`` decides,
-        by words alone, with a warning. :param options: its ``device``, ``precision`` and ``engine``.
-    :param generated: whether answers that a language model wrote are decided on too. If not, they are returned as they
-        are, and only what was said in the place of one is decided on.
+    :param decision: the name of a file in ``configs/decisions``, or the path of a YAML file. None: answers are
+        returned unchanged, without a score.
+    :param threshold: minimum score; None = the decision's own, 0 = nothing is refused.
+    :param encoder: the encoder for the signal ``cosine``: the reader's, so that nothing is encoded twice. None = the
+        signal counts as its mean. With an encoder, turns without a cosine, as in a language that it does not know, are
+        returned unchanged. If the decision was fitted to another encoder, ``sentences`` decides, by words alone, with a
+        warning. :param options: its ``device``, ``precision`` and ``engine``.
+    :param generated: whether to decide on generated answers too. If not, they are returned unchanged, but not the
+        answers of a fallback.
     """
 
     decision: str | None = None
@@ -52,7 +52,7 @@ class Logistic(Decider):
     def __post_init__(self) -> None:
         if self.decision is None and self.threshold:
             raise InputError(
-                f"threshold: found {self.threshold}, and no decision whose score it could be a threshold of; name one: "
+                f"threshold: {self.threshold} needs a decision, whose score it limits. Add one: "
                 "--set decider.decision=sentences."
             )
         self._decision = None if self.decision is None else load_decision(self.decision)

@@ -1,4 +1,4 @@
-"""Several rankings made one, each with its weight."""
+"""Fuses weighted rankings."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from convqa.stores.base import Store
 
 def _sockets(names: list[str]) -> list[str]:
     if wrong := [name for name in names if not name.isidentifier()]:
-        raise ValueError(f"{wrong[0]!r} is not a socket name: letters, digits and _ only, as in 'sparse'")
+        raise ValueError(f"expected socket names of letters, digits and _, such as 'sparse', not {wrong[0]!r}")
     if len(set(names)) < len(names):
-        raise ValueError(f"{names} names an input twice")
+        raise ValueError("expected distinct names")
     return names
 
 
@@ -31,10 +31,10 @@ class Weighted(Joiner):
 
     :param inputs: names of the ranking sockets, at least two, as in ``[sparse, dense]``.
     :param fusion: ``rrf``: score = sum over the inputs of weight / (60 + rank) (Cormack, Clarke and Buettcher, SIGIR
-        2009); ``interpolation``: sum of weight x score, the scores of each input brought to 0 to 1 first.
-    :param weights: input -> weight; an input that is not named weighs 1.
+        2009); ``interpolation``: sum of weight x score, with the scores of each input normalized to 0 to 1.
+    :param weights: input -> weight; the default is 1.
     :param top_k: passages in a ranking.
-    :param texts: how many of the first hits carry their passage; those that no input attached are fetched.
+    :param texts: how many of the first hits have their passages; missing ones are fetched.
     """
 
     inputs: Annotated[list[str], Field(min_length=2), AfterValidator(_sockets)]
@@ -45,8 +45,8 @@ class Weighted(Joiner):
     collection: str | None = None
 
     def __post_init__(self) -> None:
-        if strangers := ", ".join(map(repr, sorted(set(self.weights or {}) - set(self.inputs)))):
-            raise InputError(f"weights names {strangers}, but its inputs are {self.inputs}.")
+        if unknown := ", ".join(map(repr, sorted(set(self.weights or {}) - set(self.inputs)))):
+            raise InputError(f"weights: unknown inputs {unknown}; expected some of {self.inputs}.")
         self._declare(self.inputs)
 
     @cached_property

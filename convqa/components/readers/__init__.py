@@ -1,1 +1,1 @@
-"""The readers: one module each, named as in a pipeline; modules that begin with ``_`` are helpers."""
+"""The readers, one per module. Modules that begin with ``_`` are helpers."""

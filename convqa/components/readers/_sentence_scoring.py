@@ -1,8 +1,7 @@
-"""Score sentences: by lexical match, and by the words that a right answer is expected to have.
+"""Scores of sentences by lexical match with the question and by their form, without a model.
 
-The score is of its words and its form, with the words of the question at hand: no model. What counts, and how much,
-was chosen on the conversations of even number of INSCIT and MTRAG; docs/benchmarks/answers.md has the figures on the
-others.
+The features and weights were chosen on the conversations with even numbers of INSCIT and MTRAG; the
+results on the others are in docs/benchmarks/answers.md.
 """
 
 from __future__ import annotations

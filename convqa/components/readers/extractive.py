@@ -1,4 +1,4 @@
-"""Spans that a model of extractive question answering finds in the top passages."""
+"""Reads spans in the top passages with a model for extractive question answering."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from convqa.models import Options, SpanReader, load_reader
 Share = Annotated[float, Field(ge=0, le=1)]
 
 AT_ONCE = 4096
-"""Pairs of a question and a passage that the model is given at a time: what is found in them is in memory at once."""
+"""Maximum (question, passage) pairs per call of the model, whose spans are in memory at the same time."""
 
 
 @member
 class Extractive(Reader):
-    """Let a model find the spans that answer the rewritten question; docs/reference/reading.md says how.
+    """Find spans that answer the rewritten question; docs/reference/reading.md explains how.
 
-    A span's score is its calibrated score, the F1 to expect of it; the null score is the probability that nothing in
-    the passages answers, 1 where there is nothing to read. Spans of one turn never overlap.
+    A span's score is calibrated: its expected F1. The null score is the probability that no passage has the answer, 1
+    if there is nothing to read. Spans of a turn never overlap.
 
     :param model: a shipped reader, a folder or a Hugging Face name of a model for question answering.
-    :param passages: how many of the top passages are read; those without their text, or with a blank one, are passed
-        over. A retriever gives its first ``texts`` (20) hits their text: for more, set that too.
-    :param top_k: spans of a turn at most. :param longest: tokens of a span at most.
-    :param interpolation: mu; a span's score is (1 - mu) x that of its passage in the ranking + mu x its calibrated one,
-        the former brought to 0 to 1 over the passages read. None = the calibrated score. (RALI: mu = .7.)
-    :param enough: a turn whose best span has this score reads no further; passages are read in the order of their
-        rank: the first, then two, four ... None = all are read, at once.
+    :param passages: how many of the top passages are read, except blank ones. Beyond 20, also raise ``texts`` of the
+        retriever.
+    :param top_k: maximum spans of a turn. :param longest: maximum tokens of a span.
+    :param interpolation: mu; a span's score is (1 - mu) x its passage's score, normalized to 0 to 1 over the passages
+        read, + mu x its calibrated score. None = the calibrated score. (RALI: mu = .7.)
+    :param enough: stop reading once the best span of a turn has this score. Passages are read by rank: the first, then
+        two, four ... None = all are read together.
     :param options: ``device``, ``precision`` and ``engine`` of the model.
     """
 
@@ -63,7 +63,7 @@ class Extractive(Reader):
         first, number = 0, self.passages if self.enough is None else 1
         least = math.inf if self.enough is None else self.enough
         while first < self.passages:
-            self._read([task for task in tasks if not task.found or -task.found[0][0] < least], first, first + number)
+            self._read([task for task in tasks if not task.best or -task.best[0][0] < least], first, first + number)
             first, number = first + number, 2 * number
         return [self._reading(task) for task in tasks]
 
@@ -75,35 +75,35 @@ class Extractive(Reader):
         return _Task(question, passages, normalised(Ranking(hits)))
 
     def _read(self, tasks: Sequence[_Task], first: int, last: int) -> None:
-        """Read these passages of all turns together, and keep the best that was found."""
+        """Read these passages of all turns together and update the best spans."""
         share = 1.0 if self.interpolation is None else self.interpolation
-        rows = [(task, place) for task in tasks for place in range(first, min(last, len(task.passages)))]
+        rows = [(task, index) for task in tasks for index in range(first, min(last, len(task.passages)))]
         for begin in range(0, len(rows), AT_ONCE):
-            some = rows[begin : begin + AT_ONCE]
-            pairs = [(task.question, task.passages[place].text) for task, place in some]
-            for (task, place), made in zip(some, self._reader.read(pairs, self.top_k, self.longest), strict=True):
-                task.margin = max(task.margin, made.margin)
-                for start, end, margin in made.spans:
-                    score = (1 - share) * task.ranked[place] + share * self._reader.expected(margin)
-                    task.found.append((-score, -margin, place, start, end))
-                task.found = sorted(task.found)[: self.top_k]
+            batch = rows[begin : begin + AT_ONCE]
+            pairs = [(task.question, task.passages[index].text) for task, index in batch]
+            for (task, index), result in zip(batch, self._reader.read(pairs, self.top_k, self.longest), strict=True):
+                task.margin = max(task.margin, result.margin)
+                for start, end, margin in result.spans:
+                    score = (1 - share) * task.ranked[index] + share * self._reader.expected(margin)
+                    task.best.append((-score, -margin, index, start, end))
+                task.best = sorted(task.best)[: self.top_k]
 
     def _reading(self, task: _Task) -> Reading:
-        found = ((task.passages[place], start, end, -lost) for lost, _, place, start, end in task.found)
-        spans = (Span(passage.id, start, end, passage.text[start:end], score) for passage, start, end, score in found)
+        best = ((task.passages[index], start, end, -negated) for negated, _, index, start, end in task.best)
+        spans = (Span(passage.id, start, end, passage.text[start:end], score) for passage, start, end, score in best)
         return Reading(tuple(spans), self._reader.null(task.margin))
 
 
 @dataclass(slots=True)
 class _Task:
-    """The passages to read for a turn, and the spans that were found.
+    """The passages of a turn and the best spans so far.
 
-    ``ranked``: of each passage its score in the ranking, from 0 to 1; ``found``: the best spans so far, each with its
-    score and its margin with their signs turned, so that the best comes first, its passage's place, start and end.
+    ``ranked``: the normalized score of each passage in the ranking; ``best``: (-score, -margin, index of the passage,
+    start, end) of each span, best first.
     """
 
     question: str
     passages: list[Passage]
     ranked: list[float]
     margin: float = -math.inf
-    found: list[tuple[float, float, int, int, int]] = field(default_factory=list)
+    best: list[tuple[float, float, int, int, int]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Any of Haystack's extractive readers."""
+"""Wraps an extractive reader of Haystack."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from convqa.validation import shorten
 
 @member
 class Haystack(Wrapper, Reader):
-    """Let one of Haystack's readers find spans in the top passages.
+    """Find spans in the top passages with a reader of Haystack and the rewritten question.
 
-    It is asked with the rewritten question. An answer whose offsets do not point at its text is looked for in the
-    passage. The null score is that of the reader's "no answer" (an answer without text), and where it gives none: 0, or
-    1 if it finds nothing.
+    An answer with wrong offsets is located by its text. The null score is the score of the reader's "no answer" (an
+    answer without text) or, without one, 0, or 1 if there is no span.
 
-    :param component: takes ``query`` and ``documents``; gives ``answers``, each an ``ExtractedAnswer``.
-    :param passages: how many of the top passages are read; those without text are passed over.
-    :param concurrency: turns whose component is called at the same time; 1 for a component that does not bear threads.
+    :param component: has the inputs ``query`` and ``documents`` and the output ``answers``, of ``ExtractedAnswer``.
+    :param passages: how many of the top passages are read, except blank ones.
+    :param concurrency: number of concurrent calls; 1 for a component that is not thread-safe.
     """
 
     takes = ("query", "documents")
@@ -47,21 +46,21 @@ class Haystack(Wrapper, Reader):
             return Reading((), 1.0)
         passages = {hit.id: hit.passage for hit in hits if hit.passage is not None}
         answers = self._ask(query=rewrite.text, documents=[to_document(hit) for hit in hits])
-        place = {id: index for index, id in enumerate(passages)}
+        rank = {id: index for index, id in enumerate(passages)}
         spans = [_span(answer, passages) for answer in answers if answer.data]
-        spans.sort(key=lambda span: (-span.score, place[span.passage_id], span.start, span.end))
-        once: dict[tuple[str, int, int], Span] = {}
+        spans.sort(key=lambda span: (-span.score, rank[span.passage_id], span.start, span.end))
+        unique: dict[tuple[str, int, int], Span] = {}
         for span in spans:
-            once.setdefault((span.passage_id, span.start, span.end), span)
-        nothing = [_finite(answer) for answer in answers if not answer.data]
-        return Reading(tuple(once.values()), max(nothing, default=0.0 if spans else 1.0))
+            unique.setdefault((span.passage_id, span.start, span.end), span)
+        null_scores = [_finite(answer) for answer in answers if not answer.data]
+        return Reading(tuple(unique.values()), max(null_scores, default=0.0 if spans else 1.0))
 
 
 def _span(answer: ExtractedAnswer, passages: Mapping[str, Passage]) -> Span:
-    """:raises ValueError: if the answer is no quote of a passage that the reader was given."""
+    """:raises ValueError: if the answer is not a quote of one of the passages."""
     passage = None if answer.document is None else passages.get(answer.document.id)
     if passage is None or answer.data is None:
-        raise ValueError(f"the answer {shorten(answer.data)} comes from no passage that was given")
+        raise ValueError(f"the answer {shorten(answer.data)} is from an unknown passage")
     text = answer.data
     start = -1 if answer.document_offset is None else answer.document_offset.start
     if start < 0 or passage.text[start : start + len(text)] != text:

@@ -1,7 +1,7 @@
-"""The answer rule of the shared task's simple baseline: the sentence that shares most noun phrases with the question.
+"""The reader of the shared task's simple baseline: the sentence with most noun phrases of the question.
 
-Source: SCAI-QReCC-21, code/simple-baseline (2021-05-14). Sentences and noun phrases are TextBlob's, whose corpora have
-to be there: nothing is downloaded.
+Source: SCAI-QReCC-21, code/simple-baseline (2021-05-14). Sentences and noun phrases are TextBlob's. Its corpora must be
+installed; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CORPORA = ("tokenizers/punkt_tab", "corpora/brown")
 
 
 class Phrased(NamedTuple):
-    """A sentence with its stemmed noun phrases, repeated as often as they occur."""
+    """A sentence with its stemmed noun phrases, including repetitions."""
 
     start: int
     end: int
@@ -34,12 +34,12 @@ class Phrased(NamedTuple):
 
 @member
 class NounPhrases(Reader):
-    """Full sentences, by how many of their noun phrases the question has.
+    """Rank full sentences by how many of their noun phrases the question has. English only.
 
-    A sentence is full if it ends with a full stop; the first of the best wins, so that where nothing is shared it is
-    the first full sentence of the best passage that has one. The null score is 0. English only.
+    A full sentence ends with a full stop. Ties keep their order, so that without a common phrase the first full
+    sentence of the best passage wins. The null score is 0.
 
-    :param passages: how many of the top passages are read; those without their text are passed over.
+    :param passages: how many of the top passages are read, except those without text.
     """
 
     passages: Annotated[int, Field(ge=1)] = 100
@@ -50,14 +50,14 @@ class NounPhrases(Reader):
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         if turn.language != "en":
-            raise InputError(f"noun phrases are English only; found language {turn.language!r}. Use another reader.")
-        found = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
-        asked = {stem(phrase) for phrase in _textblob()(rewrite.text).noun_phrases}
-        return read(asked, [(passage, _sentences(passage.text)) for passage in found])
+            raise InputError(f"noun phrases: expected English, got language {turn.language!r}. Use another reader.")
+        passages = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
+        phrases = {stem(phrase) for phrase in _textblob()(rewrite.text).noun_phrases}
+        return read(phrases, [(passage, _sentences(passage.text)) for passage in passages])
 
 
 def read(question: Collection[str], passages: Iterable[tuple[Passage, Sequence[Phrased]]]) -> Reading:
-    """The rule itself: full sentences by the number of their phrases that the question has, then in order.
+    """Rank full sentences by the number of their phrases in the question, then by their order.
 
     >>> passage = Passage("p", "Rome is old. Rome fell.")
     >>> one, two = Phrased(0, 12, "Rome is old.", ()), Phrased(13, 23, "Rome fell.", ("rome",))
@@ -74,7 +74,7 @@ def read(question: Collection[str], passages: Iterable[tuple[Passage, Sequence[P
 
 
 def stem(phrase: str) -> str:
-    """NLTK's Porter stemmer on a phrase as if it were one word, so that only its last word changes.
+    """Stem a phrase with NLTK's Porter stemmer as if it were one word, which only changes its last word.
 
     >>> stem("average starting salaries")  # doctest: +SKIP
     'average starting salari'
@@ -84,16 +84,16 @@ def stem(phrase: str) -> str:
 
 @remembered(4096)
 def _sentences(text: str) -> tuple[Phrased, ...]:
-    # Not TextBlob's own offsets: they are wrong where white space between sentences is longer than one sign.
-    found, start = [], 0
+    # TextBlob's own offsets are wrong after more than one white space character between sentences.
+    result, start = [], 0
     for sentence in _textblob()(text).sentences:
         raw = str(sentence.raw)
         start = text.index(raw, start)
-        # Only full sentences can be answers, and noun phrases are what takes time.
+        # Noun phrases are slow, and only full sentences need them.
         phrases = tuple(stem(phrase) for phrase in sentence.noun_phrases) if raw.endswith(".") else ()
-        found.append(Phrased(start, start + len(raw), raw, phrases))
+        result.append(Phrased(start, start + len(raw), raw, phrases))
         start += len(raw)
-    return tuple(found)
+    return tuple(result)
 
 
 @cache
@@ -116,8 +116,7 @@ def _textblob() -> Any:
             nltk.data.find(corpus)
         except LookupError:
             raise InputError(
-                f"noun phrases need NLTK's {corpus}, which is not on this machine (looked in "
-                f"{', '.join(nltk.data.path)}). Fetch the corpora beforehand, where there is a network: python -m "
-                "textblob.download_corpora lite; NLTK_DATA names another folder that has them."
+                f"noun phrases need NLTK's {corpus}, which is missing in {', '.join(nltk.data.path)}. Download the "
+                "corpora: python -m textblob.download_corpora lite; or set NLTK_DATA to a folder that has them."
             ) from None
     return TextBlob

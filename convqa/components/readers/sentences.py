@@ -1,7 +1,6 @@
-"""Reads sentences: those most likely to be in the right answer.
+"""Reads sentences that are likely to be part of the right answer.
 
-By the words that they share with the question and by their form, without a model; or by these and by the vectors of an
-encoder.
+They are scored by words shared with the question and by their form and, with an encoder, also by vectors.
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ from convqa.text.quotes import quotable
 logger = logging.getLogger(__name__)
 
 _MOST_SPANS = 8
-"""Sentences encoded for a turn: the best by words hold what the vectors would choose (docs/reference/reading.md)."""
+"""Maximum spans of a turn. Only these are encoded, and they suffice (docs/reference/reading.md)."""
 
 
 @member
 class Sentences(Reader):
-    """Score every sentence of the top passages by the share of its words that a right answer is expected to have.
+    """Score each sentence of the top passages by the expected share of its words in a right answer.
 
-    The score, 0 to 1, grows with the share of the question's words that the sentence or its passage's title has, each
-    word counting its idf; with that of the history terms times their weights; and with what speaks for the passage
-    (density, rank) and for the sentence whatever the question (place, length, form). Where an encoder is named, also
-    with the cosine of its vector and the question's, and with how near its passage's score is to the first one's
-    (docs/reference/reading.md). The null score is the share of the question that no sentence with its title has: 1
-    where nothing of the question was found, 0 where one has all of it.
+    The score, from 0 to 1, depends on the share of the question's words, weighted by idf, in the sentence or its
+    passage's title; on the weighted history terms; on the passage (density, rank); and on the sentence itself
+    (position, length, form). With an encoder, it also depends on the cosine with the question, and on the difference
+    between the scores of its passage and the first one (docs/reference/reading.md). The null score is the share of the
+    question that no sentence with its title contains: 1 if no word of the question was found, 0 if one sentence has
+    all of them.
 
-    :param passages: how many of the top passages are read; those without their text are passed over.
-    :param encoder: the shipped encoder, in any precision. None = words alone: no model, any language; another encoder
-        too, with a warning: what a cosine counts was fitted to the shipped one's.
+    :param passages: how many of the top passages are read, except those without text.
+    :param encoder: the shipped encoder, in any precision. None = words alone, without a model, in any language. The
+        same is used, with a warning, for other encoders, because the weight of cosines was fitted to the shipped one.
     :param options: ``device``, ``precision`` and ``engine`` of the encoder.
     """
 
@@ -59,12 +58,12 @@ class Sentences(Reader):
 
     @cached_property
     def _near(self) -> QueryEncoder | None:
-        """What makes the vectors; None = words alone count."""
+        """The encoder of the question, or None for words alone."""
         if self._queries is None or fitted_for(self._queries.model):
             return self._queries
         logger.warning(
-            "the reader sentences weighs cosines of the encoder that ships, and was not fitted to those of %r: it "
-            "chooses sentences by words alone. Leave reader.encoder out, or name encoder, to read without this warning",
+            "the reader sentences was fitted to cosines of the shipped encoder, not to those of %r: it chooses "
+            "sentences by words alone. Remove reader.encoder, or set it to encoder, to avoid this warning",
             self._queries.name,
         )  # fmt: skip
         return None
@@ -87,22 +86,22 @@ class Sentences(Reader):
         rankings: Sequence[Ranking],
         most: int | None = _MOST_SPANS,
     ) -> list[tuple[list[Weighed], float]]:
-        """For each turn the best ``most`` sentences by words, with what speaks for them, and the null score."""
-        found = [self._by_words(*row, most) for row in zip(turns, rewrites, rankings, strict=True)]
+        """Return, for each turn, the best ``most`` sentences by words, with their evidence, and the null score."""
+        read = [self._by_words(*row, most) for row in zip(turns, rewrites, rankings, strict=True)]
         if self._near is None:
-            return found
-        asked = self._near.of_rewrites(rewrites)
-        texts = list(dict.fromkeys(one.titled() for sentences, _ in found for one in sentences))
+            return read
+        questions = self._near.of_rewrites(rewrites)
+        texts = list(dict.fromkeys(one.titled() for sentences, _ in read for one in sentences))
         vectors = dict(zip(texts, self._near.model.remembered(texts, "passage", keep=True), strict=True))
         return [
-            ([one if vector is None else one.near(vectors[one.titled()], vector) for one in sentences], null)
-            for (sentences, null), vector in zip(found, asked, strict=True)
+            ([one if question is None else one.near(vectors[one.titled()], question) for one in sentences], null)
+            for (sentences, null), question in zip(read, questions, strict=True)
         ]
 
     def _by_words(
         self, turn: Turn, rewrite: Rewrite, ranking: Ranking, most: int | None
     ) -> tuple[list[Weighed], float]:
-        """The best sentences by what is known without vectors, of equals the first, and the null score."""
+        """Return the best sentences without vectors, ties in order of the text, and the null score."""
         wanted = scoring.wanted_of(rewrite, turn.language)
         shares = scoring.behind([hit.score for hit in ranking.hits[: self.passages]])
         hits = zip(ranking.hits, shares, strict=False)
@@ -121,15 +120,14 @@ class Sentences(Reader):
                 for at, (offsets, score, told) in enumerate(zip(marked.offsets, scores, said, strict=True), 1)
             ]
         curve = scoring.BY_WORDS if self._near is None else scoring.BY_BOTH
-        # A stable sort keeps the order of equals.
         ranked = sorted(found, key=lambda one: -curve(one.evidence))
         fit = list(islice((one for each in ranked if (one := each.quoted(turn.language))), most))
-        # Where all of it is junk, the answer is the best of it.
+        # If no sentence is quotable, return the best one.
         return fit or ranked[:1], max(0.0, 1 - best)
 
 
 class Weighed(NamedTuple):
-    """A sentence, characters ``[start, end)`` of its passage, and what speaks for it."""
+    """A sentence, characters ``[start, end)`` of its passage, and its evidence."""
 
     passage: Passage
     start: int
@@ -141,12 +139,12 @@ class Weighed(NamedTuple):
         return self.passage.text[self.start : self.end]
 
     def quoted(self, language: str) -> Weighed | None:
-        """The part that may be quoted (:func:`convqa.text.quotes.quotable`)."""
-        place = quotable(self.passage.text, self.start, self.end, language)
-        return None if place is None else self._replace(start=place[0], end=place[1])
+        """Return the quotable part (:func:`convqa.text.quotes.quotable`), if there is one."""
+        offsets = quotable(self.passage.text, self.start, self.end, language)
+        return None if offsets is None else self._replace(start=offsets[0], end=offsets[1])
 
     def titled(self) -> str:
-        """As an encoder reads it: what it says of "it" is said of the title."""
+        """Return the input of the encoder, with the title, to which pronouns refer."""
         return f"{self.passage.title}. {self.text}" if self.passage.title else self.text
 
     def near(self, vector: Matrix, question: Matrix) -> Weighed:

@@ -1,1 +1,1 @@
-"""The rerankers: one module each, named as in a pipeline; modules that begin with ``_`` are helpers."""
+"""The rerankers, one per module. Modules that begin with ``_`` are helpers."""

@@ -1,4 +1,4 @@
-"""The first hits in the order of a model that reads question and passage together."""
+"""Reranks the first hits with a model that reads question and passage together."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from convqa.stores.base import Store
 
 @member
 class CrossEncoder(Reranker):
-    """Reorder by a cross-encoder's score of (rewritten question, passage). Needs the extra ``models``.
+    """Rerank by a cross-encoder's score of (rewritten question, passage). Requires the extra ``models``.
 
-    Slow: a model of six layers scores some hundred passages a second on two cores. A ranking for a question without
-    words stays as it is, and a hit whose passage is not known stays behind the others.
+    A model with six layers scores a few hundred passages a second on two cores. The ranking of a blank question is
+    unchanged, and hits without a passage follow the others.
 
     :param model: a folder or a Hugging Face name, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
-    :param depth: how many of the first hits are reordered; the others stay behind them.
-    :param top_k: passages in a ranking; None = as many as there were.
-    :param weight: of the model's score; below 1, (1 - weight) x the old score is added, both brought to 0 to 1 first.
-    :param texts: how many top hits carry their passage for the stations behind.
+    :param depth: how many of the first hits are reranked; the others follow.
+    :param top_k: passages in a ranking; None = all.
+    :param weight: weight of the model's score; below 1, (1 - weight) x the old score is added, both normalized to 0 to
+        1.
+    :param texts: how many of the first hits have their passages.
     :param options: ``device``, ``precision`` and ``engine`` of the model.
     """
 
@@ -54,7 +55,7 @@ class CrossEncoder(Reranker):
 
     def warm_up(self) -> None:
         _ = self._store
-        Reranker.warm_up(self)  # the decorator makes another class, which super() does not know
+        Reranker.warm_up(self)  # not super(), because the decorator replaces the class
 
     def rerank_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
@@ -62,17 +63,16 @@ class CrossEncoder(Reranker):
         heads = self._with_texts([Ranking(ranking.hits[: self.depth]) for ranking in rankings], self.depth)
         pairs = [_pairs(*row) for row in zip(rewrites, heads, strict=True)]
         distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values()))
-        found = dict(zip(distinct, map(float, self._scorer.score(distinct)), strict=True))
-        scores = [{id: found[pair] for id, pair in some.items()} for some in pairs]
+        score_by_pair = dict(zip(distinct, map(float, self._scorer.score(distinct)), strict=True))
+        scores = [{id: score_by_pair[pair] for id, pair in some.items()} for some in pairs]
         ordered = [reordered(*row, self.weight, self.top_k) for row in zip(rankings, scores, strict=True)]
         return self._with_texts(ordered, self.texts)
 
     def _with_texts(self, rankings: list[Ranking], count: int) -> list[Ranking]:
-        """The rankings, the first hits of each with their passages as far as these are known."""
         return rankings if self._store is None else attach(rankings, count, self._store.fetch)
 
 
 def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:
-    """Hit -> what the model reads, for hits whose passages are known."""
+    """Return the model's input for each hit with a passage."""
     question = rewrite.text.strip()
     return {hit.id: (question, hit.passage.whole_text) for hit in head.hits if question and hit.passage is not None}

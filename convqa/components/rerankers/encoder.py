@@ -1,4 +1,4 @@
-"""The first hits in the order of their vectors' nearness to the query's."""
+"""Reranks the first hits by the similarity of their vectors to the query's."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ from convqa.stores.base import Store
 
 @member
 class Encoder(Reranker):
-    """Reorder by the inner product of the passages' vectors with the query's (cosine, as all have length 1).
+    """Rerank by the cosine of the passages' vectors and the query's.
 
-    Passages that the collection has no vector of are encoded for the turn. A ranking for a question without words stays
-    as it is.
+    Passages without a vector in the collection are encoded for the turn. The ranking of a blank question is unchanged.
 
-    :param depth: how many of the first hits are reordered; the others stay behind them.
-    :param top_k: passages in a ranking; None = as many as there were.
-    :param weight: of the nearness; below 1, (1 - weight) x the old score is added, both brought to 0 to 1 first. The
-        default is the share that vectors have in the retriever ``hybrid``.
-    :param encoder, vectors, options: as of the retriever ``dense``.
-    :param texts: how many top hits carry their passage for the stations behind.
+    :param depth: how many of the first hits are reranked; the others follow.
+    :param top_k: passages in a ranking; None = all.
+    :param weight: weight of the cosine; below 1, (1 - weight) x the old score is added, both normalized to 0 to 1. The
+        default is the share of vectors in the retriever ``hybrid``.
+    :param encoder, vectors, options: as in the retriever ``dense``.
+    :param texts: how many of the first hits have their passages.
     """
 
     needs_collection = True

@@ -1,4 +1,4 @@
-"""Any of Haystack's rankers."""
+"""Wraps a ranker of Haystack."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from convqa.domain import Hit, Ranking, Rewrite, Turn
 
 @member
 class Haystack(Wrapper, Reranker):
-    """Let one of Haystack's rankers order the hits whose passages are there.
+    """Rerank the hits with passages with a ranker of Haystack and the rewritten question.
 
-    It is asked with the rewritten question. What it leaves out, and hits without their passages, stay behind what it
-    gives, in the order in which they were. Without a question, a ranking stays as it is.
+    Hits that it omits, and those without passages, follow in their old order. The ranking of a blank question is
+    unchanged.
 
-    :param component: takes ``documents`` and, if it likes, ``query``; gives ``documents``. If they are not in the order
-        of their scores, their order counts, and rank r scores 1 / (60 + r).
-    :param top_k: passages in a ranking; None = as many as there were.
-    :param concurrency: turns whose component is called at the same time; 1 for a component that does not bear threads.
+    :param component: has the input ``documents``, optionally ``query``, and the output ``documents``. If their scores
+        are unordered, rank r scores 1 / (60 + r).
+    :param top_k: passages in a ranking; None = all.
+    :param concurrency: number of concurrent calls; 1 for a component that is not thread-safe.
     """
 
     takes = ("documents",)
@@ -50,8 +50,8 @@ class Haystack(Wrapper, Reranker):
 
     def _ordered(self, question: str, ranking: Ranking, given: dict[str, Hit]) -> Ranking:
         documents = self._ask(query=question, documents=[to_document(hit) for hit in given.values()])
-        if strangers := sorted({document.id for document in documents} - given.keys()):
-            raise ValueError(f"{type(self.wrapped).__name__} gave documents that it was not given: {strangers}")
+        if unknown := sorted({document.id for document in documents} - given.keys()):
+            raise ValueError(f"{type(self.wrapped).__name__} returned unknown documents: {unknown}")
         hits = [Hit(document.id, document.score or 0.0, given[document.id].passage) for document in documents]
         ordered = ranked(hits, all(document.score is not None for document in documents))
         taken = {hit.id for hit in ordered.hits}

@@ -1,10 +1,10 @@
-"""Pseudo-relevance feedback: a query again, with what the first passages that it found have in common.
+"""Pseudo-relevance feedback: expanding a query with common words of its first passages.
 
-RM3 (Abdul-Jaleel et al., TREC 2004) as Anserini's Rm3Reranker computes it: each passage's ``terms`` most
-frequent tokens, as shares of their sum, weighted by the passage's score; of their sums the ``terms`` best, to a sum of
-1, mixed with the query's own weights. It reads texts, so that it serves every store. What differs: a word is too common
-to be a feedback term by convqa's own table of idf (more than a tenth of its texts have it), not by the collection's
-document frequencies, and stop words of the long list never are.
+RM3 (Abdul-Jaleel et al., TREC 2004) as in Anserini's Rm3Reranker. The ``terms`` most frequent tokens of each passage,
+as shares of their sum, are weighted by the passage's score and summed. The ``terms`` best, normalized to a sum of 1,
+are mixed with the query's own weights. Because it reads texts, it works with every store. Unlike Anserini, it excludes
+words that are too common in convqa's own idf table (more than a tenth of its texts), not in the collection, and the
+stop words of the long list.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ _TOO_COMMON = math.log(10)
 _TERM = re.compile(r"\w{2,20}")
 
 
-def expand(query: Query, found: Ranking, prf: Prf, language: str, stopwords: Stopwords = "default") -> Query:
-    """The query with feedback terms: its own words and weights stay, those terms are added in proportion.
+def expand(query: Query, ranking: Ranking, prf: Prf, language: str, stopwords: Stopwords = "default") -> Query:
+    """Return the query with its own words and weights and proportionally weighted feedback terms.
 
-    :param found: the query's ranking, with the passages of its first ``prf.passages`` hits.
+    :param ranking: the query's ranking, with the passages of its first ``prf.passages`` hits.
     """
     own = weigh(query, analyzer(language), stopwords)
-    model = relevance_model(found, prf, language)
+    model = relevance_model(ranking, prf, language)
     if not own or not model or prf.weight == 1:
         return query
     if prf.weight == 0:
         return Query("", tuple(model.items()), query.weight)
-    # weight x own / |own| + (1 - weight) x model, times |own| / weight: the same order, and the query's words keep 1.
+    # weight x own / |own| + (1 - weight) x model, times |own| / weight: this keeps the order and the query's weights.
     share = (1 - prf.weight) / prf.weight * sum(own.values())
     return Query(query.text, (*query.terms, *((word, share * part) for word, part in model.items())), query.weight)
 
 
-def relevance_model(found: Ranking, prf: Prf, language: str) -> Mapping[str, float]:
-    """Word -> probability, of the ``prf.terms`` best; a word stands for all that have its stem."""
+def relevance_model(ranking: Ranking, prf: Prf, language: str) -> Mapping[str, float]:
+    """Return the probabilities of the ``prf.terms`` best words; a word represents all words with its stem."""
     weights: dict[str, float] = {}
     written: dict[str, str] = {}
-    for hit in found.hits[: prf.passages]:
+    for hit in ranking.hits[: prf.passages]:
         counted = {} if hit.passage is None else _counted(hit.passage.whole_text, language)
         frequent = sorted(counted, key=lambda token: (-counted[token][0], token))[: prf.terms]
         total = sum(counted[token][0] for token in frequent)
@@ -59,7 +59,7 @@ def relevance_model(found: Ranking, prf: Prf, language: str) -> Mapping[str, flo
 
 @remembered(4096)
 def _counted(text: str, language: str) -> Mapping[str, tuple[int, str]]:
-    """Token -> occurrences and a word that has it, for tokens that may be feedback terms."""
+    """Return the count and one word of each token that may be a feedback term."""
     analysis = analyzer(language)
     counted: dict[str, tuple[int, str]] = {}
     for word, count in Counter(analysis.words(text)).items():

@@ -1,4 +1,4 @@
-"""BM25 over whatever store the collection names; the formula is :mod:`convqa.text.bm25`."""
+"""BM25 search in the collection's store; the formula is in :mod:`convqa.text.bm25`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from convqa.stores.base import Filter, Prf, SearchParams, Stopwords, Store
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
 class Feedback(TypedDict, total=False):
-    """Pseudo-relevance feedback (RM3); what is left out is as in :class:`convqa.stores.base.Prf`."""
+    """Pseudo-relevance feedback (RM3), with the defaults of :class:`convqa.stores.base.Prf`."""
 
     passages: Annotated[int, Field(ge=1)]
     terms: Annotated[int, Field(ge=1)]
@@ -31,15 +31,15 @@ class Feedback(TypedDict, total=False):
 class BM25(Retriever):
     """Rank passages by BM25 of question words and weighted history terms.
 
-    :param top_k: passages in a ranking. :param k1, b: BM25's; None = the store's own, .82 and .68 where it fixes none.
+    :param top_k: passages in a ranking. :param k1, b: parameters of BM25; None = the store's, or .82 and .68.
     :param title_weight: None: title and text are one field; w >= 0: BM25(text) + w BM25(title).
-    :param stopwords: ``long`` drops about 130 words from queries instead of 33 (better for questions; not comparable
-        with published BM25 runs).
-    :param texts: how many top hits carry their passage for the stations behind.
-    :param filter: meta field -> accepted values; where a turn has a filter too, both must hold.
+    :param stopwords: ``long`` removes about 130 words from queries instead of 33, which is better for questions but not
+        comparable with published BM25 runs.
+    :param texts: how many of the first hits have their passages.
+    :param filter: meta field -> accepted values, in addition to the filter of a turn.
     :param prf: RM3 feedback: mix the query, with ``weight`` (.5), with the ``terms`` (10) best words of the first
-        ``passages`` (10); ``{}`` is feedback with these defaults. An Anserini index does it itself, elsewhere it is
-        that of :mod:`convqa.components.retrievers._feedback`.
+        ``passages`` (10); ``{}`` is feedback with these defaults. An Anserini index does this itself; other stores use
+        :mod:`convqa.components.retrievers._feedback`.
     """
 
     needs_collection = True
@@ -56,7 +56,7 @@ class BM25(Retriever):
 
     @cached_property
     def _store(self) -> Store:
-        """The collection, opened once: what was found there is searched, even if it is indexed anew meanwhile."""
+        """The collection, opened once: a new version is not searched until the next process."""
         store = opened(self.collection)
         store.check(self._params({}, feedback=_feeds_back(store)))
         return store
@@ -65,7 +65,7 @@ class BM25(Retriever):
         _ = self._store
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
-        return by_filter(turns, lambda places, accepted: self._search([queries[place] for place in places], accepted))
+        return by_filter(turns, lambda rows, accepted: self._search([queries[row] for row in rows], accepted))
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         return self._store.fetch(ids)
@@ -81,12 +81,10 @@ class BM25(Retriever):
         return self._store.search(queries, self.top_k, params, self.texts)
 
     def _params(self, accepted: Filter, feedback: bool = True) -> SearchParams:
-        """How the turns with a filter are searched."""
         own = {name: tuple(values) for name, values in (self.filter or {}).items()}
         prf = Prf(**self.prf) if feedback and self.prf is not None else None
         return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, prf, both(own, accepted) or None)
 
 
 def _feeds_back(store: Store) -> bool:
-    """Whether a store has feedback of its own."""
     return "prf" in store.info().capabilities

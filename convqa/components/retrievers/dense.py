@@ -1,4 +1,4 @@
-"""Nearest passages to the vector of a query, over a collection that has vectors of the same encoder."""
+"""Vector search: the nearest passages to a query, in a collection with vectors of the same encoder."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ logger = logging.getLogger(__name__)
 
 @member
 class Dense(Retriever):
-    """Rank passages by the inner product of their vectors with that of the query (cosine, as all have length 1).
+    """Rank passages by the cosine of their vectors and the query's.
 
-    A query's vector is the mean of those of the texts that ``vectors`` names, at length 1: ``question`` (the query's
-    words), ``expanded`` (these and its history terms), ``rewrite`` (the rewritten question; of a rewrite with several
-    queries each stands for itself, and this is its words again). A query without words finds nothing. A turn's filter
-    is kept to. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
+    A query's vector is the normalized mean of the vectors of the texts in ``vectors``: ``question`` (the query's
+    words), ``expanded`` (these with its history terms), ``rewrite`` (the rewritten question; the query's words if there
+    are several queries). A query without words finds nothing. A turn's filter is applied. The collection must have
+    vectors of the encoder: ``convqa index --vectors ENCODER``.
 
     :param top_k: passages in a ranking.
-    :param encoder: a shipped one, a folder, a Hugging Face name or a server's address; None = that of the collection's
-        file, else the one that ships.
-    :param vectors: which texts of a query are encoded.
-    :param texts: how many top hits carry their passage for the stations behind.
+    :param encoder: a shipped one, a folder, a Hugging Face name or a server's URL; None = the one in the collection's
+        file, or the shipped one.
+    :param vectors: the texts of a query to encode.
+    :param texts: how many of the first hits have their passages.
     :param options: ``device``, ``precision`` and ``engine`` of the encoder.
     """
 
@@ -107,7 +107,7 @@ class Dense(Retriever):
     def among(
         self, rewrites: Sequence[Rewrite], queries: Sequence[Query], rankings: Sequence[Ranking]
     ) -> Sequence[Ranking]:
-        """The passages of ``rankings[i]`` by their vectors; those that the collection lacks are made now."""
+        """Rank the passages of ``rankings[i]`` by their vectors. Missing vectors are made now."""
         places, matrix = self._queries.encode(rewrites, queries)
         vectors = passage_vectors(self._queries.model, self._opened, rankings)
         near = [Ranking()] * len(queries)

@@ -1,4 +1,4 @@
-"""Ranks the passages that a turn brings with it: for tasks whose questions come with their texts."""
+"""Ranks the passages of each turn, for tasks whose questions come with passages."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from convqa.text.cache import remembered
 
 @member
 class Given(Retriever):
-    """Rank ``Turn.passages`` by BM25 over those passages alone; needs no collection.
+    """Rank ``Turn.passages`` by BM25 over these passages, without a collection.
 
-    Passages without any word of the query stay in, behind the others and in their given order: their scores are 0,
-    -1, -2 ... Every hit carries its passage. The formula is that of the stores (:mod:`convqa.text.bm25`).
+    Passages without words of the query follow the others in their given order, with scores 0, -1, -2 ... Every hit has
+    its passage. The formula is that of the stores (:mod:`convqa.text.bm25`).
 
-    :param top_k: passages in a ranking. :param k1, b: BM25's.
+    :param top_k: passages in a ranking. :param k1, b: parameters of BM25.
     """
 
     top_k: Annotated[int, Field(ge=1)] = 100
@@ -37,12 +37,12 @@ class Given(Retriever):
     def _rank(self, turn: Turn, query: Query) -> Ranking:
         if turn.passages is None:
             raise ValueError(
-                f"turn {turn.id} brings no passages of its own: the retriever 'given' ranks only those; "
-                "to search a collection, use a pipeline with the retriever 'bm25'"
+                f"turn {turn.id} has no passages of its own, which the retriever 'given' ranks; to search a "
+                "collection, use a pipeline with the retriever 'bm25'"
             )
         scores = self._bm25(turn.passages, weigh(query, analyzer(turn.language)), turn.language)
         scored = enumerate(zip(turn.passages, scores, strict=True))
-        hits = [Hit(passage.id, score if score > 0 else float(-place), passage) for place, (passage, score) in scored]
+        hits = [Hit(passage.id, score if score > 0 else float(-index), passage) for index, (passage, score) in scored]
         return Ranking(Ranking.of(hits).hits[: self.top_k])
 
     def _bm25(self, passages: Sequence[Passage], weights: Mapping[str, float], language: str) -> list[float]:
@@ -51,9 +51,8 @@ class Given(Retriever):
         filled = int(np.count_nonzero(lengths))
         if not filled or not weights:
             return [0.0] * len(counts)
-        # In the order in which the stores add terms.
-        tokens = sorted(weights)
-        frequencies = np.array([[found.get(token, 0) for found, _ in counts] for token in tokens])
+        tokens = sorted(weights)  # the order in which the stores add terms
+        frequencies = np.array([[count.get(token, 0) for count, _ in counts] for token in tokens])
         values = np.array([weights[token] for token in tokens])
         df = np.count_nonzero(frequencies, axis=1)
         average = float(lengths.sum()) / filled
@@ -62,6 +61,6 @@ class Given(Retriever):
 
 @remembered(4096)
 def _counts(title: str, text: str, language: str) -> tuple[Mapping[str, int], int]:
-    """Token -> occurrences, and the number of tokens. Remembered: many questions share a passage."""
+    """Return the count of each token and the number of tokens. Cached, because many questions share a passage."""
     tokens = [*analyzer(language).tokens(title), *analyzer(language).tokens(text)]
     return Counter(tokens), len(tokens)

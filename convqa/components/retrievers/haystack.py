@@ -1,4 +1,4 @@
-"""Any of Haystack's retrievers that takes a question."""
+"""Wraps a retriever of Haystack that takes a question."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from convqa.stores.base import Filter
 
 @member
 class Haystack(Wrapper, Retriever):
-    """Ask one of Haystack's retrievers for the documents of each query.
+    """Search each query with a retriever of Haystack.
 
-    It takes plain text: the words of the history terms follow the query's text, and their weights are lost. (Leaving
-    them out was worse: MRR .436 against .537 on the bundled conversations, with BM25 and ``expansion``.) An empty query
-    finds nothing. Every hit carries its passage, but for documents without text. A turn's filter goes to the component
-    with the component's own; both must hold. One that takes no ``filters`` cannot answer such a turn.
+    The query is plain text: the words of the history terms follow the query's text, without their weights. (Without
+    them, MRR was .436 instead of .537 on the bundled conversations, with BM25 and ``expansion``.) An empty query finds
+    nothing. Every hit has its passage, except documents without text. A turn's filter is combined with the component's
+    own; a component without the input ``filters`` cannot answer such a turn.
 
-    :param component: takes ``query``, gives ``documents``. Documents without scores, or not in the order of their
+    :param component: has the input ``query`` and the output ``documents``. Documents without scores, or with unordered
         scores, are scored by rank: 1 / (60 + rank).
-    :param top_k: passages in a ranking; what the component's own ``top_k`` says does not count, if it can be asked.
-    :param concurrency: turns whose component is called at the same time; 1 for a component that does not bear threads.
+    :param top_k: passages in a ranking; overrides the component's own ``top_k`` if it has that input.
+    :param concurrency: number of concurrent calls; 1 for a component that is not thread-safe.
     """
 
     takes = ("query",)
@@ -49,15 +49,15 @@ class Haystack(Wrapper, Retriever):
         filters = {"filters": self._filters(turn.filter)} if turn.filter else {}
         documents = self._ask(query=text, top_k=self.top_k, **filters)
         hits = [Hit(document.id, document.score or 0.0, to_passage(document)) for document in documents]
-        found = ranked(hits, all(document.score is not None for document in documents))
-        return Ranking(found.hits[: self.top_k])
+        ranking = ranked(hits, all(document.score is not None for document in documents))
+        return Ranking(ranking.hits[: self.top_k])
 
     def _filters(self, filter: Filter) -> dict[str, Any]:
-        """A filter as Haystack writes it. What a component is given takes the place of its own, which is added here."""
+        """Return a filter in Haystack's form, with the component's own, which it would replace."""
         if "filters" not in self._inputs:
             raise InputError(
-                f"retriever: {type(self.wrapped).__name__} takes no filters; found a turn with the filter "
-                f"{dict(filter)!r}. Wanted: a component that takes them, or the retriever bm25, dense or hybrid."
+                f"retriever: {type(self.wrapped).__name__} takes no filters, but a turn has the filter "
+                f"{dict(filter)!r}. Use a component that takes them, or the retriever bm25, dense or hybrid."
             )
         conditions = [
             {"field": f"meta.{name}", "operator": "in", "value": list(values)} for name, values in filter.items()

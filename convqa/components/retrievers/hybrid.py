@@ -1,4 +1,4 @@
-"""Words and vectors together: BM25's ranking and that of the query's vector, made one."""
+"""Hybrid search: fuses the rankings of BM25 and of the query's vector."""
 
 from __future__ import annotations
 
@@ -30,35 +30,34 @@ from convqa.stores.base import Stopwords, label
 
 logger = logging.getLogger(__name__)
 
-
 Weights = dict[Literal["sparse", "dense"], Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
 _WEIGHTS: Weights = {"sparse": 1.0, "dense": 1.5}
 """Chosen on half of inscit and mtrag, with the fusion (docs/benchmarks/vectors.md)."""
 
 _DEPTH = 100
-"""The same at every ``top_k``, as scores are brought to 0 to 1 by the last passage that is fused."""
+"""Independent of ``top_k``, because the last fused passage determines the normalization of scores."""
 
 
 @member
 class Hybrid(Retriever):
     """Fuse two rankings of each query: ``sparse``, by BM25, and ``dense``, by vector.
 
-    The same as the retrievers ``bm25`` and ``dense`` with a joiner behind them, in one node, so that it can take the
-    place of any retriever. Where every passage has a vector of the encoder (``convqa index --vectors ENCODER``), all
-    are compared with the query's; else only ``candidates``, the first by words, whose vectors are made for each turn.
-    A collection in a language that the encoder does not know is ranked by words alone.
+    This is ``bm25`` and ``dense`` with a joiner, in one interchangeable node. If every passage has a vector of the
+    encoder (``convqa index --vectors ENCODER``), all are compared with the query's. Otherwise only the first
+    ``candidates`` of BM25 are, and their vectors are made for each turn. A collection in a language that the encoder
+    does not know is ranked by words alone.
 
-    :param top_k: passages in a ranking: a shorter one is the beginning of a longer one. The first 100 of both are
-        fused; where these give fewer, those further down are fused in the same way and follow.
-    :param fusion: ``interpolation``: sum of weight x score, each ranking's scores brought to 0 to 1 first; ``rrf``:
+    :param top_k: passages in a ranking. It only truncates: the first 100 of both rankings are fused, and lower
+        passages, fused in the same way, follow if these are fewer.
+    :param fusion: ``interpolation``: sum of weight x score, with each ranking's scores normalized to 0 to 1; ``rrf``:
         sum of weight / (60 + rank).
-    :param weights: of the rankings; one that is left out is 1 for ``sparse``, 1.5 for ``dense``.
-    :param encoder, vectors: as of ``dense``. :param k1, b, title_weight, prf: as of ``bm25``.
-    :param stopwords: as of ``bm25``, but that the long list is the default.
-    :param candidates: of a collection of which any passage lacks a vector: how many passages of the ranking by words
-        are ranked by vector too; 0 = none, so that words alone count.
-    :param texts: how many top hits carry their passage for the stations behind.
+    :param weights: weights of the rankings; defaults: 1 for ``sparse``, 1.5 for ``dense``.
+    :param encoder, vectors: as in ``dense``. :param k1, b, title_weight, prf: as in ``bm25``.
+    :param stopwords: as in ``bm25``, but with the long list as default.
+    :param candidates: in a collection without all vectors, how many passages of the BM25 ranking are also ranked by
+        vector; 0 = words alone.
+    :param texts: how many of the first hits have their passages.
     :param options: ``device``, ``precision`` and ``engine`` of the encoder.
     """
 
@@ -92,24 +91,24 @@ class Hybrid(Retriever):
 
     @cached_property
     def _among(self) -> int | None:
-        """How many of the first passages by words are ranked by vector; None: all that the collection has."""
+        """How many passages of the BM25 ranking are ranked by vector; None: the whole collection."""
         model, info = self._dense.models()["encoder"], open_store(self.collection).info()
-        place = f"collection {redact(str(self.collection))}"
-        if unknown := unknown_language(model, info, place):
+        name = f"collection {redact(str(self.collection))}"
+        if unknown := unknown_language(model, info, name):
             if info.encoder is not None:
-                logger.warning("%s: its passages are ranked by words alone, and its vectors are left aside", unknown)
+                logger.warning("%s: its passages are ranked by words alone, and its vectors are ignored", unknown)
             return 0
         if info.vectors == info.count and has_vectors_of(model, open_store(self.collection)):
             return None
         if info.encoder is not None:
             logger.warning(
                 "%s has vectors of %s for %d of its %d passages: the first %d by words are ranked by those of %s",
-                place, label(info.encoder), info.vectors, info.count, self.candidates, label(named(model)),
+                name, label(info.encoder), info.vectors, info.count, self.candidates, label(named(model)),
             )  # fmt: skip
         return self.candidates
 
     def warm_up(self) -> None:
-        """Open the collection, and load the encoder where it is used."""
+        """Open the collection, and load the encoder if it is used."""
         self._sparse.warm_up()
         if self._among is None:
             self._dense.warm_up()
@@ -117,8 +116,8 @@ class Hybrid(Retriever):
     def forecast(self, turns: int) -> str:
         if not self._among:
             return ""
-        said = forecast(self._dense.models()["encoder"], turns * self._among, str(self.collection))
-        return said and f"{said} Fewer candidates, or none, take less time."
+        warning = forecast(self._dense.models()["encoder"], turns * self._among, str(self.collection))
+        return warning and f"{warning} Fewer candidates, or none, take less time."
 
     def identity(self) -> Mapping[str, str]:
         return {} if self._among == 0 else self._dense.identity()
@@ -137,7 +136,7 @@ class Hybrid(Retriever):
         return attach([self._fused(*both) for both in zip(sparse, dense, strict=True)], self.texts, self.fetch)
 
     def _fused(self, sparse: Ranking, dense: Ranking) -> Ranking:
-        """One ranking of the first passages of both, and those further down behind it."""
+        """Fuse the first passages of both, followed by the lower ones."""
         fuse, weights = FUSIONS[self.fusion], (self.weights["sparse"], self.weights["dense"])
         first = Ranking(sparse.hits[:_DEPTH]), Ranking(dense.hits[:_DEPTH])
         fused = fuse(list(zip(weights, first, strict=True)), self.top_k)

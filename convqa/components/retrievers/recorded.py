@@ -21,15 +21,15 @@ logger = logging.getLogger(__name__)
 
 @member
 class Recorded(Retriever):
-    """Give the rankings that another system made: SPLADE, ColBERT, pyserini, another team.
+    """Use the rankings of another system, such as SPLADE, ColBERT or pyserini, by turn (``CONVERSATION_TURN``).
 
-    They are found by the turn (``CONVERSATION_TURN``), whatever was rewritten; a turn that the file lacks has an empty
-    ranking. Passages come from the collection. An id that it lacks stays in the ranking without its text.
+    Rewrites are ignored. A turn that is missing in the file gets an empty ranking. Passages come from the collection;
+    an unknown id stays in the ranking without a text.
 
-    :param path: a TREC run, plain or gzip, or a run.json (``Model_passages``). Of a ground-truth.json it takes
-        ``Truth_passages``, as a retriever that finds nothing else would: how well stations behind could do.
+    :param path: a TREC run, plain or gzip, or a run.json (``Model_passages``). A ground-truth.json
+        (``Truth_passages``) acts as a perfect retriever, to measure the other stations.
     :param top_k: passages in a ranking.
-    :param texts: how many top hits carry their passage for the stations behind.
+    :param texts: how many of the first hits have their passages.
     """
 
     needs_collection = True
@@ -45,15 +45,15 @@ class Recorded(Retriever):
 
     @cached_property
     def _rankings(self) -> dict[str, Ranking]:
-        made = self._recording.rankings()
-        # TREC files cannot hold blanks, so convqa encodes them; other ids hold "%20" of their own.
-        ids = {id for scores in made.values() for id in scores if "%20" in id}
-        doubtful = [] if self._recording.is_json else sorted(ids)
-        known = zip(doubtful, self.fetch(doubtful), strict=True)
-        spelled = {id: id.replace("%20", " ") for id, passage in known if passage is None}
+        recorded = self._recording.rankings()
+        # convqa encodes spaces, which TREC files cannot contain, but an id may also contain "%20" itself.
+        ids = {id for scores in recorded.values() for id in scores if "%20" in id}
+        ambiguous = [] if self._recording.is_json else sorted(ids)
+        passages = zip(ambiguous, self.fetch(ambiguous), strict=True)
+        decoded = {id: id.replace("%20", " ") for id, passage in passages if passage is None}
         return {
-            turn: Ranking.of([Hit(spelled.get(id, id), score) for id, score in scores.items()])
-            for turn, scores in made.items()
+            turn: Ranking.of([Hit(decoded.get(id, id), score) for id, score in scores.items()])
+            for turn, scores in recorded.items()
         }
 
     def warm_up(self) -> None:
@@ -68,7 +68,7 @@ class Recorded(Retriever):
             for turn, rewrite in zip(turns, rewrites, strict=True)
         ]
         if missing := sum(ranking is None for ranking in recorded):
-            self._warn("%s: %d turns of a batch are not in it, and have empty rankings", missing)
+            self._warn("%s: %d turns of a batch are missing and have empty rankings", missing)
         cut = [Ranking(ranking.hits[: self.top_k]) if ranking else Ranking() for ranking in recorded]
         rankings = attach(cut, self.texts, self.fetch)
         firsts = [hit for ranking in rankings for hit in ranking.hits[: self.texts]]
@@ -77,7 +77,7 @@ class Recorded(Retriever):
         return rankings
 
     def _warn(self, message: str, *counts: int) -> None:
-        """Warn once of what every batch may repeat."""
+        """Log a warning unless an earlier batch has."""
         if message not in self._warned:
             self._warned.add(message)
             logger.warning(message, self.path, *counts)

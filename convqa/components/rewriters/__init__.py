@@ -1,1 +1,1 @@
-"""The rewriters: one module each, named as in a pipeline; modules that begin with ``_`` are helpers."""
+"""The rewriters, one per module. Modules that begin with ``_`` are helpers."""

@@ -1,4 +1,4 @@
-"""How history and question are shown to a model that writes the self-contained question."""
+"""Prompts with the history and the question, for models that write the self-contained question."""
 
 from __future__ import annotations
 
@@ -35,37 +35,37 @@ EXAMPLES: Sequence[tuple[Sequence[Past], str, str]] = (
         "What is the capital of Peru?",
     ),
 )
-"""Few shots: a reference, an ellipsis, and a question that needs nothing."""
+"""Few-shot examples: a reference, an ellipsis, and a question that needs no change."""
 
 
 def chat(said: Sequence[Past], question: str) -> str:
-    """One message for a model that follows instructions: the task, examples, the conversation quoted as JSON strings.
+    """Return one message for a model that follows instructions: task, examples, and the conversation as JSON strings.
 
-    Never as the turns of a chat: a model that is shown a conversation goes on with it, and answers (of twenty
-    questions it answered five; with the history quoted, one: GetKlai/klai, pull request 1487).
+    The conversation is not shown as turns of a chat, because models tend to continue it and answer (5 of 20 questions,
+    but 1 of 20 with a quoted history: GetKlai/klai, pull request 1487).
     """
     examples = [f"{_quoted(history, asked)}\n{_string({'question': rewrite})}" for history, asked, rewrite in EXAMPLES]
     return "\n\n".join([TASK, *examples, _quoted(said, question)])
 
 
 def _quoted(said: Sequence[Past], question: str) -> str:
-    # As JSON, no quote or line break of a text ends it.
-    spoken = _spoken(said, "user", "system", _string)
-    return "\n".join(["Conversation:", *spoken, f"Last question: {_string(question)}"])
+    # No quote or line break of a text ends a JSON string.
+    lines = _lines(said, "user", "system", _string)
+    return "\n".join(["Conversation:", *lines, f"Last question: {_string(question)}"])
 
 
 def _string(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _spoken(said: Sequence[Past], asking: str, answering: str, written: Callable[[str], str] = str) -> list[str]:
-    """The utterances that are not empty, one a line, behind who says it."""
-    lines = (pair for exchange in said for pair in zip((asking, answering), exchange, strict=True))
-    return [f"{who}: {written(text)}" for who, text in lines if text]
+def _lines(said: Sequence[Past], user: str, system: str, write: Callable[[str], str] = str) -> list[str]:
+    """Return the nonempty utterances, one a line, prefixed with the speaker."""
+    utterances = (pair for exchange in said for pair in zip((user, system), exchange, strict=True))
+    return [f"{speaker}: {write(text)}" for speaker, text in utterances if text]
 
 
 def plain(said: Sequence[Past], question: str) -> str:
-    """Lines that say who speaks, and a last one that the model completes.
+    """Return lines with speakers and a last one that the model completes.
 
     >>> print(plain([Past("Who wrote Faust?", "Goethe.")], "When?"))
     Question: Who wrote Faust?
@@ -73,13 +73,13 @@ def plain(said: Sequence[Past], question: str) -> str:
     Question: When?
     Rewrite:
     """
-    return "\n".join([*_spoken(said, "Question", "Answer"), f"Question: {question}\nRewrite:"])
+    return "\n".join([*_lines(said, "Question", "Answer"), f"Question: {question}\nRewrite:"])
 
 
 def canard_t5(said: Sequence[Past], question: str) -> str:
-    """As castorini/t5-base-canard was trained: utterances between bars, words and signs between blanks.
+    """Return the input of castorini/t5-base-canard: utterances separated by bars, tokens separated by spaces.
 
-    After chatty_goose/cqr/ntr.py of github.com/castorini/chatty-goose, whose tokens are spaCy's; these are nearly so.
+    After chatty_goose/cqr/ntr.py of github.com/castorini/chatty-goose. Its tokens are spaCy's, which these approximate.
 
     >>> canard_t5([Past("Who wrote Faust?", "")], "Didn't Goethe's wife, too?")
     "Who wrote Faust ? ||| Did n't Goethe 's wife , too ?"
@@ -94,25 +94,25 @@ _SIGN = re.compile(r"([?!;()\[\]{}\"\u201c\u201d\u2026]|[,:](?!\d)|(?<=\w\w)\.(?
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Past], str], str]] = {"canard-t5": canard_t5, "chat": chat, "plain": plain}
-"""By the name that a pipeline gives."""
+"""Formats by name."""
 
 
 def of_format(name: str) -> Callable[[Sequence[Past], str], str]:
-    """A named format, or a template of the user's own with ``{question}`` and, if it likes, ``{history}``.
+    """Return a format by name, or the format of a template with ``{question}`` and, optionally, ``{history}``.
 
-    :raises InputError: for what is neither.
+    :raises InputError: for any other text.
     """
 
-    def filled(said: Sequence[Past], question: str) -> str:
-        # In one pass: braces in what was said are only text.
-        texts = {"{history}": "\n".join(_spoken(said, "Question", "Answer")), "{question}": question}
-        return re.sub(r"\{history\}|\{question\}", lambda place: texts[place[0]], name)
+    def fill(said: Sequence[Past], question: str) -> str:
+        # In one pass, so that braces in utterances are not replaced.
+        texts = {"{history}": "\n".join(_lines(said, "Question", "Answer")), "{question}": question}
+        return re.sub(r"\{history\}|\{question\}", lambda match: texts[match[0]], name)
 
     if name in FORMATS:
         return FORMATS[name]
     if "{question}" in name:
-        return filled
+        return fill
     raise InputError(
-        f"format: found {name!r}; wanted: {', '.join(FORMATS)}, or a template with {{history}} and {{question}}."
+        f"format: expected {', '.join(FORMATS)}, or a template with {{history}} and {{question}}, got {name!r}."
         + nearest(name, FORMATS)
     )

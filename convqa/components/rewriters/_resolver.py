@@ -1,4 +1,4 @@
-"""What the rewriters `terms` and `edit` share: the trained resolver, and history terms with its probabilities."""
+"""The base of the rewriters ``terms`` and ``edit``: the trained resolver, and history terms with its probabilities."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _REPLY = re.compile(r"(?:yes|no)[.!]?", re.I)
 
 @with_parameters
 class Resolving(Rewriter):
-    """One query: the question, and each word of the history that it needs with ``weight`` x its probability.
+    """Make one query: the question, and the words of the history that it needs, each with ``weight`` x its probability.
 
-    Where the question is in another language or script than the model reads, or every answer of the history is a bare
-    yes or no, ``expansion`` takes its place. Both are counted in the run's summary.
+    ``expansion`` replaces the model if it does not read the question's language or script, or if every answer of the
+    history is a bare yes or no. A run's summary counts both.
 
-    :param model: a resolver: the one that ships, or a folder. :param weight: what a certain term counts, where a word
-        of the question counts 1. :param least: probability from which on a term is searched.
+    :param model: a resolver: the one that ships, or a folder. :param weight: weight of a term with probability 1,
+        relative to a word of the question. :param least: minimum probability of a term.
     """
 
     model: str = "resolver"
@@ -54,20 +54,20 @@ class Resolving(Rewriter):
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
-        asked = []
-        for place, turn in enumerate(turns):
-            said = said_before(turn)
-            if said and not reads(rewrites[place].text, turn.language):
-                rewrites[place] = replace(Expansion().rewrite(turn), notes=(FOREIGN,))
-            elif said and replied_only(said):
-                rewrites[place] = replace(Expansion().rewrite(turn), notes=(QUOTED,))
-            elif said and rewrites[place].text.strip():
-                asked.append((place, said))
-        if not asked:
+        pending = []
+        for index, turn in enumerate(turns):
+            history = said_before(turn)
+            if history and not reads(rewrites[index].text, turn.language):
+                rewrites[index] = replace(Expansion().rewrite(turn), notes=(FOREIGN,))
+            elif history and replied_only(history):
+                rewrites[index] = replace(Expansion().rewrite(turn), notes=(QUOTED,))
+            elif history and rewrites[index].text.strip():
+                pending.append((index, history))
+        if not pending:
             return rewrites
-        resolutions = self._resolver.resolve([(rewrites[place].text, said) for place, said in asked])
-        for (place, _), resolution in zip(asked, resolutions, strict=True):
-            rewrites[place] = self._rewrite(rewrites[place].text, resolution, turns[place].language)
+        resolutions = self._resolver.resolve([(rewrites[index].text, history) for index, history in pending])
+        for (index, _), resolution in zip(pending, resolutions, strict=True):
+            rewrites[index] = self._rewrite(rewrites[index].text, resolution, turns[index].language)
         return rewrites
 
     def _rewrite(self, question: str, resolution: Resolution, language: str) -> Rewrite:
@@ -80,7 +80,7 @@ class Resolving(Rewriter):
 
 
 def reads(question: str, language: str) -> bool:
-    """Whether a resolver can read a question: in its language, and most of the letters are Latin ones.
+    """Return whether a resolver can read a question: it is in the resolver's language, in mostly Latin letters.
 
     >>> reads("When was he born?", "en"), reads("Wann wurde er geboren?", "de"), reads("\u4ed6\u5728\u54ea\u91cc", "en")
     (True, False, False)
@@ -89,7 +89,7 @@ def reads(question: str, language: str) -> bool:
 
 
 def replied_only(said: Sequence[Past]) -> bool:
-    """Whether every answer is a bare yes or no: then the questions quote the passage that is looked for.
+    """Return whether every answer is a bare yes or no, so that the questions quote the relevant passage.
 
     >>> replied_only([Past("Are you over 60?", "Yes"), Past("Do you live in Wales?", "no.")])
     True
@@ -98,12 +98,13 @@ def replied_only(said: Sequence[Past]) -> bool:
 
 
 def needed(question: str, resolution: Resolution, least: float, analysis: Analyzer) -> list[tuple[str, float]]:
-    """The words of the history from a probability on, each stem once with its highest, in the order they were said.
+    """Return the words of the history with at least this probability, in order of occurrence.
 
-    Stop words and words that the question has in any form are left out.
+    Each stem is returned once, with its highest probability. Stop words and words of the question, in any form, are
+    excluded.
     """
     known = set(analysis.tokens(question))
-    chances: dict[str, float] = {}
+    probabilities: dict[str, float] = {}
     written: dict[str, str] = {}
     for word, probability in resolution.terms:
         plain = word.lower().replace("\u2019", "'")
@@ -111,5 +112,5 @@ def needed(question: str, resolution: Resolution, least: float, analysis: Analyz
         if probability < least or stem in known or len(plain) < 2 or plain in analysis.long_stopwords or plain == "'s":
             continue
         written.setdefault(stem, word)
-        chances[stem] = max(chances.get(stem, 0.0), probability)
-    return [(written[stem], chances[stem]) for stem in written]
+        probabilities[stem] = max(probabilities.get(stem, 0.0), probability)
+    return [(word, probabilities[stem]) for stem, word in written.items()]

@@ -1,4 +1,4 @@
-"""From a text that a model wrote to a rewrite: the question in it, why it is not taken, and what is searched."""
+"""Rewrites of generated texts: extracting the question, checking it, and making queries."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from convqa.text.analysis import analyzer, placed
 from convqa.text.dialogue import asks
 
 Search = Literal["terms", "text"]
-"""How a rewritten text is searched: its new words as weighted terms of the question, or as a query of its own."""
+"""How to search a rewritten text: its new words as weighted terms of the question, or the text as a second query."""
 
 FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
-"""Reasons to refuse a model's text, as run summaries name them; docs/reference/rewriting.md says when each applies."""
+"""Reasons to reject a model's text, as in a run's summary; docs/reference/rewriting.md says when each applies."""
 
 _LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question)\s*:\s*", re.I)
 _QUOTES = re.compile(r"""^(["'`\u201c\u201e\u00ab])(.*)(["'`\u201d\u201c\u00bb])$""")
@@ -27,7 +27,7 @@ _THOUGHTS = re.compile(r"^.*?</think>", re.S)
 
 
 def rewritten(question: str, text: str, search: Search, weight: float, language: str) -> Rewrite:
-    """A rewrite by a text. The question is always searched; what the text adds counts ``weight``.
+    """Return the rewrite with a text. The question is always searched; additions of the text get ``weight``.
 
     >>> rewritten("When was he born?", "When was Goethe born?", "terms", 0.5, "en").queries
     (Query(text='When was he born?', terms=(('Goethe', 0.5),), weight=1.0),)
@@ -42,24 +42,23 @@ def rewritten(question: str, text: str, search: Search, weight: float, language:
 
 
 def new_words(question: str, text: str, language: str) -> list[str]:
-    """The words of a text, as they are written there, that the question has in no form; stop words are left out."""
+    """Return the words of a text that the question lacks in any form, without stop words."""
     analysis = analyzer(language)
     known = set(analysis.tokens(question))
-    found: dict[str, str] = {}
+    new: dict[str, str] = {}
     for word, start in placed(text, language):
         stem = analysis.stem(word)
         if word not in analysis.long_stopwords and stem not in known:
-            found.setdefault(stem, text[start : start + len(word)])
-    return list(found.values())
+            new.setdefault(stem, text[start : start + len(word)])
+    return list(new.values())
 
 
 def settled(
     text: str, doubt: str, question: str, said: Sequence[Past], language: str, search: Search, weight: float, who: str
 ) -> Rewrite:
-    """The rewrite by a model's text, or the unchanged question with a note why.
+    """Return the rewrite with a model's text, or the unchanged question with a note.
 
-    :param doubt: why the text is not to be taken, where that is known already.
-    :param who: the rewriter, named in the note.
+    :param doubt: a known reason to reject the text, or "". :param who: the rewriter's name, for the note.
     """
     reason = doubt or ("" if text == question else why_not(text, question, said, language))
     if reason:
@@ -68,7 +67,7 @@ def settled(
 
 
 def first_line(text: str) -> str:
-    """The first line of a model's text that is not blank, without a label, quotes, or blanks before signs.
+    """Return the first nonblank line of a text, without label, quotes, and spaces before punctuation.
 
     >>> first_line('\\nRewrite: "Who is Goethe \\'s wife ?"\\nQuestion: next')
     "Who is Goethe's wife?"
@@ -80,20 +79,20 @@ def first_line(text: str) -> str:
 
 
 def from_json(reply: str) -> str | None:
-    """The question in a reply ``{"question": "..."}``, in a code fence or not; None where it is anything else."""
+    """Return the question of a reply ``{"question": "..."}``, with or without a code fence; None if it is malformed."""
     text = _THOUGHTS.sub("", reply, count=1).strip()
     fenced = _FENCE.match(text)
     try:
-        found = json.loads(fenced[1] if fenced else text)
+        value = json.loads(fenced[1] if fenced else text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or list(found) != ["question"] or not isinstance(found["question"], str):
+    if not isinstance(value, dict) or list(value) != ["question"] or not isinstance(value["question"], str):
         return None
-    return " ".join(str(mend(found["question"])[0]).split())
+    return " ".join(str(mend(value["question"])[0]).split())
 
 
 def why_not(text: str, question: str, said: Sequence[Past], language: str) -> str:
-    """The reason why a model's text cannot stand for the question, one of :data:`FALLBACKS`; "" where it can."""
+    """Return the reason to reject a model's text, one of :data:`FALLBACKS`, or ""."""
     words, asked = analyzer(language).words(text), analyzer(language).words(question)
     if not words:
         return "empty"
@@ -107,7 +106,7 @@ def why_not(text: str, question: str, said: Sequence[Past], language: str) -> st
 
 
 def _loops(words: Sequence[str]) -> bool:
-    """One word four times in a row, or up to eight words three times."""
+    """Return whether one word occurs four times in a row, or up to eight words three times."""
     for size in range(1, 9):
         most = size * (3 if size == 1 else 2)
         run = 0

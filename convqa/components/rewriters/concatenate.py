@@ -1,4 +1,4 @@
-"""The question with earlier questions before it: the plain way to make a question self-contained."""
+"""Prepends earlier questions to the question, the simplest way to make it self-contained."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from convqa.text.dialogue import open_question
 
 @member
 class Concatenate(Rewriter):
-    """The first and the last questions of the history, then the question: one text, one query.
+    """Concatenate the first and last questions of the history and the question into one query.
 
-    Raises recall, and costs precision at the top: earlier questions count as much as the one that was asked.
-    Exchanges in which nobody said anything do not count.
+    This raises recall but lowers precision at the top, because earlier questions have the same weight. Blank exchanges
+    are skipped.
 
-    :param first: how many of the oldest questions. :param last: how many of the latest; both large = all of them.
+    :param first: how many of the oldest questions. :param last: how many of the latest questions.
     """
 
     first: Annotated[int, Field(ge=0)] = 1
@@ -32,6 +32,6 @@ class Concatenate(Rewriter):
         latest = max(self.first, len(history) - self.last)
         chosen = (*history[: self.first], *history[latest:])
         texts = [text for exchange in chosen if (text := exchange.question.strip())]
-        # A question that the system answered by asking back stands in the history and is the open one: once is enough.
+        # If the system asked back, the open question is also in the history: use it once.
         text = " ".join([*(text for text in texts if text != question.strip()), question])
         return Rewrite(text, (Query(text),))

@@ -10,18 +10,18 @@ from convqa.components.rewriters._resolver import Probability, Resolving
 from convqa.models import Resolution
 
 _NAMES = re.compile(r"(?:\w+,? )?(?i:what|how) about (?:the |an? )?[A-Z]")
-"""The question names what it is about, and a phrase more would stand beside that name."""
+"""The question names its subject, so that no phrase of the history is missing."""
 
 
 @member
 class Edit(Resolving):
-    """Write the self-contained question by pointing: for each place of the question a phrase of the history, or none.
+    """Write the self-contained question by inserting phrases of the history.
 
-    A tag-and-point model (after Jin et al., "Hierarchical Context Tagging for Utterance Rewriting", AAAI 2022): of
-    its own it says only the words of the model's patterns (besides, other than, his, did ...). What is searched is the
-    question with weighted terms, as by ``terms``. "What about NAME?" stays as it is.
+    A tag-and-point model (after Jin et al., "Hierarchical Context Tagging for Utterance Rewriting", AAAI 2022) chooses
+    a phrase, or none, for each position. Its own words come only from its patterns (besides, other than, his, did ...).
+    The query is the question with weighted terms, as in ``terms``. "What about NAME?" is left unchanged.
 
-    :param sure: probability from which on an edit is made.
+    :param sure: minimum probability of an edit.
     """
 
     sure: Probability = 0.2

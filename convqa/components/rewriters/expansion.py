@@ -1,4 +1,4 @@
-"""The question with the weightiest words of the history as weighted query terms. No model, no collection."""
+"""Adds the best words of the history to the question as weighted query terms, without a model or a collection."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from convqa.text.sentences import sentences
 _CAPITALISED, _FIRST, _LAST = 1.5, 1.5, 1.25
 _ANSWER = 0.5
 _REACH = 200
-"""Exchanges that are looked at, beside the first one: what was said before them is another topic."""
+"""Maximum number of exchanges, in addition to the first one; earlier ones have another topic."""
 _CONVERSATIONAL = lexicon.CONVERSATIONAL | german.CONVERSATIONAL
 
 
 class Word(NamedTuple):
-    """A content word; ``score`` is without its place in the history, a ``name`` is capitalised inside a sentence."""
+    """A content word. ``score`` ignores its position in the history; a ``name`` is capitalized inside a sentence."""
 
     stem: str
     written: str
@@ -40,13 +40,13 @@ class Expansion(Rewriter):
     """Add the ``terms`` best words of the history to the question, each with ``weight``.
 
     A word's score is the sum over its occurrences of idf (at most 8) x 1 in a question or .5 in an answer x 1.5 for a
-    name x 1.5 in the first question x 1.25 in the last exchange. Questions give all their content words, answers
-    their names: capitalised words that do not begin a sentence. After the idea of historical query expansion (Yang
-    et al., CAsT 2019; Vakulenko et al., ECIR 2021), without its two thresholds on scores of the collection.
+    name x 1.5 in the first question x 1.25 in the last exchange. All content words of questions are candidates, and
+    the names in answers: capitalized words inside a sentence. This follows historical query expansion (Yang et al.,
+    CAsT 2019; Vakulenko et al., ECIR 2021), without its two thresholds on scores of the collection.
 
-    As a weight the history raises recall and keeps the top of the ranking; as plain text it ruins the top.
+    Weighted terms raise recall and keep the top of the ranking, which terms with full weight would ruin.
 
-    :param terms: how many words. :param weight: what a term counts, where a word of the question counts 1.
+    :param terms: number of words. :param weight: weight of a term, relative to a word of the question.
     """
 
     terms: Annotated[int, Field(ge=0)] = 5
@@ -60,7 +60,7 @@ class Expansion(Rewriter):
 
 
 def history_terms(turn: Turn, question: str, most: int) -> list[str]:
-    """The ``most`` best words of the history that the question lacks, in the order in which they were first said."""
+    """Return the ``most`` best words of the history that the question lacks, in order of first occurrence."""
     known = set(analyzer(turn.language).tokens(question))
     scores: dict[str, float] = {}
     written: dict[str, str] = {}
@@ -73,7 +73,7 @@ def history_terms(turn: Turn, question: str, most: int) -> list[str]:
 
 
 def _history_words(turn: Turn) -> Iterator[tuple[Word, float]]:
-    """All words of the history with the factor of their place, oldest first."""
+    """Yield the words of the history with the factors of their positions, oldest first."""
     history = [exchange for exchange in first_and_latest(turn.history, _REACH) if not blank(exchange)]
     for index, exchange in enumerate(history):
         last = _LAST if index == len(history) - 1 else 1.0
@@ -90,14 +90,13 @@ def _history_words(turn: Turn) -> Iterator[tuple[Word, float]]:
 
 @lru_cache(maxsize=8192)
 def _content_words(text: str, language: str) -> tuple[Word, ...]:
-    """The words of a text but for stop words, their contractions and words of the conversation itself."""
+    """Return the words of a text without stop words, their contractions and conversational words."""
     analysis = analyzer(language)
     starts = {start for start, _ in sentences(text, language)}
     words = []
     for word, start in placed(text, language):
         plain = word.replace("\u2019", "'")
         stop = plain.partition("'")[0] in analysis.long_stopwords or plain.endswith("n't")  # I'm, don't
-        # A word of one letter or sign says nothing by itself.
         if len(word) > 1 and not stop and plain not in _CONVERSATIONAL:
             written = text[start : start + len(word)]
             name = written[0].isupper() and start not in starts

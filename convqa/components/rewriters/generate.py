@@ -21,25 +21,26 @@ from convqa.text.dialogue import open_question
 
 @member
 class Generate(Rewriter):
-    """Let a sequence-to-sequence or causal model write the question; needs the extra ``models``.
+    """Generate the question with a sequence-to-sequence or causal model. Requires the extra ``models``.
 
-    Where its text fails the checks of ``convqa.components.rewriters._rewrites`` (empty, unfinished, a loop, an answer,
-    too long, astray), the turn keeps its question, and the reason is counted in the run's summary. Of a history that
-    does not fit, the first question and the latest exchanges are shown.
+    If the text fails the checks of ``convqa.components.rewriters._rewrites`` (empty, unfinished, a loop, an answer, too
+    long, unrelated), the turn keeps its question, and a run's summary counts the reason. A long history is reduced to
+    the first question and the latest exchanges.
 
     :param model: a folder, or a Hugging Face name such as ``castorini/t5-base-canard``.
-    :param format: how history and question are shown: "canard-t5", "chat", "plain", a template of your own with
-        ``{history}`` and ``{question}``, or "auto": what the mapping ``convqa`` in the model's config.json says, else
-        "chat" for a model with a chat template, "canard-t5" for other encoder-decoders, "plain" for the rest.
-    :param answers: of how many of the latest exchanges the answers are shown; None = all, and none with "canard-t5".
-    :param rewrites: show earlier questions as they were rewritten, where they were.
+    :param format: the prompt: "canard-t5", "chat", "plain", a template with ``{history}`` and ``{question}``, or
+        "auto": the format in the mapping ``convqa`` of the model's config.json, otherwise "chat" for models with a chat
+        template, "canard-t5" for other encoder-decoders, and "plain" for the rest.
+    :param answers: how many of the latest answers the prompt has; None = all, but none with "canard-t5".
+    :param rewrites: use the rewrites of earlier questions.
     :param search: "terms" = new words of the text are weighted terms of the question; "text" = the text is a second
         query.
-    :param weight: what a term, or the second query, counts, where the question counts 1.
-    :param longest_input: tokens. :param most_tokens: tokens that are written at most. :param beams: 1 = greedy.
-    :param seconds: time for one batch, after which what is not finished counts as such; None = no limit, as
-        ``most_tokens`` is one. With a limit, a slow machine may give other results than a fast one.
-    :param batch_size: questions at a time. :param options: ``device`` and ``precision`` of the model.
+    :param weight: weight of a term or of the second query, relative to the question.
+    :param longest_input: maximum tokens of the prompt. :param most_tokens: maximum tokens of the text.
+    :param beams: number of beams; 1 = greedy.
+    :param seconds: timeout of a batch, after which texts count as unfinished; None = no limit. With a limit, results
+        depend on the machine's speed.
+    :param batch_size: questions per batch. :param options: ``device`` and ``precision`` of the model.
     """
 
     model: str
@@ -61,23 +62,23 @@ class Generate(Rewriter):
 
     @cached_property
     def _generator(self) -> Generator:
-        """:raises InputError: if there is no such model, or if it cannot write so many tokens."""
+        """:raises InputError: for an unknown model, or one that cannot generate ``most_tokens``."""
         generator = load_generator(self.model, Options(**(self.options or {})))
         generator.room(self.most_tokens)
         return generator
 
     @cached_property
     def _format(self) -> str:
-        """:raises InputError: if no format has this name, or if the model cannot be shown it."""
+        """:raises InputError: for an unknown format, or one that the model does not support."""
         generator = self._generator
-        named = generator.settings.get("format") if self.format == "auto" else self.format
-        if not isinstance(named, str):
-            named = "canard-t5" if generator.kind == "seq2seq" else "plain"
-            named = "chat" if generator.has_chat_template else named
-        of_format(named)
-        if named == "chat":
+        name = generator.settings.get("format") if self.format == "auto" else self.format
+        if not isinstance(name, str):
+            name = "canard-t5" if generator.kind == "seq2seq" else "plain"
+            name = "chat" if generator.has_chat_template else name
+        of_format(name)
+        if name == "chat":
             generator.check_chat()
-        return named
+        return name
 
     def warm_up(self) -> None:
         _ = self._format
@@ -87,37 +88,37 @@ class Generate(Rewriter):
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
-        asked = [
-            (place, said)
-            for place, turn in enumerate(turns)
-            if rewrites[place].text.strip() and (said := said_before(turn, self.rewrites))
+        pending = [
+            (index, history)
+            for index, turn in enumerate(turns)
+            if rewrites[index].text.strip() and (history := said_before(turn, self.rewrites))
         ]
-        if not asked:
+        if not pending:
             return rewrites
         generator, shape = self._generator, of_format(self._format)
         most = 0 if self.answers is None and self._format == "canard-t5" else self.answers
         room = self.longest_input - generator.lengths([shape([], "")])[0]
         prompts = []
-        for place, said in asked:
-            question = rewrites[place].text
-            prompts.append(shape(fitted(_with_answers(said, most), question, room, generator.lengths), question))
-        written = generator.write(
+        for index, history in pending:
+            question = rewrites[index].text
+            prompts.append(shape(fitted(_with_answers(history, most), question, room, generator.lengths), question))
+        texts = generator.write(
             prompts, self.most_tokens, self.beams, self.longest_input, self.batch_size, self.seconds,
             self._format == "chat",
         )  # fmt: skip
-        for (place, said), made in zip(asked, written, strict=True):
-            found = from_json(made.text)
-            text = first_line(made.text) if found is None else found
-            # A causal model that goes on with a line of its own has finished the one that was asked for.
-            doubt = "" if made.finished or "\n" in made.text.strip() else "unfinished"
-            rewrites[place] = settled(
-                text, doubt, rewrites[place].text, said, turns[place].language, self.search, self.weight, "generate"
+        for (index, history), generated in zip(pending, texts, strict=True):
+            parsed = from_json(generated.text)
+            text = first_line(generated.text) if parsed is None else parsed
+            # A causal model that continues with another line has finished the first one.
+            doubt = "" if generated.finished or "\n" in generated.text.strip() else "unfinished"
+            rewrites[index] = settled(
+                text, doubt, rewrites[index].text, history, turns[index].language, self.search, self.weight, "generate"
             )
         return rewrites
 
 
-def _with_answers(said: Sequence[Past], most: int | None) -> list[Past]:
-    """The exchanges, with the answers of the latest ``most`` only."""
-    first = 0 if most is None else len(said) - most
-    shown = [exchange if place >= first else Past(exchange.question, "") for place, exchange in enumerate(said)]
-    return [exchange for exchange in shown if any(exchange)]
+def _with_answers(history: Sequence[Past], most: int | None) -> list[Past]:
+    """Return the exchanges, with only the latest ``most`` answers."""
+    first = 0 if most is None else len(history) - most
+    kept = [exchange if index >= first else Past(exchange.question, "") for index, exchange in enumerate(history)]
+    return [exchange for exchange in kept if any(exchange)]

@@ -1,4 +1,4 @@
-"""Any of Haystack's chat generators, asked for the self-contained question: a hosted model or a server of your own."""
+"""Rewrites questions with one of Haystack's chat generators: a hosted model, or a server of your own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
 from convqa.components.base import Rewriter
-from convqa.components.chat import UNREADABLE, Asking, Reply, plain, told
+from convqa.components.chat import UNREADABLE, Asking, Reply, fallback_note, plain
 from convqa.components.history import said_before
 from convqa.components.members import member
 from convqa.components.rewriters._prompts import chat
@@ -22,20 +22,19 @@ from convqa.text.dialogue import open_question
 
 @member
 class Llm(Asking, Rewriter):
-    """Ask a language model behind a server to rewrite the question.
+    """Rewrite the question with the language model of a server.
 
-    The history is quoted in one message of the user, with three examples; the reply must be ``{"question": "..."}``.
-    Where a request runs out of time or the server fails at it, where the reply has another form, or where the question
-    in it fails the checks of ``convqa.components.rewriters._rewrites``, the turn keeps its question, and the reason is
-    counted in the run's summary. A server that is away, or asks to wait (429, 502, 503, 504), is waited for as a store
-    is. Time limits, retries and sampling are the component's own parameters (``timeout``, ``max_retries``,
-    ``generation_kwargs``).
+    The prompt is one message with the quoted history and three examples; the reply must be ``{"question": "..."}``. If
+    the request times out or fails, if the reply is malformed, or if its question fails the checks of
+    ``convqa.components.rewriters._rewrites``, the turn keeps its question, and a run's summary counts the reason. An
+    unavailable server (also 429, 502, 503, 504) is retried as a store is. Timeouts, retries and sampling are parameters
+    of the component (``timeout``, ``max_retries``, ``generation_kwargs``).
 
     :param search: "terms" = new words of the text are weighted terms of the question; "text" = the text is a second
         query.
-    :param weight: what a term, or the second query, counts, where the question counts 1.
-    :param rewrites: show earlier questions as they were rewritten, where they were.
-    :param otherwise: another rewriter, whose rewrite is taken where the model's is not.
+    :param weight: weight of a term or of the second query, relative to the question.
+    :param rewrites: use the rewrites of earlier questions.
+    :param otherwise: a fallback rewriter, used if the model's text is rejected.
     """
 
     search: Search = "terms"
@@ -49,7 +48,7 @@ class Llm(Asking, Rewriter):
             chat(said, question) if said and question.strip() else ""
             for said, question in zip(saids, questions, strict=True)
         ]
-        # Half characters cannot be sent.
+        # Lone surrogates cannot be sent.
         replies = self._asked({prompt: [ChatMessage.from_user(mend(prompt)[0])] for prompt in prompts if prompt})
         made = [
             settled(*_question(replies[prompt]), question, said, turn.language, self.search, self.weight, "llm")
@@ -62,7 +61,7 @@ class Llm(Asking, Rewriter):
             others = self._other.rewrite_batch([turns[place] for place in left])
             for place, other in zip(left, others, strict=True):
                 doubt = replies[prompts[place]].doubt
-                caveat = [told(plain(doubt), "The question was completed without it.")] if doubt else []
+                caveat = [fallback_note(plain(doubt), "The question was completed without it.")] if doubt else []
                 made[place] = replace(other, notes=(*other.notes, *made[place].notes, *caveat))
         return made
 

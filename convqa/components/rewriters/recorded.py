@@ -17,9 +17,9 @@ from convqa.text.dialogue import open_question
 
 @member
 class Recorded(Rewriter):
-    """Give the rewrites that another system, or a person, wrote, found by the turn (``CONVERSATION_TURN``).
+    """Use the rewrites of another system or of people, by turn (``CONVERSATION_TURN``).
 
-    A turn that the file lacks keeps its question; the run's summary counts those with a history.
+    A turn that is missing in the file keeps its question; a run's summary counts those with a history.
 
     :param path: a run.json (``Model_rewrite``), or a file like questions-rewritten.json (``Question``), plain or gzip.
     """

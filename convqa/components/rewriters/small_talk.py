@@ -1,4 +1,4 @@
-"""Another rewriter, asked only where the user asks something: thanks and the like are not searched."""
+"""Wraps another rewriter and makes no query for small talk, such as thanks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ IDLE = "small_talk: nothing was asked"
 
 @member
 class SmallTalk(Rewriter):
-    """Make no query of what asks nothing ("thanks", "ok cool"), and let the other rewriter pass over it afterwards.
+    """Make no query for small talk ("thanks", "ok cool"), and hide it from the other rewriter in later turns.
 
-    What counts as such: ``convqa.text.small_talk``. A reply to what was asked back is none. Turns that ask nothing are
-    counted in the run's summary.
+    ``convqa.text.small_talk`` recognizes it. A reply to a question of the system is never small talk. A run's summary
+    counts these turns.
 
-    :param rewriter: the rewriter of all other turns: its name, or ``{type: ..., init_parameters: {...}}``.
+    :param rewriter: the rewriter of the other turns: its name, or ``{type: ..., init_parameters: {...}}``.
     """
 
     rewriter: Any = "edit"
@@ -36,11 +36,11 @@ class SmallTalk(Rewriter):
         idle = [not replies(turn) and asks_nothing(turn.question, turn.language) for turn in turns]
         asking = [
             replace(turn, history=tuple(exchange for exchange in turn.history if exchange.status != "idle"))
-            for turn, nothing in zip(turns, idle, strict=True)
-            if not nothing
+            for turn, is_idle in zip(turns, idle, strict=True)
+            if not is_idle
         ]
-        made = iter(self._rewriter.rewrite_batch(asking))
+        rewrites = iter(self._rewriter.rewrite_batch(asking))
         return [
-            Rewrite(turn.question, (), (IDLE,)) if nothing else next(made)
-            for turn, nothing in zip(turns, idle, strict=True)
+            Rewrite(turn.question, (), (IDLE,)) if is_idle else next(rewrites)
+            for turn, is_idle in zip(turns, idle, strict=True)
         ]

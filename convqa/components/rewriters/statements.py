@@ -1,4 +1,4 @@
-"""Adds the user's statements and replies as query terms, so that the same rule text is found again."""
+"""Adds the user's statements and the system's questions as query terms, to find the same rule text again."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from convqa.text.english.replies import user_statements
 
 @member
 class Statements(Rewriter):
-    """The open question; every word that the user told, and every word of what was asked back for it, adds to it.
+    """Search the open question with the words of the user's statements and of the system's questions as terms.
 
-    What was asked back is mostly worded as the rule is. The rewritten text stays the question.
+    The system's questions are usually worded like the rule. The text of the rewrite is the question.
 
-    :param scenario: what a word of the scenario and of other statements counts, where one of the question counts 1.
-    :param asked: what a word of a question that was asked back counts.
+    :param scenario: weight of words of the scenario and other statements, relative to words of the question.
+    :param asked: weight of words of the system's questions.
     """
 
     scenario: Annotated[float, Field(ge=0, le=10)] = 0.3

@@ -1,4 +1,4 @@
-"""The words of the history that the question needs, chosen by a trained model, as weighted query terms."""
+"""Adds the words of the history that the question needs, chosen by a trained model, as weighted query terms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Terms(Resolving):
     After QuReTeC (Voskarides et al., "Query Resolution for Conversational Search with Limited Supervision", SIGIR
     2020), whose terms are added unweighted. The text is the question followed by the likely terms.
 
-    :param likely: probability from which on a term stands in the text.
+    :param likely: minimum probability of a term in the text.
     """
 
     likely: Probability = 0.5

@@ -251,7 +251,7 @@ def test_a_request_that_comes_to_nothing_is_a_failure_of_its_turn_and_is_sent_on
     assert (first.kind, last.kind) == ("answer", "answer")
     assert isinstance(failed, Failure) and (failed.stage, failed.error) == ("builder", "NoReply")
     assert re.fullmatch(
-        r"the request to the language model came to nothing: server error [45]00"
+        r"the request to the language model failed: server error [45]00"
         r"|the language model's reply cannot be read|the language model took too long",
         failed.message,
     )
@@ -295,9 +295,9 @@ OTHER = {"type": "sentences", "init_parameters": {"sentences": 1}}
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (500, "the request to the language model came to nothing: server error 500"),
-        (503, "the request to the language model came to nothing: the server answers 503"),
-        (404, "the request to the language model came to nothing: the server answers 404; check its key, the model's "
+        (500, "the request to the language model failed: server error 500"),
+        (503, "the request to the language model failed: the server answers 503"),
+        (404, "the request to the language model failed: the server answers 404; check its key, the model's "
          "name and the address"),
         (b"<html>no JSON</html>", "the language model's reply cannot be read"),
         (1.5, "the language model took too long"),
@@ -342,7 +342,7 @@ def test_where_the_model_finds_no_answer_no_other_builder_is_asked(openai_server
 def test_the_other_builder_is_part_of_the_identity_and_is_named_when_it_is_wrong():
     made = Generative(Scripted(GOOD), otherwise={"type": "sentences"})
     assert made.otherwise["init_parameters"]["sentences"] == 2 and "quotes" in made.identity()
-    with pytest.raises(InputError, match=r"otherwise\.type: 'sentenses' is not known. Did you mean 'sentences'"):
+    with pytest.raises(InputError, match=r"otherwise\.type: unknown name 'sentenses'. Did you mean 'sentences'"):
         Generative(Scripted(GOOD), otherwise="sentenses")
 
 
@@ -451,7 +451,7 @@ def test_a_language_without_an_analysis_goes_by_words():
 def test_a_scorer_that_needs_an_analysis_is_refused_before_anything_is_asked():
     chat = Scripted("Goethe a écrit Faust [1].")
     station = Generative(chat, support="support")
-    with pytest.raises(RunError, match=r"builder\.support: support cannot check .*'fr' is not known here.* lexical"):
+    with pytest.raises(RunError, match=r"builder\.support: support cannot check .*unknown language 'fr'.* lexical"):
         built(station, turn(), turn(language="fr"), ranking=FRENCH)
     assert chat.asked == 0
     assert built(station, turn(" ", language="fr"))[0].reason == "there is no question"

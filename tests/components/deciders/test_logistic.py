@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from convqa.components.deciders._decision import Decision, Signal, Weight, load_decision, shipped_decisions
+from convqa.components.deciders._decision import Decision, Signal, Weight, load_decision
 from convqa.components.deciders.logistic import Logistic
 from convqa.domain import (
     UNSURE,
@@ -32,6 +32,7 @@ from convqa.domain import (
 )
 from convqa.errors import InputError
 from convqa.models import load_support
+from convqa.places import shipped_yaml
 
 NULL = Decision(intercept=0.0, signals={"null": Weight(mean=0.5, deviation=0.25, weight=-2.0)}, threshold=0.4)
 ADA = Passage("a", "Ada wrote notes. She died in 1852.")
@@ -112,7 +113,7 @@ def test_the_threshold_can_be_set_and_0_always_answers(file):
 def test_without_a_decision_an_answer_stays_as_it_is():
     assert run(Logistic(), 0.75) == QUOTED
     assert run(Logistic(threshold=0), 0.75) == QUOTED
-    with pytest.raises(InputError, match="no decision whose score"):
+    with pytest.raises(InputError, match="needs a decision"):
         Logistic(threshold=0.5)
 
 
@@ -154,14 +155,14 @@ def test_a_decision_belongs_to_a_runs_fingerprint(file, tmp_path):
     ("text", "problem"),
     [
         ("intercept: 0.0\nthreshold: 0.5\n", "signals: is missing"),
-        ("intercept: 0.0\nthreshold: 1.5\nsignals: {}\n", "threshold: found 1.5"),
-        ("intercept: .nan\nthreshold: 0.5\nsignals: {}\n", "intercept: found nan"),
+        ("intercept: 0.0\nthreshold: 1.5\nsignals: {}\n", "threshold: expected at most 1, got 1.5"),
+        ("intercept: .nan\nthreshold: 0.5\nsignals: {}\n", "intercept: expected a finite number, got nan"),
         ("intercept: 0.0\nthreshold: 0.5\nsignals: {luck: {mean: 0, deviation: 1, weight: 1}}\n", "signals.luck"),
         (
             "intercept: 0.0\nthreshold: 0.5\nsignals: {best: {mean: 0.0, deviation: 0.0, weight: 1.0}}\n",
-            "signals.best.deviation: found 0.0",
+            "signals.best.deviation: expected more than 0, got 0.0",
         ),
-        ("intercept: 0.0\nthreshold: 0.5\nsignals: {}\nsignal: 1\n", "signal: is not known here"),
+        ("intercept: 0.0\nthreshold: 0.5\nsignals: {}\nsignal: 1\n", "signal: unknown field"),
         ("- a\n", "the record"),
         ("a: [\n", "is not valid YAML"),
     ],
@@ -175,7 +176,7 @@ def test_a_file_that_is_wrong_is_refused_by_field(tmp_path, text, problem):
 
 
 def test_a_decision_that_does_not_exist_is_refused():
-    with pytest.raises(InputError, match="'sentence' is not known"):
+    with pytest.raises(InputError, match="unknown name 'sentence'"):
         Logistic("sentence")
     with pytest.raises(InputError, match="cannot be read"):
         Logistic("nowhere.yaml")
@@ -183,7 +184,7 @@ def test_a_decision_that_does_not_exist_is_refused():
 
 @pytest.mark.parametrize("name", ["sentences", "extractive"])
 def test_what_ships_knows_a_good_sign_from_a_bad_one(name):
-    assert name in shipped_decisions()
+    assert name in shipped_yaml("configs", "decisions")
     decision = load_decision(name)
     assert set(decision.signals) <= set(get_args(Signal)) and decision.fitted["reader"] == name
     good = dict.fromkeys(get_args(Signal), 1.0) | {"null": 0.0}

@@ -62,9 +62,9 @@ def test_a_failed_ranking_fails_the_turn():
     ("options", "message"),
     [
         ({"inputs": ["a"]}, "at least 2 items"),
-        ({"inputs": ["a", "a"]}, "names an input twice"),
-        ({"inputs": ["a", "b c"]}, "'b c' is not a socket name"),
-        ({"inputs": ["a", "b"], "weights": {"c": 1.0}}, "weights names 'c'"),
+        ({"inputs": ["a", "a"]}, "expected distinct names"),
+        ({"inputs": ["a", "b c"]}, "not 'b c'"),
+        ({"inputs": ["a", "b"], "weights": {"c": 1.0}}, "weights: unknown inputs 'c'"),
         ({"inputs": ["a", "b"], "weights": {"a": 0.0}}, "greater than 0"),
         ({"inputs": ["a", "b"], "fusion": "sum"}, "rrf"),
         ({}, "inputs"),

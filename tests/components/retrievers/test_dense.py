@@ -121,7 +121,7 @@ def test_a_collection_with_some_vectors_only_is_told(tmp_path, caplog):
     [
         ({"vectors": []}, "at least 1 item"),
         ({"vectors": ["answer"]}, "vectors"),
-        ({"vectors": ["question", "question"]}, "names a text twice"),
+        ({"vectors": ["question", "question"]}, "expected distinct texts"),
         ({"options": {"device": "tpu"}}, "options.device"),
         ({"encoder": ""}, "encoder"),
     ],

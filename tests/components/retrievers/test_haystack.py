@@ -93,7 +93,7 @@ def test_a_turns_filter_goes_to_the_component_beside_its_own(store):
 
 def test_a_component_that_takes_no_filters_stops_the_run_at_a_turn_that_has_one():
     turns = Turns((Turn(TurnId(1, 1), "?", filter={"set": ("wiki",)}),))
-    with pytest.raises(RunError, match=r"Odd takes no filters; found a turn with the filter \{'set': \('wiki',\)\}"):
+    with pytest.raises(RunError, match=r"Odd takes no filters, but a turn has the filter \{'set': \('wiki',\)\}"):
         Haystack(Odd([["a", "A", 1.0]])).run(turns=turns, rewrites=Rewrites((Rewrite("x", (Query("x"),)),)))
 
 
@@ -186,18 +186,23 @@ def test_a_pipeline_names_it_in_yaml_and_survives_its_own_record(store, tmp_path
         (BM25, "haystack.utils.auth.os", "component.type: module haystack.utils.auth has no component 'os'"),
         (BM25, "haystack.core.serialization.Any", "module haystack.core.serialization has no component 'Any'"),
         (STORE, "haystack.core.serialization.Any", "is typing.Any; the module 'typing' is not allowed"),
-        (STORE, "haystack.utils.auth.nothing", "document_store.type: there is no class haystack.utils.auth.nothing"),
-        (STORE, "os.system", "retriever.component.document_store.type: the module 'os' is not allowed"),
+        (STORE, "haystack.utils.auth.nothing", "document_store.type: unknown class haystack.utils.auth.nothing"),
+        (STORE, "os.system", "document_store.type: the module 'os' is not allowed"),
         (
             "InMemoryBM25R",
             "InMemoryBM26R",
             "no component 'InMemoryBM26Retriever'. Did you mean",
         ),
-        (BM25, "haystack_integrations.no.Such", r"component.type: there is no module 'haystack_integrations.no'"),
+        (BM25, "haystack_integrations.no.Such", r"component.type: unknown module 'haystack_integrations.no'"),
         (BM25, "haystack.Document", "components.retriever.component.type: module haystack has no component 'Document'"),
-        (f"type: {BM25}", "x: y", "components.retriever.component: found {'x': 'y'"),
+        (
+            f"type: {BM25}",
+            "x: y",
+            "components.retriever.component: expected a component of Haystack, as {type: its full name, "
+            "init_parameters: {...}}, got {'x': 'y'",
+        ),
         ("{index", "{indx", "unexpected keyword argument 'indx'"),
-        ("top_k: 2", "top_k: two", "components.retriever.top_k found 'two'"),
+        ("top_k: 2", "top_k: two", "components.retriever.top_k: expected a whole number, got 'two'"),
         ("retriever.component", "retriever.componet", "Did you mean 'component'"),
     ],
 )

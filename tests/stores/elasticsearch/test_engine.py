@@ -274,9 +274,9 @@ def test_what_others_made_is_never_touched(target, as_alias):
     [
         (
             {"shard": 2},
-            "settings: shard: is not known here. The settings of an Elasticsearch index are replicas, k1, b",
+            "settings: shard: unknown field. The settings of an Elasticsearch index are replicas, k1, b",
         ),
-        ({"shards": 0}, "settings: shards: found 0; wanted 1 or more"),
+        ({"shards": 0}, "settings: shards: expected 1 or more, got 0"),
         ({"k1": "high"}, "settings: k1: "),
         ({"b": 1.5}, "settings: b: "),
         ({"threads": 1.5}, "settings: threads: "),
@@ -289,7 +289,7 @@ def test_mistakes_in_settings_are_told_before_anything_is_made(target, settings,
 
 
 def test_other_mistakes_are_told_before_anything_is_made(target):
-    with pytest.raises(InputError, match="language 'xx' is not known"):
+    with pytest.raises(InputError, match="unknown language 'xx'"):
         make(target, [], language="xx")
     with (
         pytest.raises(InputError, match="leave fields, vector and encoder out"),
@@ -333,7 +333,7 @@ def test_k1_and_b_can_be_changed_and_scores_follow(target):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"shards": 2}, "settings: shards: is not known here.*for other shards index again"),
+        ({"shards": 2}, "settings: shards: unknown field.*for other shards index again"),
         ({"K1": 2}, "settings: K1: is not known"),
         ({"b": 2}, "settings: b: "),
         ({}, "nothing is to be changed"),

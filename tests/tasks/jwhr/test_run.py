@@ -161,10 +161,10 @@ def test_check_lists_every_problem(write, made_up, golden):
         "line 4 (entry 101): references[0]: expected either search or link",
         "line 4 (entry 101): references[0]: expected either page or not_found",
         "line 4 (entry 101): references[0].link.referrer: expected the index of an earlier reference, got 0",
-        "line 6 (entry 'x'): id: found 'x'; wanted a whole number",
+        "line 6 (entry 'x'): id: expected a whole number, got 'x'",
         "line 6 (entry 'x'): question: is missing",
         "line 6 (entry 'x'): references: is missing",
-        "line 9: found 3; wanted an object",
+        "line 9: expected an object, got 3",
         "1 of 6 entries are not in the input: 9",
         "1 of 6 ids occur more than once: 101",
     ]
@@ -176,7 +176,7 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
     file = write(*good)
     assert [problem.message for problem in JWHR().check(made_up, file)] == [
         "failed: is true, but there is an answer; expected one of them",
-        "failed: found 'yes'; wanted true or false",
+        "failed: expected true or false, got 'yes'",
     ]
     caplog.set_level(logging.WARNING, "convqa")
     JWHR().read_run(write({**entry, "failed": True}, {**entry, "id": 8, "failed": None}))

@@ -85,9 +85,9 @@ def test_both_formats_give_the_same(write):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.jsonl", b"no", r"x\.jsonl: line 1, column 1: this is no JSON"),
+        ("x.jsonl", b"no", r"x\.jsonl: line 1, column 1: invalid JSON"),
         ("x.jsonl.gz", b'{"contxt": ""}', r"x\.jsonl\.gz: line 1: context: is missing"),
-        ("x.json", b"no", r"x\.json: line 1, column 1: this is no JSON"),
+        ("x.json", b"no", r"x\.json: line 1, column 1: invalid JSON"),
         ("x.json", b"[]", r"x\.json: expected SQuAD-format JSON"),
         (
             "x.json",

@@ -51,7 +51,7 @@ def test_check_lists_every_problem(write, predict):
     ]
     (run / "predictions.json").write_text("{")
     (problem,) = MRQA().check(truth, run / "predictions.json")
-    assert "this is no JSON" in problem.message
+    assert "invalid JSON" in problem.message
     (run / "predictions.json").write_text("[]")
     assert [problem.message for problem in MRQA().check(truth, run)] == ["expected a JSON object {qid: answer}, got []"]
 
@@ -78,5 +78,5 @@ def test_a_byte_order_mark_stops_squads_script_and_not_that_of_mrqa(write):
 
 
 def test_no_run(tmp_path):
-    with pytest.raises(InputError, match=r"predictions\.json: no such file; wanted a JSON object \{qid: answer\}"):
+    with pytest.raises(InputError, match=r"predictions\.json: no such file; expected a JSON object \{qid: answer\}"):
         MRQA().read_run(tmp_path)

@@ -43,8 +43,8 @@ def test_scores_of_answers_are_from_0_to_1_and_need_not_be_everywhere(problems):
     assert problems([record(1, Model_answer_score=1.0), record(2)]) == []
     found = problems([record(1, Model_answer_score=1.5), record(2, Model_answer_score=None)])
     assert found == [
-        "record 0 (turn 1_1): Model_answer_score: found 1.5; wanted at most 1",
-        "record 1 (turn 1_2): Model_answer_score: found None; wanted a number",
+        "record 0 (turn 1_1): Model_answer_score: expected at most 1, got 1.5",
+        "record 1 (turn 1_2): Model_answer_score: expected a number, got None",
     ]
 
 
@@ -68,11 +68,11 @@ def test_all_problems_come_at_once(problems):
         7,
     ]
     assert problems(run) == [
-        "record 0 (turn 1_1): Model_passages: found None; wanted an object",
-        "record 0 (turn 1_1): Model_answer: found 3; wanted a string",
-        "record 1 (turn 1_1): Model_rewrite: found None; wanted a string",
-        "record 2 (turn 1_9): Model_passages.b: found nan; wanted a finite number",
-        "record 3: found 7; wanted an object",
+        "record 0 (turn 1_1): Model_passages: expected an object, got None",
+        "record 0 (turn 1_1): Model_answer: expected a string, got 3",
+        "record 1 (turn 1_1): Model_rewrite: expected a string, got None",
+        "record 2 (turn 1_9): Model_passages.b: expected a finite number, got nan",
+        "record 3: expected an object, got 7",
         "1 of 2 turns of the input are missing: 1_2",
         "1 of 2 turns are not in the input: 1_9",
         "1 of 2 turns occur more than once: 1_1",
@@ -82,13 +82,13 @@ def test_all_problems_come_at_once(problems):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"Model_passages": []}, "Model_passages: found []; wanted an object"),
-        ({"Model_passages": {"": 1}}, "Model_passages: found {'': 1}; expected passage ids that are not empty"),
-        ({"Model_passages": {"a": "1"}}, "Model_passages.a: found '1'; wanted a number"),
-        ({"Model_passages": {"a": float("-inf")}}, "Model_passages.a: found -inf; wanted a finite number"),
-        ({"Turn_no": 1.0}, "Turn_no: found 1.0; wanted a whole number"),
-        ({"Model_evidence": {"id": "a"}}, "Model_evidence.id: is not known here"),
-        ({"Model_evidence": []}, "Model_evidence: found []; wanted an object"),
+        ({"Model_passages": []}, "Model_passages: expected an object, got []"),
+        ({"Model_passages": {"": 1}}, "Model_passages: expected passage ids that are not empty, got {'': 1}"),
+        ({"Model_passages": {"a": "1"}}, "Model_passages.a: expected a number, got '1'"),
+        ({"Model_passages": {"a": float("-inf")}}, "Model_passages.a: expected a finite number, got -inf"),
+        ({"Turn_no": 1.0}, "Turn_no: expected a whole number, got 1.0"),
+        ({"Model_evidence": {"id": "a"}}, "Model_evidence.id: unknown field"),
+        ({"Model_evidence": []}, "Model_evidence: expected an object, got []"),
         (
             {"Model_evidence": {"passage_id": "z", "text": ""}},
             "Model_evidence.passage_id: expected an id of Model_passages, got 'z'",
@@ -97,7 +97,7 @@ def test_all_problems_come_at_once(problems):
             {"Model_citations": [CITATION | {"passage_id": "z"}]},
             "Model_citations[0].passage_id: expected an id of Model_passages, got 'z'",
         ),
-        ({"Model_citations": [CITATION | {"start": -1}]}, "Model_citations[0].start: found -1; wanted"),
+        ({"Model_citations": [CITATION | {"start": -1}]}, "Model_citations[0].start: expected 0 or more, got -1"),
         (
             {"Model_citations": [CITATION | {"end": None}]},
             "Model_citations[0]: expected both start and end, or neither, got start 0 and end None",
@@ -156,7 +156,7 @@ def test_unknown_fields_are_warned_of(problems, caplog):
 
 @pytest.mark.parametrize(
     ("run", "message"),
-    [("", "the file is empty"), ("[1,", "line 1, column 4: this is no JSON"), ("{}", "expected a JSON array of")],
+    [("", "the file is empty"), ("[1,", "line 1, column 4: invalid JSON"), ("{}", "expected a JSON array of")],
 )
 def test_a_file_that_is_no_array_is_one_problem(problems, run, message):
     (found,) = problems(run)
@@ -164,5 +164,5 @@ def test_a_file_that_is_no_array_is_one_problem(problems, run, message):
 
 
 def test_questions_that_cannot_be_read_are_an_error(problems):
-    with pytest.raises(InputError, match=r"questions\.json: record 0: found 3"):
+    with pytest.raises(InputError, match=r"questions\.json: record 0: expected an object, got 3"):
         problems([], [3])

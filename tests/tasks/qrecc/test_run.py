@@ -248,8 +248,8 @@ def test_null_rewrites_and_answers_are_absent(tmp_path):
     [
         ({}, r"expected a JSON array of \{Conversation_no, Turn_no, Model_rewrite.*, got \{\}"),
         ([{"Turn_no": 1}], "record 0: Conversation_no: is missing"),
-        ([{"Conversation_no": float("nan"), "Turn_no": 1}], "Conversation_no: found nan; expected a number"),
-        ([{"Conversation_no": 1, "Turn_no": "1"}], r"record 0 \(turn 1_1\): Turn_no: found '1'; expected a number"),
+        ([{"Conversation_no": float("nan"), "Turn_no": 1}], "Conversation_no: expected a number, got nan"),
+        ([{"Conversation_no": 1, "Turn_no": "1"}], r"record 0 \(turn 1_1\): Turn_no: expected a number, got '1'"),
     ],
 )
 def test_bad_runs_are_refused_with_the_place(tmp_path, content, message):
@@ -261,10 +261,10 @@ def test_bad_runs_are_refused_with_the_place(tmp_path, content, message):
 @pytest.mark.parametrize("content", [b'\xef\xbb\xbf[{"Conversation_no": 1, "Turn_no": 1}]', b"\xef\xbb\xbf[]"])
 def test_a_byte_order_mark_is_refused_as_officially(tmp_path, content):
     (tmp_path / "run.json").write_bytes(content)
-    with pytest.raises(InputError, match=r"run\.json: begins with a byte order mark \(BOM\), at which the official"):
+    with pytest.raises(InputError, match=r"run\.json: begins with a byte order mark \(BOM\), which the official"):
         TASK.read_run(tmp_path)
 
 
 def test_missing_run(tmp_path):
-    with pytest.raises(InputError, match=r"run\.json: no such file; wanted a JSON array"):
+    with pytest.raises(InputError, match=r"run\.json: no such file; expected a JSON array"):
         TASK.read_run(tmp_path)

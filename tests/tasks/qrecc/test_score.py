@@ -319,7 +319,7 @@ def test_a_first_turn_needs_no_true_rewrite(score):
 )
 def test_truth_of_another_type_is_refused_where_it_is_scored(score, field, option, found):
     truth = [*T[:1], T[1] | {field: found}, *T[2:]]
-    with pytest.raises(InputError, match=rf"record 1 \(turn 7_2\): {field}: found {found}; wanted"):
+    with pytest.raises(InputError, match=rf"record 1 \(turn 7_2\): {field}: expected .*, got {found}"):
         score(truth, R)
     score(truth, R, **{option: True})
 
@@ -327,14 +327,14 @@ def test_truth_of_another_type_is_refused_where_it_is_scored(score, field, optio
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("Model_passages", [], r"found \[\]; wanted an object"),
-        ("Model_passages", {"a": "1"}, r"a: found '1'; wanted a number"),
-        ("Model_passages", {"a": None}, "a: found None; wanted a number"),
-        ("Model_passages", {"a": math.nan}, r"found \{'a': nan\}; expected scores without NaN"),
-        ("Model_passages", {"a\ud800": 1}, r"found .*ud800.*; expected text without lone surrogates"),
-        ("Model_answer", 3, "found 3; wanted a string"),
-        ("Model_answer", "x\udfff", "found 'x.udfff'; expected text without lone surrogates"),
-        ("Model_rewrite", ["x"], r"found \['x'\]; wanted a string"),
+        ("Model_passages", [], r"expected an object, got \[\]"),
+        ("Model_passages", {"a": "1"}, r"a: expected a number, got '1'"),
+        ("Model_passages", {"a": None}, "a: expected a number, got None"),
+        ("Model_passages", {"a": math.nan}, r"expected scores without NaN, got \{'a': nan\}"),
+        ("Model_passages", {"a\ud800": 1}, r"expected text without lone surrogates, got .*ud800"),
+        ("Model_answer", 3, "expected a string, got 3"),
+        ("Model_answer", "x\udfff", "expected text without lone surrogates, got 'x.udfff'"),
+        ("Model_rewrite", ["x"], r"expected a string, got \['x'\]"),
     ],
 )
 def test_what_the_script_cannot_read_is_refused_only_in_turns_that_it_scores(score, field, value, message):
@@ -349,7 +349,7 @@ def test_what_the_script_cannot_read_is_refused_only_in_turns_that_it_scores(sco
 @pytest.mark.parametrize("value", [None, 5, "a", {"": 1}, [""]])
 def test_some_passages_stop_the_script_in_any_turn(score, value):
     run = [*R[:2], R[2] | {"Model_passages": value}, R[3]]
-    with pytest.raises(InputError, match=r"record 2 \(turn 7_3\): Model_passages: found"):
+    with pytest.raises(InputError, match=r"record 2 \(turn 7_3\): Model_passages: expected"):
         score(T, run)
     assert means(score(T, run, no_retrieval=True))[2:] == means(score(T, R))[2:]
 

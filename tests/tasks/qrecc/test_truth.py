@@ -57,5 +57,5 @@ def test_a_byte_order_mark_is_refused_as_officially(tmp_path):
 
 
 def test_missing_truth(tmp_path):
-    with pytest.raises(InputError, match=r"ground-truth\.json: no such file; wanted a JSON array of"):
+    with pytest.raises(InputError, match=r"ground-truth\.json: no such file; expected a JSON array of"):
         QReCC().gold(tmp_path)

@@ -70,13 +70,13 @@ def test_input_may_lack_the_truth(utterance, write):
     ("change", "message"),
     [
         ({"scenario": ...}, "scenario: is missing"),
-        ({"snippet": " "}, "snippet: found ' '; expected text"),
-        ({"question": 3}, "question: found 3; wanted a string"),
-        ({"history": {}}, r"history: found \{\}; wanted a list"),
-        ({"history": ["a?"]}, r"history\[0\]: found 'a\?'; wanted an object"),
-        (asked("", "Yes"), r"history\[0\].follow_up_question: found ''; expected text"),
-        (asked("a?", "\n"), r"history\[0\].follow_up_answer: found '\\n'; expected text"),
-        (asked("a?", "Maybe"), r"history\[0\].follow_up_answer: found 'Maybe'; expected Yes or No"),
+        ({"snippet": " "}, "snippet: expected text, got ' '"),
+        ({"question": 3}, "question: expected a string, got 3"),
+        ({"history": {}}, r"history: expected a list, got \{\}"),
+        ({"history": ["a?"]}, r"history\[0\]: expected an object, got 'a\?'"),
+        (asked("", "Yes"), r"history\[0\].follow_up_question: expected text, got ''"),
+        (asked("a?", "\n"), r"history\[0\].follow_up_answer: expected text, got '\\n'"),
+        (asked("a?", "Maybe"), r"history\[0\].follow_up_answer: expected Yes or No, got 'Maybe'"),
         ({"history": [{"follow_up_question": "a?"}]}, r"history\[0\].follow_up_answer: is missing"),
         ({"utterance_id": "u1"}, "utterance_id: is also that of record 0"),
     ],
@@ -102,7 +102,7 @@ def test_faults_of_the_open_form(utterance, write):
     with pytest.raises(InputError, match=r"id2snippet\.json: rule '12': expected text, got ''"):
         turns(path)
     (path.parent / "id2snippet.json").unlink()
-    with pytest.raises(InputError, match=r"id2snippet\.json: no such file; wanted a JSON object \{id: rule text\}"):
+    with pytest.raises(InputError, match=r"id2snippet\.json: no such file; expected a JSON object \{id: rule text\}"):
         TASK.passages(path)
     irrelevant = write(utterance(open={}, answer="Irrelevant"), lines=True)
     with pytest.raises(
@@ -110,14 +110,14 @@ def test_faults_of_the_open_form(utterance, write):
     ):
         TASK.gold(irrelevant)
     path.write_bytes(b'{"utterance_id": "a"\n')
-    with pytest.raises(InputError, match=r"sharc\.json: line 1, column 21: this is no JSON"):
+    with pytest.raises(InputError, match=r"sharc\.json: line 1, column 21: invalid JSON"):
         turns(path)
 
 
 def test_a_rule_that_is_there_twice(utterance, write):
     path = write(utterance(open={}), lines=True)
     (path.parent / "id2snippet.json").write_bytes(b'\xef\xbb\xbf{"12": "a", "13": "b", "12": "c"}')
-    with pytest.raises(InputError, match=r"id2snippet\.json: .*the key '12' is there twice"):
+    with pytest.raises(InputError, match=r"id2snippet\.json: .*duplicate key '12'"):
         TASK.passages(path)
 
 

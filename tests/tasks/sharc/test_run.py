@@ -58,19 +58,19 @@ def test_rankings_are_cut_and_left_out_where_there_are_none(tmp_path):
         ("Yes", r"predictions\.json: expected a JSON array of \{utterance_id, answer\}, got 'Yes'"),
         (["Yes"], "record 0: expected .*, got 'Yes'"),
         ([{"answer": "Yes"}], "record 0: utterance_id: is missing"),
-        ([{"utterance_id": "u", "answer": None}], "record 0: answer: found None"),
+        ([{"utterance_id": "u", "answer": None}], "record 0: answer: expected a string, got None"),
         (
             [{"utterance_id": "u", "answer": "x\ud800"}],
-            "record 0: answer: found .* without lone surrogates",
+            "record 0: answer: expected text without lone surrogates, got",
         ),
         (
             [{"utterance_id": "u\udfff", "answer": "x"}],
-            "record 0: utterance_id: found .* without lone surrogates",
+            "record 0: utterance_id: expected text without lone surrogates, got",
         ),
         ([{"utterance_id": "u", "answer": ""}] * 2, "record 1: utterance_id: 'u' is also that of record 0"),
         (
             [{"utterance_id": "u", "answer": "", "passages": [3]}],
-            r"record 0: passages\[0\]: found 3",
+            r"record 0: passages\[0\]: expected a string, got 3",
         ),
     ],
 )
@@ -87,8 +87,8 @@ def test_all_format_errors_at_once(opened, predict, tmp_path):
     ]
     assert problems == [
         f"utterance_id: {known[0]!r} is also that of record 0",
-        "utterance_id: found 3; wanted a string",
-        "answer: found 4; wanted a string",
+        "utterance_id: expected a string, got 3",
+        "answer: expected a string, got 4",
         f"3 of 4 utterances of the input are missing: {', '.join(known[1:])}",
         "2 of 3 utterances are not in the input: foreign, 3",
     ]

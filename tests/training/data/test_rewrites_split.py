@@ -127,7 +127,7 @@ def test_mistakes_in_own_files_are_named_with_their_line(tmp_path, line, said):
 
 
 def test_an_own_file_that_is_missing_is_said_to_be_missing(tmp_path):
-    with pytest.raises(InputError, match=r"mine.jsonl: no such file; wanted JSON lines of \{conversation"):
+    with pytest.raises(InputError, match=r"mine.jsonl: no such file; expected JSON lines of \{conversation"):
         read_own([tmp_path / "mine.jsonl"])
 
 

@@ -1,4 +1,4 @@
-"""Leave out of an answer the sentences that earlier answers gave, unless the user asks for them again."""
+"""Removal of sentences that an earlier answer contains, unless the user asks for them again."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from convqa.text.analysis import Analyzer, analyzer_or_words
 from convqa.text.sentences import sentences
 
 GOOD = 0.95
-"""A new sentence needs this share of the best chosen sentence's score to be given instead of it."""
+"""A new sentence needs this share of the best chosen sentence's score to replace it."""
 
 _SAME_SENTENCE, _SAME_QUESTION = 0.7, 0.8
 _AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiederhole?n?)\b", re.I)
 
 
-def untold(chosen: list[Span], spans: Iterable[Span], turn: Turn, rewrite: Rewrite) -> tuple[list[Span], bool]:
-    """The chosen spans that no earlier answer gave; if all were given, the best other span that was not.
+def without_repeats(chosen: list[Span], spans: Iterable[Span], turn: Turn, rewrite: Rewrite) -> tuple[list[Span], bool]:
+    """Return the chosen spans that no earlier answer contains; if there are none, the best other such span.
 
-    If the first of these scores below :data:`GOOD` of the best chosen one: that one again, and True.
+    If the first of these scores below :data:`GOOD` of the best chosen span, return that one and True.
 
     :param spans: all spans of the reading, best first, as ``chosen`` is.
     """
     analysis = analyzer_or_words(turn.language)
-    said = list(_said(turn, rewrite, analysis))
+    earlier = list(_earlier_sentences(turn, rewrite, analysis))
 
-    def told(span: Span) -> bool:
+    def is_repeat(span: Span) -> bool:
         tokens = frozenset(analysis.tokens(span.text))
-        return any(len(tokens & one) > _SAME_SENTENCE * len(tokens) for one in said)
+        return any(len(tokens & sentence) > _SAME_SENTENCE * len(tokens) for sentence in earlier)
 
-    new = [span for span in chosen if not told(span)] or [span for span in spans if not told(span)][:1]
+    new = [span for span in chosen if not is_repeat(span)] or [span for span in spans if not is_repeat(span)][:1]
     again = bool(chosen) and not (new and new[0].score >= GOOD * chosen[0].score)
     return (chosen[:1] if again else new), again
 
 
-def _said(turn: Turn, rewrite: Rewrite, analysis: Analyzer) -> Iterator[frozenset[str]]:
-    """The tokens of each sentence of earlier answers, but for those to the same question, which is asked again."""
+def _earlier_sentences(turn: Turn, rewrite: Rewrite, analysis: Analyzer) -> Iterator[frozenset[str]]:
+    """Yield the tokens of each sentence of earlier answers, except answers to the same question."""
     if _AGAIN.search(turn.question):
         return
     asked = [frozenset(analysis.tokens(text)) for text in (turn.question, rewrite.text)]
