@@ -46,7 +46,7 @@ def test_check_runs_it_and_measures():
     ("fields", "message"),
     [
         ({"settings": {}}, "settings: patterns: is missing"),
-        ({"settings": {"patterns": "{}"}}, "settings: patterns: found '{}'"),
+        ({"settings": {"patterns": "{}"}}, "settings: patterns: expected .*got '{}'"),
     ],
 )
 def test_a_manifest_that_is_not_the_graphs_is_refused_at_load(copied, load, fields, message):

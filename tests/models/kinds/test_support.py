@@ -122,7 +122,7 @@ def test_without_a_word_of_the_evidence_no_weights_let_a_sentence_pass(copied, s
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"offset": "high"}, "offset: found 'high'"),
+        ({"offset": "high"}, "offset: expected a number, got 'high'"),
         ({"weights": {"share": 1.0}}, "weights: found share; wanted share, pairs"),
         ({"checksum": "0"}, "made for the encoder 'encoder' with the checksum 0; the one here has"),
         ({"encoder": "nowhere"}, "no model is called 'nowhere'"),
