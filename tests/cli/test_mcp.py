@@ -20,7 +20,7 @@ def test_mistakes_are_told_before_anything_is_served(call, tmp_path, monkeypatch
     code, out, err = call("mcp", "--collection", tmp_path / "nothing")
     assert code == 2 and "nothing" in err and out == ""
     code, out, err = call("mcp", "--pipeline", "nothing")
-    assert code == 2 and "does not exist" in err and out == ""
+    assert code == 2 and "unknown name" in err and out == ""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -122,7 +122,7 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(call, pipeline):
         (["--pipeline", "tlak"], "tlak"),
         (["--without-keys", "--host", "no-such-host.invalid"], "cannot listen on no-such-host.invalid, port 0"),
         (["--host", "0.0.0.0"], "it has no keys"),
-        (["--config", "nowhere.yaml"], "no such file"),
+        (["--config", "nowhere.yaml"], "No such file"),
         (["--port", "65536"], "65535"),
         (["--collection", "nowhere"], "nowhere"),
     ],

@@ -34,7 +34,7 @@ def test_a_collections_vectors_are_part_of_it_where_there_are_any(tmp_path):
     assert differences(before, entries[0]) == differences(*entries) == ["collection"]
     assert entries[1]["collection"] == {
         **before["collection"],
-        "encoder": {"name": "small", "checksum": "c" * 64, "dimension": 2},
+        "encoder": {"name": "small", "checksum": "c" * 64, "dimension": 2, "sparse": False},
         "vectors": 2,
         "vector_options": {"precision": "float32", "index": "auto"},
     }

@@ -45,7 +45,7 @@ def test_an_engine_of_another_package_is_found_by_its_scheme(installed, tmp_path
         open_store(url)
     with pytest.raises(InputError, match=r"there is no engine 'shelv'.*Did you mean 'shelf'"):
         open_store("shelv:c")
-    with pytest.raises(InputError, match=r"broken offers it in the group convqa.stores.*nothing_of_the_kind"):
+    with pytest.raises(InputError, match=r"broken in the group convqa.stores cannot be loaded.*nothing_of_the_kind"):
         open_store("broken:c")
 
 

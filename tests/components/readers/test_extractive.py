@@ -126,7 +126,7 @@ def test_memory_does_not_grow_with_the_passages_of_a_turn(model, monkeypatch):
     station = Extractive(passages=40, top_k=3, longest=1)
     task = station._task(Rewrite("Who wrote Faust?", ()), ranking(*passages))
     station._read([task], 0, 40)
-    assert [len(call) for call in model.seen] == [7, 7, 7, 7, 7, 5] and len(task.found) == 3
+    assert [len(call) for call in model.seen] == [7, 7, 7, 7, 7, 5] and len(task.best) == 3
     assert station._reading(task) == whole
 
 

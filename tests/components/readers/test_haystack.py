@@ -62,7 +62,7 @@ def test_offsets_that_do_not_point_at_the_answer_are_mended(start):
 
 @pytest.mark.parametrize(
     ("answer", "message"),
-    [(("b", "Schiller", 0, 0.5), "'Schiller' is not in passage 'b'"), (("z", "x", 0, 0.5), "comes from no passage")],
+    [(("b", "Schiller", 0, 0.5), "'Schiller' is not in passage 'b'"), (("z", "x", 0, 0.5), "from an unknown passage")],
 )
 def test_answers_that_are_no_quotes_are_refused(answer, message):
     with pytest.raises(ValueError, match=message):

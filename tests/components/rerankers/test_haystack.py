@@ -98,7 +98,7 @@ def test_one_that_fails_or_brings_strangers_is_a_failure_of_its_own():
     )
     assert ids(first) == "dcba"
     assert bad == Failure("reranker", "RuntimeError", "out of memory")
-    assert stranger.error == "ValueError" and "not given: ['z']" in stranger.message
+    assert stranger.error == "ValueError" and "unknown documents: ['z']" in stranger.message
 
 
 def test_it_survives_haystacks_yaml():

@@ -61,7 +61,7 @@ def test_a_turn_without_passages_of_its_own_fails_and_says_why():
     assert failed == Failure(
         "retriever",
         "ValueError",
-        "turn 7_1 brings no passages of its own: the retriever 'given' ranks only those; "
+        "turn 7_1 has no passages of its own, which the retriever 'given' ranks; "
         "to search a collection, use a pipeline with the retriever 'bm25'",
     )
     assert ranked.hits[0].id == "g"

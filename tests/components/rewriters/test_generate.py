@@ -160,7 +160,7 @@ def test_it_survives_haystacks_yaml_and_names_its_model(tiny_generator):
     [
         ({"format": "chat"}, {}, "has no chat template"),
         ({}, {"convqa": {"format": "chat"}}, "has no chat template"),
-        ({}, {"convqa": {"format": "canard"}}, "format: found 'canard'; wanted: canard-t5"),
+        ({}, {"convqa": {"format": "canard"}}, "format: expected canard-t5"),
         ({"most_tokens": 300}, {}, "most_tokens: found 300; wanted 224 or less"),
     ],
 )
@@ -187,7 +187,7 @@ def test_no_clock_decides_what_is_written(tiny_generator, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"format": "canard"}, "format: found 'canard'; wanted: canard-t5"),
+        ({"format": "canard"}, "format: expected canard-t5"),
         ({"weight": 0.0}, "weight"),
         ({"search": "both"}, "search"),
         ({"options": {"gpu": 1}}, "options"),

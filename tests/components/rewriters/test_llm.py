@@ -290,7 +290,7 @@ def unaided(reason):
     [
         (1.5, ("llm: timeout", unaided("The language model took too long"))),
         (503, ("llm: the server answers 503",
-               unaided("The request to the language model came to nothing: the server answers 503"))),
+               unaided("The request to the language model failed: the server answers 503"))),
         ("Ada.", ("llm: unreadable",)),
         ('{"question": "Bananas?"}', ("llm: strays",)),
     ],

@@ -45,7 +45,7 @@ def test_a_template_is_filled_with_text_and_nothing_in_the_text():
 
 
 def test_what_is_no_format_is_refused():
-    with pytest.raises(InputError, match=r"format: found 'canard_t5'.*Did you mean 'canard-t5'"):
+    with pytest.raises(InputError, match=r"format: expected canard-t5.*got 'canard_t5'. Did you mean 'canard-t5'"):
         of_format("canard_t5")
 
 
