@@ -72,7 +72,7 @@ def test_what_was_fitted_to_the_shipped_encoder_falls_back_to_words_with_one_war
         one = convqa.load("talk", collection, settings)
         answers = [one.conversation().ask(question).answer for question in ("Who wrote Faust?", "Who wrote Faust?")]
     told = [record.getMessage() for record in caplog.records]
-    assert sum("reader sentences weighs cosines" in said for said in told) == 1
+    assert sum("reader sentences was fitted to cosines of the shipped encoder" in said for said in told) == 1
     assert sum("'sentences', which looks at words alone, decides" in said for said in told) == 1
     by_words = {"retriever.encoder": encoder, "reader.encoder": None, "decider.encoder": None}
     other = convqa.load("talk", collection, {**by_words, "decider.decision": "sentences"})

@@ -173,16 +173,16 @@ def test_weights_of_another_architecture_are_refused(make):
         (
             "sentence_bert_config.json",
             {"max_seq_length": "abc"},
-            r"sentence_bert_config\.json: max_seq_length: found 'abc'",
+            r"sentence_bert_config\.json: max_seq_length: .*got 'abc'",
         ),
         (
             "sentence_bert_config.json",
             {"max_seq_length": -5},
             "max_seq_length: expected 1 or more, got -5",
         ),
-        ("tokenizer_config.json", {"model_max_length": "long"}, "model_max_length: found 'long'"),
+        ("tokenizer_config.json", {"model_max_length": "long"}, "model_max_length: .*got 'long'"),
         ("config_sentence_transformers.json", {"prompts": [1]}, r"prompts: expected an object, got \[1\]"),
-        ("config_sentence_transformers.json", {"prompts": {"query": 3}}, r"prompts\.query: found 3"),
+        ("config_sentence_transformers.json", {"prompts": {"query": 3}}, r"prompts\.query: .*got 3"),
     ],
 )
 def test_settings_that_no_model_has_are_refused(make, name, content, message):
@@ -262,10 +262,10 @@ def test_a_tokenizer_of_another_model_is_refused(transformers, make):
         ({"1_Pooling/config.json": {"pooling_mode_max_tokens": True}}, "asks for the pooling pooling_mode_max_tokens"),
         ({"modules.json": [{"path": "", "type": "x.Transformer"}, {"path": "2", "type": "x.Dense"}]}, "asks for Dense"),
         ({"modules.json": {}}, "modules: expected a list, got {}"),
-        ({"modules.json": [{"type": 3}]}, r"modules\[0\]\.type: found 3"),
+        ({"modules.json": [{"type": 3}]}, r"modules\[0\]\.type: .*got 3"),
         ({"1_Pooling/config.json": {"pooling_mode": ["mean", "cls"]}}, "asks for the pooling mean, cls"),
-        ({"1_Pooling/config.json": {"pooling_mode": 5}}, "pooling_mode.*: found 5"),
-        ({"1_Pooling/config.json": []}, "wanted an object"),
+        ({"1_Pooling/config.json": {"pooling_mode": 5}}, "pooling_mode.*: .*got 5"),
+        ({"1_Pooling/config.json": []}, "expected an object"),
     ],
 )
 def test_steps_that_convqa_does_not_know_are_refused(make, files, message):

@@ -301,11 +301,11 @@ def test_a_manifest_carries_the_calibration(copied):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"settings": {"calibration": 5}}, "settings: calibration: found 5"),
-        ({"settings": {"calibration": {"answer": [-1.0, 0.0]}}}, r"settings: calibration\.answer.*found -1\.0"),
-        ({"settings": {"calibration": {"null": [1.0, 0.0]}}}, r"settings: calibration\.null.*found 1\.0"),
+        ({"settings": {"calibration": 5}}, "settings: calibration: .*got 5"),
+        ({"settings": {"calibration": {"answer": [-1.0, 0.0]}}}, r"settings: calibration\.answer.*got -1\.0"),
+        ({"settings": {"calibration": {"null": [1.0, 0.0]}}}, r"settings: calibration\.null.*got 1\.0"),
         ({"settings": {"calibration": {"null": [-1.0]}}}, r"settings: calibration\.null"),
-        ({"settings": {"calibration": {"answer": ["much", 0]}}}, "found 'much'"),
+        ({"settings": {"calibration": {"answer": ["much", 0]}}}, "got 'much'"),
         ({"max_tokens": 9}, "takes 9 tokens at a time; a reader wants 16 or more"),
     ],
 )

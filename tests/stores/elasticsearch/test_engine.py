@@ -334,7 +334,7 @@ def test_k1_and_b_can_be_changed_and_scores_follow(target):
     ("settings", "message"),
     [
         ({"shards": 2}, "settings: shards: unknown field.*for other shards index again"),
-        ({"K1": 2}, "settings: K1: is not known"),
+        ({"K1": 2}, "settings: K1: unknown field"),
         ({"b": 2}, "settings: b: "),
         ({}, "nothing is to be changed"),
     ],
