@@ -118,7 +118,7 @@ CASES = [
         case(f"compare: {name}", f"compare {arguments}", files, exits=exits, says=says, environment=environment)
         for name, arguments, files, exits, says, environment in (
             ("nothing", "", {}, 2, "RUN", {}),
-            ("a single run", "qrecc-run --truth qrecc", {}, 2, "two runs or more", {}),
+            ("a single run", "qrecc-run --truth qrecc", {}, 2, "two or more runs", {}),
             ("no truth", "qrecc-run qrecc-run", {}, 2, ("its input is unknown", "--truth"), {}),
             ("an input that is gone", "qrecc-run qrecc-run", {META: '{"input": "nowhere"}'}, 2, "--truth", {}),
             ("an input that is no text", "qrecc-run qrecc-run", {META: '{"input": [1]}'}, 2, "--truth", {}),

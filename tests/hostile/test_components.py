@@ -80,8 +80,8 @@ COMPONENTS = [
     broken("a weight NaN", "rewriter", "return Rewrite('', (Query('', (), float('nan')),))", "[0].weight is nan"),
     broken("unsorted", "retriever", "return [Ranking((Hit('a', 1.0), Hit('b', 2.0)))]", "unsorted hits"),
     broken("the same twice", "retriever", "return [Ranking((Hit('a', 1.0),) * 2)]", "'a' twice"),
-    broken("a span outside", "reader", "return Reading((Span('faust', 5, 5000, 'x', 1.0),), 0.0)", "Mine.read: a span"),
-    broken("a strange span", "reader", "return Reading((Span('s', 0, 1, 'x', 1.0),), 0)", "Mine.read: a span"),
+    broken("a span outside", "reader", "return Reading((Span('faust', 5, 5000, 'x', 1.0),), 0.0)", "Mine.read: the span"),
+    broken("a strange span", "reader", "return Reading((Span('s', 0, 1, 'x', 1.0),), 0)", "Mine.read: the span"),
     broken("null score NaN", "reader", "return Reading((), float('nan'))", "null_score is nan"),
     broken("cites a stranger", "builder", "return Answer.of([Sentence('x', (Citation('s'),))], 'en')", "Mine.build: "),
     broken("a score of 7", "decider", "return Answer('none', '', reason='x', score=7.0)", "mine.Mine.decide: ", "7.0"),
@@ -137,7 +137,7 @@ STORES = [
     store("info raises", "Mine.info = lambda self: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
     store("open raises", "open_collection = lambda address: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
     store("lacks a function", "del find", "lacks find", exits=2),
-    store("no Python", "class", "mine offers it", "SyntaxError", exits=2),
+    store("no Python", "class", "cannot be loaded", "SyntaxError", exits=2),
 ]
 
 TASK = """
