@@ -80,7 +80,7 @@ COMPONENTS = [
     broken("a weight NaN", "rewriter", "return Rewrite('', (Query('', (), float('nan')),))", "[0].weight is nan"),
     broken("unsorted", "retriever", "return [Ranking((Hit('a', 1.0), Hit('b', 2.0)))]", "unsorted hits"),
     broken("the same twice", "retriever", "return [Ranking((Hit('a', 1.0),) * 2)]", "'a' twice"),
-    broken("a span outside", "reader", "return Reading((Span('faust', 5, 5000, 'x', 1.0),), 0.0)", "Mine.read: the span"),
+    broken("a span outside", "reader", "return Reading((Span('faust', 5, 5000, 'x', 1.0),), 0.0)", "read: the span"),
     broken("a strange span", "reader", "return Reading((Span('s', 0, 1, 'x', 1.0),), 0)", "Mine.read: the span"),
     broken("null score NaN", "reader", "return Reading((), float('nan'))", "null_score is nan"),
     broken("cites a stranger", "builder", "return Answer.of([Sentence('x', (Citation('s'),))], 'en')", "Mine.build: "),

@@ -30,7 +30,7 @@ def _shifted(start: int) -> Content:
 def _cases() -> list[Case]:
     index = "index passages.jsonl --collection made"
     found = [
-        case("a key twice in a passage", index, {"passages.jsonl": TWICE}, says="passages.jsonl:1: duplicate key 'text'"),
+        case("a key twice in a passage", index, {"passages.jsonl": TWICE}, says="duplicate key 'text'"),
         case(
             "text and other contents",
             index,

@@ -92,7 +92,9 @@ def test_rankings_are_simple_searchers(real, questions, k, k1, b):
     assert sum(map(len, found)) > len(questions) * k * 0.5
 
 
-@pytest.mark.parametrize("rm3", [(10, 10, 0.5), (5, 3, 0.8), (20, 2, 0.0)])
+@pytest.mark.parametrize(
+    "rm3", [(10, 10, 0.5), *(pytest.param(slow, marks=pytest.mark.slow) for slow in [(5, 3, 0.8), (20, 2, 0.0)])]
+)
 def test_feedback_is_simple_searchers_rm3(real, questions, rm3):
     terms, passages, weight = rm3
     params = SearchParams(prf=Prf(passages, terms, weight))
