@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from comparing import table
+from _common import table
 
 from convqa.models import Options, load_encoder
 from convqa.models.engines import choose

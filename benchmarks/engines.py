@@ -161,9 +161,9 @@ def million(args: argparse.Namespace, makers: Makers) -> None:
     for phase in phases:
         command = [sys.executable, __file__, "phase", "--phase", phase, "--scratch", str(makers.scratch)]
         command += ["--count", str(args.count), "--queries", str(args.queries), "--data", str(args.data)]
-        done = subprocess.run(
-            [*command, "--elasticsearch", makers.server], check=True, stdout=subprocess.PIPE, text=True
-        )
+        if makers.server:
+            command += ["--elasticsearch", makers.server]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         for name, value in json.loads(done.stdout.splitlines()[-1]).items():
             print(f"| {phase} | {name} | {value:,.2f} |", flush=True)
 

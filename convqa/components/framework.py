@@ -37,7 +37,7 @@ def _deferred(*names: str) -> Iterator[None]:
                 del sys.modules[name]
 
 
-with _deferred("torch", "posthog"):
+with _deferred("torch", "posthog", "httpx"):
     from haystack import Pipeline as Pipeline
     from haystack import component as component
     from haystack.core.errors import PipelineError as PipelineError

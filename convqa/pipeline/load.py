@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import graphlib
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,8 @@ class Pipeline:
 
     def warm_up(self) -> None:
         """Open the collection and load the models, so that missing ones are reported early."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda named: named[1].warm_up(), self._stations()))
         self._graph.warm_up()
 
     def forecast(self, turns: int) -> list[str]:

@@ -9,25 +9,35 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterator
 
 # Letters are joined by . ' : and digits by . ' , ; and everything by _
 _ASCII = re.compile(r"[a-z0-9_]+(?:[.':,;](?:(?<=[a-z][.':])(?=[a-z])|(?<=[0-9][.',;])(?=[0-9]))[a-z0-9_]+)*")
 
-# Word_Break classes of Unicode 12, as in Lucene 9. The joiners omit U+202F, because engines split our tokens at white
-# space.
-_MID_LETTER = r":\u00b7\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a"
-_MID_NUMBER = r",;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54\uff0c\uff1b"
-_MID_BOTH = r".'\u2018\u2019\u2024\ufe52\uff07\uff0e"
-_JOINERS = r"_\u203f\u2040\u2054\ufe33\ufe34\ufe4d-\ufe4f\uff3f"
-_KATAKANA = ((0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F))
-_SINGLE = ((0x3005, 0x3007), (0x3041, 0x309F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
-_ZERO_WIDTH_SPACE = 0x200B
-
-# Western European letters and general punctuation, which suffice for most texts.
-_WESTERN_END, _PUNCTUATION = 0x250, range(0x2000, 0x2070)
-_NOT_WESTERN = re.compile(r"[^\x00-\u024f\u2000-\u206f]")
+# Beyond ASCII each character is replaced by a sign of its Word_Break class (Unicode 12, as in Lucene 9), and words are
+# found in the signs. The joiners omit U+202F, because engines split our tokens at white space.
+_LETTER, _DIGIT, _MARK, _KATAKANA, _SINGLE, _JOINER = "a0~k1_"
+_MID_LETTER, _MID_NUMBER, _MID_BOTH, _OTHER = ":,. "
+_SIGNS = {
+    _MID_LETTER: ":\u00b7\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a",
+    _MID_NUMBER: ",;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54\uff0c\uff1b",
+    _MID_BOTH: ".'\u2018\u2019\u2024\ufe52\uff07\uff0e",
+    _JOINER: "_\u203f\u2040\u2054\ufe33\ufe34\ufe4d\ufe4e\ufe4f\uff3f",
+}
+_BLOCKS = {
+    _KATAKANA: ((0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F)),
+    _SINGLE: (
+        (0x3005, 0x3007),
+        (0x3041, 0x309F),
+        (0x3400, 0x4DBF),
+        (0x4E00, 0x9FFF),
+        (0xF900, 0xFAFF),
+        (0x20000, 0x3FFFF),
+    ),
+}
+_ZERO_WIDTH_SPACE = "\u200b"
+_IN_SIGNS = re.compile(r"[a0_][a0_~]*(?:[.:,](?:(?<=[a~][.:])(?=a)|(?<=[0~][.,])(?=0))[a0_][a0_~]*)*|k[k~]*|1~*")
+_LATIN_END = "\u0250"
 
 
 def words(text: str) -> list[str]:
@@ -43,8 +53,10 @@ def words(text: str) -> list[str]:
     else:
         words = []
         for chunk in lowered.split():
-            pattern = _ASCII if chunk.isascii() else _unicode(western=not _NOT_WESTERN.search(chunk))
-            words += pattern.findall(chunk)
+            if chunk.isascii():
+                words += _ASCII.findall(chunk)
+            else:
+                words += [chunk[slice(*match.span())] for match in _IN_SIGNS.finditer(chunk.translate(_SIGN_OF))]
     return [word for word in words if word.strip("_")] if "_" in lowered else words
 
 
@@ -76,49 +88,31 @@ def latin(text: str) -> bool:
     (True, True, False)
     """
     letters = [character for character in text if character.isalpha()]
-    return not letters or 2 * sum(letter < chr(_WESTERN_END) for letter in letters) > len(letters)
+    return not letters or 2 * sum(letter < _LATIN_END for letter in letters) > len(letters)
 
 
-@cache
-def _unicode(western: bool) -> re.Pattern[str]:
-    """Build the pattern beyond ASCII on first use: about 100 ms for all of Unicode, 15 ms for Western text."""
-    letters, digits, marks = _classes([*range(_WESTERN_END), *_PUNCTUATION] if western else range(0x20000))
-    joined = f"[{letters}{digits}{_JOINERS}][{letters}{digits}{_JOINERS}{marks}]*"
-    letter_mid, digit_mid = f"{_MID_BOTH}{_MID_LETTER}", f"{_MID_BOTH}{_MID_NUMBER}"
-    between_letters = f"(?<=[{letters}{marks}][{letter_mid}])(?=[{letters}])"
-    between_digits = f"(?<=[{digits}{marks}][{digit_mid}])(?=[{digits}])"
-    mid = f"[{_MID_BOTH}{_MID_LETTER}{_MID_NUMBER}](?:{between_letters}|{between_digits})"
-    katakana = _ranges(_KATAKANA)
-    return re.compile(f"{joined}(?:{mid}{joined})*|[{katakana}][{katakana}{marks}]*|[{_ranges(_SINGLE)}][{marks}]*")
+class _SignOf(dict[int, str]):
+    """The sign of each character's class, added when a text has the character."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = sign = _sign(code)
+        return sign
 
 
-def _classes(codes: Iterable[int]) -> tuple[str, str, str]:
-    """Return letters, decimal digits and combining marks as character classes."""
-    letters, digits, marks = [], [], []
-    excluded = {code for first, last in (*_KATAKANA, *_SINGLE) for code in range(first, min(last, 0x1FFFF) + 1)}
-    for code in codes:
-        category = unicodedata.category(chr(code))
-        if category[0] == "M" or category == "Cf":
-            if code != _ZERO_WIDTH_SPACE:
-                marks.append(code)
-        elif code in excluded:
-            continue
-        elif category == "Nd":
-            digits.append(code)
-        elif category[0] == "L" or category == "Nl":
-            letters.append(code)
-    return _ranges(_runs(letters)), _ranges(_runs(digits)), _ranges([*_runs(marks), (0xE0100, 0xE01EF)])
+def _sign(code: int) -> str:
+    character = chr(code)
+    for sign, characters in _SIGNS.items():
+        if character in characters:
+            return sign
+    category = unicodedata.category(character)
+    if (category[0] == "M" or category == "Cf") and character != _ZERO_WIDTH_SPACE:
+        return _MARK
+    for sign, blocks in _BLOCKS.items():
+        if any(first <= code <= last for first, last in blocks):
+            return sign
+    if category == "Nd":
+        return _DIGIT
+    return _LETTER if category[0] == "L" or category == "Nl" else _OTHER
 
 
-def _runs(codes: Iterable[int]) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    for code in codes:
-        if runs and runs[-1][1] == code - 1:
-            runs[-1] = (runs[-1][0], code)
-        else:
-            runs.append((code, code))
-    return runs
-
-
-def _ranges(runs: Iterable[tuple[int, int]]) -> str:
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in runs)
+_SIGN_OF = _SignOf()

@@ -1,20 +1,27 @@
-"""The two patterns beyond ASCII are one rule."""
+"""The patterns of ASCII and of all other text state the same rule."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.text import words
 
-western = st.text(st.characters(max_codepoint=0x24F) | st.characters(min_codepoint=0x2000, max_codepoint=0x206F))
+
+@given(st.text(st.sampled_from("ab01_.,:;' -")))
+def test_ascii_is_cut_alike_by_both_patterns(text):
+    signs = [text[slice(*match.span())] for match in words._IN_SIGNS.finditer(text.translate(words._SIGN_OF))]
+    assert signs == words._ASCII.findall(text)
 
 
-@given(western)
-def test_western_text_is_cut_as_any_text(text):
-    assert words._unicode(western=True).findall(text) == words._unicode(western=False).findall(text)
-
-
-def test_which_pattern_a_text_needs():
-    assert words._NOT_WESTERN.search("naïve “Straße” – 1999") is None
-    assert words._NOT_WESTERN.search("東京") is not None
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("L’été 1\u066c000", ["l’été", "1\u066c000"]),
+        ("cafe\u0301s soft\u00adhyphen zero\u200bwidth", ["cafe\u0301s", "soft\u00adhyphen", "zero", "width"]),
+        ("東京は\u3099タワー\u30fbビル", ["東", "京", "は\u3099", "タワー", "ビル"]),
+    ],
+)
+def test_letters_marks_and_ideographs(text, expected):
+    assert words.words(text) == expected

@@ -35,7 +35,10 @@ FEWEST_CANDIDATES = 300
 """tantivy's top 300 hold the exact top 100 at .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1 (docs/benchmarks/engines.md)."""
 
 _MOST_THREADS = 4
-"""Threads that a batch is searched by. More would wait for Python's lock, which only tantivy's part lets go."""
+"""Threads that search a batch. More would wait for Python's lock, which only tantivy's part releases."""
+
+_PASSAGES_PER_THREAD = 100_000
+"""Below this size of the collection tantivy's part is so short that threads cost more than they gain."""
 
 _FILTERS = 8
 """Filters that are remembered, each with 8 bytes for every passage that it lets through."""
@@ -130,7 +133,8 @@ class Snapshot:
     def search(self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int) -> list[Ranking]:
         """Rank the best ``k`` passages for each query, given by its :meth:`weights`."""
         k = min(k, self.manifest.numbers)  # tantivy makes room for as many hits as are asked for
-        count = min(_MOST_THREADS, threads(), len(weighed))
+        useful = 1 + self.manifest.numbers // _PASSAGES_PER_THREAD
+        count = min(_MOST_THREADS, threads(), useful, len(weighed))
 
         def share(first: int) -> list[Ranking]:
             # One for each term; zeros again after each query.

@@ -415,6 +415,7 @@ def test_ids_that_cannot_be_read_are_damage_when_somebody_looks_at_the_hits(fold
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 def test_a_batch_is_ranked_as_its_queries_one_by_one(folder, monkeypatch, threads):
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+    monkeypatch.setattr("convqa.stores.embedded.search._PASSAGES_PER_THREAD", 1)
     store = open_collection(at(folder))
     for count in (0, 1, 2, 5, 8):
         queries = [Query(f"number w{number}") for number in range(count)]
