@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest --durations=10 -n 2 --dist loadfile
 # One server for all tests of the command that follows, handed to them in CONVQA_TEST_ELASTICSEARCH.
 WITH_SERVER := $(BIN)/python tests/services/elasticsearch_server.py run --brief --
 
-.PHONY: help run test test-hostile test-services test-models test-gpu test-browser test-all screenshots check fix bench clean
+.PHONY: help run test test-hostile test-services test-models test-gpu test-browser test-all screenshots check fix release bench clean
 .DEFAULT_GOAL := help
 
 help:  ## these targets
@@ -100,6 +100,9 @@ fix: $(VENV)/.test  ## format, mend what can be mended, write generated docs ane
 
 screenshots: $(VENV)/.browser  ## the pictures of the page in docs/images anew
 	@CONVQA_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser/test_screenshots.py tests/browser/test_report.py -k pictures
+
+release: $(VENV)/.test  ## check version and changelog, build the packages into dist/, and try the wheel in a bare environment
+	@$(BIN)/python scripts/release.py
 
 bench: $(VENV)/.services $(VENV)/.models  ## the benchmarks of docs/benchmarks that take minutes; needs the data that they name
 	@$(BIN)/python benchmarks/conversations.py

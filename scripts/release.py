@@ -1,0 +1,98 @@
+"""Build a release into ``dist/`` and try it as a user would: ``make release``.
+
+Fails, with what to do, unless the tree is clean, the version is new, and CHANGELOG.md has a dated section for it and
+nothing under [Unreleased]. Then it builds the source archive and from it the wheel, installs the wheel alone in a new
+environment, and there, outside the checkout, holds a conversation and answers and scores the bundled example. It
+publishes nothing: the last lines say how to.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from convqa import __version__  # noqa: E402 - of this checkout
+
+LARGEST = 100 * 1024**2
+"""Bytes that the package index accepts in one file."""
+
+
+def output(*command: str | Path, **options: object) -> str:
+    """Run a command and return what it printed; its errors go to the terminal."""
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout  # type: ignore[call-overload,no-any-return]
+
+
+def problem(changelog: str, version: str, tags: list[str], changes: str) -> str | None:
+    """Say what keeps a version from being released, None if nothing does."""
+    if changes:
+        return f"the working tree has changes that are not committed:\n{changes}"
+    if f"v{version}" in tags:
+        return f"the tag v{version} exists: raise __version__ in convqa/__init__.py."
+    sections = dict(re.findall(r"^## (\[.+?\].*)\n((?:(?!^## ).*\n?)*)", changelog, re.MULTILINE))
+    dated = rf"\[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d"
+    if not any(re.fullmatch(dated, title) and text.strip() for title, text in sections.items()):
+        return f'CHANGELOG.md has no section "## [{version}] - YYYY-MM-DD" with entries: give [Unreleased] that title.'
+    if sections.get("[Unreleased]", "").strip():
+        return f"CHANGELOG.md has entries under [Unreleased]: move them to [{version}], or raise the version."
+    return None
+
+
+def try_wheel(wheel: Path, folder: Path) -> None:
+    """Install a wheel in a new environment and use it there."""
+    print(f"installing {wheel.name} in a new environment ...", flush=True)
+    venv.create(folder / "venv", with_pip=True)
+    programs = folder / "venv" / "bin"
+    output(programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    output(programs / "python", "-m", "pip", "check")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["XDG_CACHE_HOME"] = str(folder / "cache")
+
+    def convqa(*arguments: str | Path, questions: str | None = None) -> str:
+        print(f"convqa {' '.join(map(str, arguments))}", flush=True)
+        return output(programs / "convqa", *arguments, cwd=folder, env=environment, input=questions)
+
+    where = "from convqa.places import shipped; print(shipped('examples', 'qrecc-trec'))"
+    example = Path(output(programs / "python", "-c", where, cwd=folder, env=environment).strip())
+    assert example.is_relative_to(folder), f"{example} is not in the new environment"
+    version = convqa("--version")
+    assert __version__ in version, f"convqa --version printed {version}"
+    passages = example / "passages.jsonl.gz"
+    talk = convqa("chat", "--collection", passages, questions="What makes Uranus so unusual?\nWhy is it tilted?\n")
+    assert "[1]" in talk, f"the answers cite nothing:\n{talk}"
+    convqa("run", example, folder / "run")
+    print(convqa("evaluate", example, folder / "run"))
+
+
+def main() -> None:
+    changes, tags = output("git", "status", "--porcelain", cwd=ROOT), output("git", "tag", cwd=ROOT).split()
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    if reason := problem(changelog, __version__, tags, changes):
+        sys.exit(f"release: {reason}")
+    dist = ROOT / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    print(f"building convqa {__version__} ...", flush=True)
+    output(sys.executable, "-m", "build", "--outdir", dist, ROOT)
+    files = sorted(dist.iterdir())
+    for file in files:
+        print(f"{file.relative_to(ROOT)}  {file.stat().st_size / 1e6:.1f} MB")
+        if file.stat().st_size > LARGEST:
+            sys.exit(f"release: {file.name} is larger than the {LARGEST / 1e6:.0f} MB that the package index accepts.")
+    with tempfile.TemporaryDirectory() as folder:
+        try_wheel(next(file for file in files if file.suffix == ".whl"), Path(folder).resolve())
+    print(f"convqa {__version__} is ready. To publish it: git tag v{__version__}; git push --tags; twine upload dist/*")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"release: {error}")

@@ -1,0 +1,43 @@
+"""What keeps a version from being released."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from release import problem
+
+GOOD = """# Changelog
+
+## [Unreleased]
+
+## [0.2.0] - 2026-11-24
+
+### Added
+- More.
+
+## [0.1.0] - 2026-01-01
+- All.
+"""
+
+
+def test_a_dated_section_and_a_clean_tree_suffice():
+    assert problem(GOOD, "0.2.0", ["v0.1.0"], "") is None
+
+
+@pytest.mark.parametrize(
+    ("changelog", "version", "changes", "reason"),
+    [
+        (GOOD, "0.2.0", " M README.md", "not committed"),
+        (GOOD, "0.1.0", "", "tag v0.1.0 exists"),
+        (GOOD, "0.3.0", "", r'no section "## [0.3.0] - YYYY-MM-DD"'),
+        (GOOD.replace("### Added\n- More.\n", ""), "0.2.0", "", "with entries"),
+        (GOOD.replace(" - 2026-11-24", ""), "0.2.0", "", "YYYY-MM-DD"),
+        (GOOD.replace("[Unreleased]\n", "[Unreleased]\n- Later.\n"), "0.2.0", "", "entries under [Unreleased]"),
+    ],
+)
+def test_what_is_missing_is_named(changelog, version, changes, reason):
+    assert reason in problem(changelog, version, ["v0.1.0"], changes)
