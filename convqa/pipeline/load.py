@@ -25,6 +25,7 @@ from convqa.pipeline.document import Document, Node
 from convqa.pipeline.llm import Llm
 from convqa.pipeline.model_options import with_options
 from convqa.stores import open_store
+from convqa.workers.threads import threads
 
 OUTPUTS: Mapping[str, type] = {"rewrites": Rewrites, "rankings": Rankings, "readings": Readings, "answers": Answers}
 
@@ -108,7 +109,7 @@ class Pipeline:
 
     def warm_up(self) -> None:
         """Open the collection and load the models, so that missing ones are reported early."""
-        with ThreadPoolExecutor() as pool:
+        with ThreadPoolExecutor(threads()) as pool:
             list(pool.map(lambda named: named[1].warm_up(), self._stations()))
         self._graph.warm_up()
 

@@ -8,6 +8,7 @@ python docs/reference/way_of_a_turn.py [FILE]
 from __future__ import annotations
 
 import ast
+import os
 import sys
 import tempfile
 import threading
@@ -48,7 +49,8 @@ def text() -> str:
 
 
 def section(pipeline: str) -> str:
-    """The table of one pipeline."""
+    """The table of one pipeline, in one thread for the same order each time."""
+    os.environ["OMP_NUM_THREADS"] = "1"
     with tempfile.TemporaryDirectory() as folder:
         passages = Path(folder) / "passages.jsonl"
         passages.write_bytes(b"".join(orjson.dumps({"id": id, "text": said}) + b"\n" for id, said in PASSAGES))
