@@ -76,7 +76,7 @@ def test_export_then_quantize(call, tmp_path):
     assert code == 0 and re.search(r"cosine of vectors: mean (0\.99|1\.00)", out), error
     assert call("models", "check", tmp_path / "int8")[0] == 0
     code, _, error = call("models", "quantize", tmp_path / "onnx", tmp_path / "int8")
-    assert code == 2 and "is there already" in error
+    assert code == 2 and "already exists" in error
 
 
 def test_check_measures_what_a_model_can_run_in(call):

@@ -1,7 +1,7 @@
-"""Models on ONNX Runtime: one sequence at a time, several sequences at once.
+"""Models on ONNX Runtime: one sequence at a time, several sequences in parallel.
 
-A sequence runs alone and on one thread: nothing is padded, no result depends on its batch-mates or on the number of
-threads, and no thread waits for another, so that a busy neighbour slows a model down but does not stall it.
+Each sequence runs alone and on one thread. So there is no padding, no result depends on batch-mates or on the number of
+threads, and a busy machine slows a model down without stalling it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from convqa.workers.threads import threads
 
 
 class OnnxModel:
-    """The graph in a folder's ``model.onnx``. Safe to call from several threads."""
+    """The graph in a folder's ``model.onnx``. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         import onnxruntime as ort
@@ -31,7 +31,7 @@ class OnnxModel:
         options.log_severity_level = 4  # errors are raised, not printed
         try:
             self._session = ort.InferenceSession(str(folder / ONNX), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # the library has no base class of its own
+        except Exception as error:  # the library has no base class for its errors
             raise InputError(
                 f"{folder / ONNX}: cannot be run ({reason_of(error)}). Copy or make the model again."
             ) from error
@@ -39,31 +39,32 @@ class OnnxModel:
         self.outputs = [value.name for value in self._session.get_outputs()]
 
     def run(self, sequences: Sequence[Tokens]) -> list[list[Array]]:
-        """The outputs for each sequence of tokens, in order."""
+        """Return the outputs for each sequence, in order."""
         if len(sequences) < 2 or threads() == 1:
             return [self._run(sequence) for sequence in sequences]
         return list(workers().map(self._run, sequences))
 
     def _run(self, sequence: Tokens) -> list[Array]:
         ids = np.array([sequence.ids], dtype=np.int64)
-        given = {
+        arrays = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.array([sequence.types], dtype=np.int64),
         }
-        made = self._session.run(None, {name: given[name] for name in self.inputs})
-        return [output[0].astype(np.float32, copy=False) for output in made]
+        outputs = self._session.run(None, {name: arrays[name] for name in self.inputs})
+        return [output[0].astype(np.float32, copy=False) for output in outputs]
 
 
-def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: ARG001 - as the engine torch has it
-    """The network of a folder with ``model.onnx``."""
+def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: ARG001 - the engines' interface
+    """Load the network of a folder with ``model.onnx``."""
     manifest = folder.manifest
     assert manifest is not None
-    manifest.want(kind, folder.path)
+    manifest.require_kind(kind, folder.path)
     model = OnnxModel(folder.path)
     if model.outputs != list(OUTPUTS[kind]):
         raise InputError(
-            f"{folder.path}: its graph gives {model.outputs}; wanted {list(OUTPUTS[kind])}. Copy the model again."
+            f"{folder.path}: expected a graph with the outputs {list(OUTPUTS[kind])}, got {model.outputs}. Copy the "
+            "model again."
         )
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
     return Network(tokenizer, model.run, manifest.dimension or 0, manifest.settings)

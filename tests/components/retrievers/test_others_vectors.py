@@ -197,7 +197,7 @@ def test_distances_between_vectors_of_other_lengths_are_refused(filled, file):
             "vector: content\nencoder: encoder",
             r"'content' \(text, float\) cannot be searched; wanted: an indexed dense",
         ),
-        ("vector: embedding\nencoder: nobody", "no model is called 'nobody'"),
+        ("vector: embedding\nencoder: nobody", "unknown model 'nobody'"),
         ("vector: embedding\nencoder: resolver", "wanted an encoder"),
         ("vector: embedding", "wanted both, vector .* and encoder"),
         ("encoder: encoder", "wanted both"),
