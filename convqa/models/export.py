@@ -61,8 +61,6 @@ def quantize(name: str, target: Path) -> None:
     needs_onnx()
     folder = find_model(name)
     manifest = folder.manifest
-    if manifest is None and kind_of(folder) == "generator":
-        raise InputError(f"{folder.path} is a generator, which runs only on torch and cannot be made int8.")
     if manifest is None or not folder.has_onnx:
         raise InputError(f"{folder.path} has no {ONNX}; make one first with convqa models export.")
     if manifest.precision != "float32":

@@ -35,7 +35,7 @@ SUPPORT, CONDITIONS = "support", "conditions"
 QUERY_WEIGHTS = ("idf.json", "query_token_weights.txt")
 """Files with the token weights of a sparse encoder's queries, which then need no network."""
 
-_EXPORT = "Make the model again with convqa models export."
+_EXPORT = "The model may be of another version of convqa: make it again with convqa models export."
 _WEIGHTS = (".safetensors", ".bin")
 _SHAPING = {TOKENIZER, "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "special_tokens_map.json",
             "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "added_tokens.json", "config.json",
@@ -132,11 +132,7 @@ def open_folder(name: str, path: Path) -> ModelFolder:
 def read_manifest(path: Path) -> Manifest:
     """Return the manifest ``convqa.json`` of a folder, without verifying files."""
     file = path / MANIFEST
-    content = read_json(file, "the manifest of a model")
-    version = content.get("format") if isinstance(content, dict) else None
-    if version != 1:
-        raise InputError(f"{file}: expected format 1, got {version!r}: the model is of another version of convqa.")
-    return read_as(Manifest, content, str(file), _EXPORT)
+    return read_as(Manifest, read_json(file, "the manifest of a model"), str(file), _EXPORT)
 
 
 def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes]) -> None:
@@ -217,8 +213,6 @@ def _verified(path: Path) -> Manifest:
         missing = TOKENIZER if weights else ONNX
         raise InputError(f"{path / MANIFEST}: files: expected a checksum of {missing}; the model is incomplete.")
     for name, checksum in manifest.files.items():
-        if Path(name).name != name:
-            raise InputError(f"{path / MANIFEST}: files: expected files of this folder, got {name!r}.")
         if file_hash(path / name) != checksum:
             raise InputError(
                 f"{path / name}: the checksum differs from {MANIFEST}: the file is damaged or was replaced. Copy or "

@@ -49,7 +49,7 @@ def test_check_runs_a_resolver_and_refuses_a_bad_one(call, tmp_path):
 def test_a_download_needs_permission(process, tmp_path):
     nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
     started = process("models", "check", "owner/name", **nowhere)
-    assert "convqa downloads nothing unasked" in started.communicate()[1] and started.returncode == 2
+    assert "owner/name is not on this machine" in started.communicate()[1] and started.returncode == 2
     started = process("models", "check", "owner/name", "--allow-download", **nowhere)
     assert "the model owner/name cannot be downloaded" in started.communicate()[1] and started.returncode == 2
 

@@ -83,14 +83,11 @@ def test_a_missing_file_is_refused(copied):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"format": 2}, "expected format 1, got 2: the model is of another version of convqa"),
+        ({"format": 2}, "format: expected 1, got 2. The model may be of another version of convqa"),
         ({"dimension": "wide"}, "dimension: expected a whole number, got 'wide'"),
         ({"speed": 3}, "speed: unknown field"),
         ({"files": {}}, "expected a checksum of model.onnx"),
-        (
-            {"files": {"model.onnx": "00", "tokenizer.json": "00", "../x": "00"}},
-            "checksum differs|of this folder",
-        ),
+        ({"files": {"model.onnx": "00", "tokenizer.json": "00"}}, "the checksum differs"),
     ],
 )
 def test_a_bad_manifest_is_refused(made, fields, message):

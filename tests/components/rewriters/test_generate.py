@@ -161,7 +161,7 @@ def test_it_survives_haystacks_yaml_and_names_its_model(tiny_generator):
         ({"format": "chat"}, {}, "has no chat template"),
         ({}, {"convqa": {"format": "chat"}}, "has no chat template"),
         ({}, {"convqa": {"format": "canard"}}, "format: expected canard-t5"),
-        ({"most_tokens": 300}, {}, "most_tokens: found 300; wanted 224 or less"),
+        ({"most_tokens": 300}, {}, "most_tokens: expected 224 or less, got 300"),
     ],
 )
 def test_what_the_model_cannot_do_is_refused_before_the_first_turn(tiny_generator, tmp_path, parameters, told, message):

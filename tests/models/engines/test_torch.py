@@ -319,7 +319,7 @@ def test_a_quantized_model_is_near_and_says_so(exported, tmp_path):
         quantize(str(tmp_path / "int8"), tmp_path / "again")
 
 
-def test_what_cannot_be_exported_or_quantized_is_refused(plain, exported, tiny_generator, tmp_path):
+def test_what_cannot_be_exported_or_quantized_is_refused(plain, exported, tmp_path):
     from convqa.models.export import export, quantize
 
     with pytest.raises(InputError, match="is already exported"):
@@ -328,8 +328,6 @@ def test_what_cannot_be_exported_or_quantized_is_refused(plain, exported, tiny_g
         export(str(plain), exported / "encoder")
     with pytest.raises(InputError, match=r"has no model\.onnx; make one first"):
         quantize(str(plain), tmp_path / "int8")
-    with pytest.raises(InputError, match="is a generator, which runs only on torch and cannot be made int8"):
-        quantize(tiny_generator("t5"), tmp_path / "int8")
 
 
 def test_check_says_what_a_model_is(plain, exported, make_bert):
