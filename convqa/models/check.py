@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.models.engines.onnx import OnnxModel
+from convqa.models.engines import choose, onnx
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.conditions import load_conditions
 from convqa.models.kinds.encoder import load_encoder
@@ -26,8 +26,7 @@ from convqa.models.kinds.resolver import Resolver, load_resolver
 from convqa.models.kinds.resolver_input import Past
 from convqa.models.kinds.support import load_support
 from convqa.models.source import find_model
-from convqa.models.tokens import load_tokenizer
-from convqa.models.types import Device, Model, Options, Precision
+from convqa.models.types import OUTPUTS, Device, Model, Options, Precision
 from convqa.places import shipped
 
 _PASSAGES = 32
@@ -164,9 +163,10 @@ def _resolved(resolver: Resolver, texts: Sequence[str]) -> list[str]:
 
 def _outputs(folder: ModelFolder, texts: Sequence[str]) -> dict[str, list[NDArray[Any]]]:
     assert folder.manifest is not None
-    model = OnnxModel(folder.path)
-    rows = model.run(load_tokenizer(folder.path, folder.manifest.max_tokens).texts(texts))
-    return {name: [row[index].ravel().astype(np.float64) for row in rows] for index, name in enumerate(model.outputs)}
+    kind = folder.manifest.kind
+    network = onnx.load(folder, choose(folder, Options(engine="onnx")), kind)
+    rows = network.run(network.tokenizer.texts(texts))
+    return {name: [row[index].ravel().astype(np.float64) for row in rows] for index, name in enumerate(OUTPUTS[kind])}
 
 
 def _cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:

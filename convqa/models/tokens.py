@@ -12,7 +12,6 @@ from convqa.files import mend
 from convqa.models.folder import TOKENIZER
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding
     from tokenizers import Tokenizer as Tokenizer_
 
 
@@ -38,7 +37,7 @@ class Tokenizer:
 
     def texts(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the tokens of each text; lone surrogates count as U+FFFD."""
-        return [_tokens(item) for item in self.inner.encode_batch_fast(mend(list(texts))[0])]
+        return [Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(mend(list(texts))[0])]
 
     def longer(self, texts: Sequence[str]) -> int:
         """Count the texts that are truncated."""
@@ -49,7 +48,7 @@ class Tokenizer:
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """Return the tokens of each pair of texts, as one sequence."""
         mended = [tuple(mend(list(pair))[0]) for pair in pairs]
-        return [_tokens(item) for item in self.inner.encode_batch_fast(mended)]
+        return [Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(mended)]
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
@@ -64,7 +63,3 @@ def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     except Exception as error:  # the library raises plain Exceptions
         raise InputError(f"{file}: is not a tokenizer ({error}). Copy or make the model again.") from error
     return Tokenizer(inner, max_tokens)
-
-
-def _tokens(encoding: Encoding) -> Tokens:
-    return Tokens(encoding.ids, encoding.type_ids)

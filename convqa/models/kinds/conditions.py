@@ -133,19 +133,19 @@ def _head(folder: ModelFolder, options: Options) -> Conditions:
 
 def features(encoder: TextEncoder, pairs: Sequence[Pair]) -> Rows:
     """Return the features of each pair (statements, yes/no question), in order."""
-    told = {text: parts_of(text) or [text] for text, _ in pairs}
-    vectors = vectors_of(encoder, [*chain.from_iterable(told.values()), *(asked for _, asked in pairs)])
-    rows = [_row(text, told[text], asked, vectors) for text, asked in pairs]
+    statements = {text: parts_of(text) or [text] for text, _ in pairs}
+    vectors = vectors_of(encoder, [*chain.from_iterable(statements.values()), *(question for _, question in pairs)])
+    rows = [_row(text, statements[text], question, vectors) for text, question in pairs]
     return np.array(rows, dtype=np.float64).reshape(len(pairs), len(FEATURES))
 
 
-def opposed(told: str, asked: str) -> bool:
+def opposed(statement: str, question: str) -> bool:
     """Return whether only one of two texts has a negation.
 
     >>> opposed("I have no children.", "Do you have children?"), opposed("I live here.", "Do you live here?")
     (True, False)
     """
-    return bool(NEGATED_ANYWHERE.search(told)) != bool(NEGATED_ANYWHERE.search(asked))
+    return bool(NEGATED_ANYWHERE.search(statement)) != bool(NEGATED_ANYWHERE.search(question))
 
 
 def plain(text: str) -> str:
@@ -157,33 +157,33 @@ def plain(text: str) -> str:
     return " ".join(NEGATED_ANYWHERE.sub(" ", text).split())
 
 
-def compared(told: str, asked: str) -> int:
+def compared(statement: str, question: str) -> int:
     """Compare a number in a text with the limit in a question: 1 = satisfied, -1 = missed, 0 = not comparable.
 
     >>> compared("I am 68.", "Over 60?"), compared("I am 68.", "Under 60?"), compared("I am old.", "Over 60?")
     (1, -1, 0)
     """
-    limits, numbers = _numbers(asked), _numbers(told)
-    above, below = bool(_ABOVE.search(asked)), bool(_BELOW.search(asked))
+    limits, numbers = _numbers(question), _numbers(statement)
+    above, below = bool(_ABOVE.search(question)), bool(_BELOW.search(question))
     if len(limits) != 1 or not numbers or above == below:
         return 0
     near = min(numbers, key=lambda number: abs(number - limits[0]))
     return 1 if (near >= limits[0]) == above else -1
 
 
-def _row(text: str, told: Sequence[str], asked: str, vectors: Mapping[str, Array]) -> list[float]:
-    cosines = [float(vectors[statement] @ vectors[asked]) for statement in told]
-    overlaps = [overlap(statement, asked) for statement in told]
-    best = max(range(len(told)), key=lambda index: cosines[index] + overlaps[index].share)
+def _row(text: str, statements: Sequence[str], question: str, vectors: Mapping[str, Array]) -> list[float]:
+    cosines = [float(vectors[statement] @ vectors[question]) for statement in statements]
+    overlaps = [overlap(statement, question) for statement in statements]
+    best = max(range(len(statements)), key=lambda index: cosines[index] + overlaps[index].share)
     chosen = overlaps[best]
-    negated, against = float(opposed(told[best], asked)), float(chosen.opposed)
+    negated, against = float(opposed(statements[best], question)), float(chosen.opposed)
     said = _SAID.match(text)
-    side = compared(text, asked)
+    side = compared(text, question)
     return [
         max(cosines), cosines[best], chosen.share, chosen.pairs, chosen.numbers, chosen.names,
-        overlap(text, asked).share, against, negated, negated * chosen.share, against * chosen.share,
+        overlap(text, question).share, against, negated, negated * chosen.share, against * chosen.share,
         0.0 if said is None else 1.0 if said[1].lower() == "yes" else -1.0,
-        float(side), float(abs(side)), len(asked.split()) / 10, min(len(told), 6) / 5,
+        float(side), float(abs(side)), len(question.split()) / 10, min(len(statements), 6) / 5,
     ]  # fmt: skip
 
 

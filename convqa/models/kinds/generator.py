@@ -94,14 +94,12 @@ class Generator(Model):
         :param most_tokens: maximum tokens of a text. :param beams: 1 = greedy.
         :param longest_input: maximum tokens of a prompt; a longer one loses its middle.
         :param seconds: time limit of a batch, None = unlimited. With a limit, texts depend on the machine.
-        :param chat: treat each prompt as a user's message for the model's chat template.
-        :raises InputError: if there is too little room (:meth:`room`), or no chat template.
+        :param chat: treat each prompt as a user's message for the chat template, which must exist (:meth:`check_chat`).
+        :raises InputError: if there is too little room (:meth:`room`).
         """
         import torch
 
         room = min(longest_input, self.room(most_tokens))
-        if chat:
-            self.check_chat()
         # A chat template adds its own special tokens.
         rows = self._ids([self._as_chat(prompt) for prompt in prompts], False) if chat else self._ids(prompts, True)
         ids = [_without_middle(row, room) for row in rows]

@@ -198,7 +198,7 @@ def test_distances_between_vectors_of_other_lengths_are_refused(filled, file):
             r"'content' \(text, float\) cannot be searched; wanted: an indexed dense",
         ),
         ("vector: embedding\nencoder: nobody", "unknown model 'nobody'"),
-        ("vector: embedding\nencoder: resolver", "wanted an encoder"),
+        ("vector: embedding\nencoder: resolver", "expected a model of kind 'encoder'"),
         ("vector: embedding", "wanted both, vector .* and encoder"),
         ("encoder: encoder", "wanted both"),
     ],

@@ -79,7 +79,7 @@ def test_more_tokens_than_the_model_has_places_for_are_refused(tiny_generator, k
 
 def test_a_model_without_a_chat_template_does_not_chat(tiny_generator):
     with pytest.raises(InputError, match="has no chat template; choose another format than chat"):
-        load_generator(tiny_generator("gpt2")).write(["Who?"], 8, chat=True)
+        load_generator(tiny_generator("gpt2")).check_chat()
 
 
 def test_the_middle_is_left_out(tiny_generator):

@@ -50,7 +50,7 @@ def import_torch() -> Any:
     return torch
 
 
-def device(wanted: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "cuda", "mps"]:
+def device(requested: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "cuda", "mps"]:
     """Return the device to run on: for ``auto`` a GPU if torch sees one, else the CPU."""
     torch = import_torch()
     available: list[Literal["cpu", "cuda", "mps"]] = ["cpu"]
@@ -58,14 +58,14 @@ def device(wanted: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "cud
         available.insert(0, "mps")
     if torch.cuda.is_available():
         available.insert(0, "cuda")
-    if wanted == "auto":
+    if requested == "auto":
         return available[0]
-    if wanted not in available:
+    if requested not in available:
         raise InputError(
-            f"device {wanted}: torch {torch.__version__} sees only {', '.join(available)} on this machine. Leave out "
-            "the device, or install torch for this machine's GPU (https://pytorch.org/get-started)."
+            f"device {requested}: torch {torch.__version__} sees only {', '.join(available)} on this machine. Leave "
+            "out the device, or install torch for this machine's GPU (https://pytorch.org/get-started)."
         )
-    return wanted
+    return requested
 
 
 def fast_precision(device: Literal["cpu", "cuda", "mps"]) -> Literal["float32", "bfloat16"]:
