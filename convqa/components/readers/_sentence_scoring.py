@@ -1,4 +1,4 @@
-"""Scores of sentences by lexical match with the question and by their form, without a model.
+"""Score sentences by lexical match with the question and by their form, without a model.
 
 The features and weights were chosen on the conversations with even numbers of INSCIT and MTRAG; the
 results on the others are in docs/benchmarks/answers.md.

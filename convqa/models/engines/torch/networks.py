@@ -161,7 +161,7 @@ _EXPECTED = {
 def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
     """Load the network of a folder of transformers, or of one with ``model.onnx``."""
     module, tokenizer, about = (load_exported if folder.has_onnx else load_source)(folder, choice, kind)
-    pad = runtime.padding(module.config)
+    pad = getattr(module.config, "pad_token_id", None) or 0  # masked, so that any token will do
 
     def run(sequences: Sequence[Tokens]) -> list[list[Array]]:
         rows = runtime.rows(module, sequences, pad, choice)

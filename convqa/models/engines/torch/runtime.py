@@ -77,11 +77,6 @@ def fast_precision(device: Literal["cpu", "cuda", "mps"]) -> Literal["float32", 
     return "bfloat16" if device == "cpu" and has_amx is not None and has_amx() else "float32"
 
 
-def padding(config: Any) -> int:
-    """Return the padding token; if the model names none, any will do, because it is masked."""
-    return getattr(config, "pad_token_id", None) or 0
-
-
 def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> list[list[Array]]:
     """Return the outputs for each sequence, in order. Sequences of similar length share batches.
 
