@@ -208,10 +208,9 @@ def _hash(path: Path, time: int, size: int) -> str:  # noqa: ARG001 - the key of
 
 def _verified(path: Path) -> Manifest:
     manifest = read_manifest(path)
-    weights = [name for name in manifest.files if name == ONNX or name.endswith(_WEIGHTS)]
-    if manifest.kind not in (SUPPORT, CONDITIONS) and (not weights or TOKENIZER not in manifest.files):
-        missing = TOKENIZER if weights else ONNX
-        raise InputError(f"{path / MANIFEST}: files: expected a checksum of {missing}; the model is incomplete.")
+    for name in () if manifest.kind in (SUPPORT, CONDITIONS) else (ONNX, TOKENIZER):
+        if name not in manifest.files:
+            raise InputError(f"{path / MANIFEST}: files: expected a checksum of {name}; the model is incomplete.")
     for name, checksum in manifest.files.items():
         if file_hash(path / name) != checksum:
             raise InputError(

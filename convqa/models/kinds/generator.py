@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from convqa.errors import InputError
@@ -29,20 +29,20 @@ class GeneratedText(NamedTuple):
     finished: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Generator(Model):
     """A model and its tokenizer. Decoding is deterministic: it takes the likeliest token or beam. Thread-safe.
 
     ``settings``: the mapping ``convqa`` in the model's config.json, if there is one.
     """
 
-    name: str
-    checksum: str
-    kind: Literal["seq2seq", "causal"]
-    settings: Mapping[str, Any]
-    runs: Choice
-    _model: Any
-    _tokenizer: Any
+    def __init__(self, folder: ModelFolder, choice: Choice) -> None:
+        from convqa.models.engines.torch.transformers import load_writer
+
+        super().__init__(folder.name, folder.checksum(), choice)
+        self._model, self._tokenizer = load_writer(folder, choice.device, choice.precision)
+        self.kind: Literal["seq2seq", "causal"] = "seq2seq" if self._model.config.is_encoder_decoder else "causal"
+        settings = getattr(self._model.config, "convqa", None)
+        self.settings: Mapping[str, Any] = settings if isinstance(settings, Mapping) else {}
 
     @property
     def has_chat_template(self) -> bool:
@@ -189,15 +189,4 @@ def load_generator(name: str, options: Options = Options()) -> Generator:  # noq
         option = "engine onnx" if options.engine == "onnx" else "precision int8"
         raise InputError(f"{folder.path}: a generator runs on torch in float32 or bfloat16, not with {option}.")
     choice = choose(folder, replace(options, precision="float32") if options.precision == "auto" else options)
-    return once(("generator", folder.path, folder.checksum(), choice), lambda: _load(folder, choice))
-
-
-def _load(folder: ModelFolder, choice: Choice) -> Generator:
-    from convqa.models.engines.torch.transformers import load_writer
-
-    model, tokenizer = load_writer(folder, choice.device, choice.precision)
-    settings = getattr(model.config, "convqa", None)
-    return Generator(
-        folder.name, folder.checksum(), "seq2seq" if model.config.is_encoder_decoder else "causal",
-        settings if isinstance(settings, Mapping) else {}, choice, model, tokenizer,
-    )  # fmt: skip
+    return once(("generator", folder.path, folder.checksum(), choice), lambda: Generator(folder, choice))
