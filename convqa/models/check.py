@@ -1,4 +1,4 @@
-"""Whether a model works, how fast it is, and how far two of them agree: on texts of the bundled example."""
+"""Check a model, measure its speed and compare two models, on texts of the bundled example."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.models.engines.onnx import OnnxModel
+from convqa.models.engines import choose, onnx
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.conditions import load_conditions
 from convqa.models.kinds.encoder import load_encoder
@@ -26,18 +26,17 @@ from convqa.models.kinds.resolver import Resolver, load_resolver
 from convqa.models.kinds.resolver_input import Past
 from convqa.models.kinds.support import load_support
 from convqa.models.source import find_model
-from convqa.models.tokens import load_tokenizer
-from convqa.models.types import Device, Model, Options, Precision
+from convqa.models.types import OUTPUTS, Device, Model, Options, Precision
 from convqa.places import shipped
 
 _PASSAGES = 32
 _WRITTEN = 16
-"""Tokens that a generator is asked for."""
+"""Tokens that a generator writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How a kind of model is tried: ``run`` takes the loaded model and texts; ``about`` are fields worth printing."""
+    """How to check a kind of model. ``run`` takes the model and texts; ``about`` are attributes to print."""
 
     load: Callable[[str, Options], Model]
     run: Callable[[Any, Sequence[str]], object]
@@ -71,10 +70,7 @@ KINDS: Mapping[str, _Kind] = {
 
 
 def check(name: str, options: Options = Options()) -> dict[str, Any]:  # noqa: B008 - frozen
-    """Load a model, which verifies its checksums, and run it on a small sample.
-
-    :return: what to print: name, kind, how it runs, its sizes and its speed.
-    """
+    """Load a model, which verifies its checksums, run it on a small sample and return a report to print."""
     folder = find_model(name)
     kind, tried = _kind(folder)
     model = tried.load(name, options)
@@ -87,10 +83,10 @@ def check(name: str, options: Options = Options()) -> dict[str, Any]:  # noqa: B
 
 
 def speeds(name: str, options: Options = Options()) -> list[dict[str, Any]]:  # noqa: B008 - frozen
-    """How fast a model is in every way that it can run here: the best of three rounds over the sample, fastest first.
+    """Measure every device and precision that a model can run in here, fastest first: the best of three rounds.
 
-    :param options: those that are named narrow down the ways.
-    :return: for each way what to print: its options, ``runs``, ``rate`` (a second) and ``unit``.
+    :param options: restrict what is measured.
+    :return: per measurement ``device``, ``precision``, ``runs``, ``rate`` (per second) and ``unit``.
     """
     _, tried = _kind(find_model(name))
     texts = sample_passages()[: tried.most]
@@ -101,11 +97,12 @@ def speeds(name: str, options: Options = Options()) -> list[dict[str, Any]]:  # 
         try:
             model = tried.load(name, Options(device, precision, options.engine))
         except InputError:
-            continue  # not here, or not for this model
+            continue  # unavailable here, or for this model
         if str(model.runs) not in rows:
-            rate = round(_speed(tried, model, texts, 3), 1)
-            way = {"device": device, "precision": precision, "runs": str(model.runs)}
-            rows[str(model.runs)] = {**way, "rate": rate, "unit": tried.unit}
+            rows[str(model.runs)] = {
+                "device": device, "precision": precision, "runs": str(model.runs),
+                "rate": round(_speed(tried, model, texts, 3), 1), "unit": tried.unit,
+            }  # fmt: skip
     return sorted(rows.values(), key=lambda row: -float(row["rate"]))
 
 
@@ -117,7 +114,7 @@ def _kind(folder: ModelFolder) -> tuple[str, _Kind]:
 
 
 def _speed(tried: _Kind, model: Model, texts: Sequence[str], rounds: int) -> float:
-    """Texts a second, in the best of some rounds."""
+    """Return texts per second in the best of some rounds."""
     tried.run(model, texts[:1])
     seconds = []
     for _ in range(rounds):
@@ -128,26 +125,24 @@ def _speed(tried: _Kind, model: Model, texts: Sequence[str], rounds: int) -> flo
 
 
 def compare(name: str, other: str) -> str:
-    """How far two graphs of one model agree on the example's passages, in words.
+    """Describe how far two graphs of one model agree on the example's passages.
 
-    For an encoder the cosines of its vectors; for others, by output, the cosine over all numbers of the sample.
+    For an encoder: the cosines of its vectors. For others: per output, the cosine over the whole sample.
     """
     texts = sample_passages()
-    folders = [find_model(one) for one in (name, other)]
-    made = [_outputs(folder, texts) for folder in folders]
+    first, second = (_outputs(find_model(model), texts) for model in (name, other))
     parts = []
-    for output in made[0]:
-        one, two = ([row.ravel().astype(np.float64) for row in outputs[output]] for outputs in made)
+    for output, rows in first.items():
         if output == "vectors":
-            cosines = [_cosine(*rows) for rows in zip(one, two, strict=True)]
+            cosines = [_cosine(*pair) for pair in zip(rows, second[output], strict=True)]
             parts.append(f"cosine of vectors: mean {np.mean(cosines):.4f}, least {min(cosines):.4f}")
         else:
-            parts.append(f"cosine of {output}: {_cosine(np.concatenate(one), np.concatenate(two)):.4f}")
+            parts.append(f"cosine of {output}: {_cosine(np.concatenate(rows), np.concatenate(second[output])):.4f}")
     return f"{'; '.join(parts)} ({len(texts)} passages)"
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """The kind of the model in a folder: what its manifest names, or what transformers' configuration says."""
+    """Return the kind of the model in a folder, from its manifest or from transformers' configuration."""
     if folder.manifest is not None:
         return folder.manifest.kind
     from convqa.models.engines.torch import networks
@@ -156,7 +151,7 @@ def kind_of(folder: ModelFolder) -> str:
 
 
 def sample_passages() -> list[str]:
-    """The first passages of the bundled example."""
+    """Return the first passages of the bundled example."""
     with gzip.open(shipped("examples", "qrecc-trec", "passages.jsonl.gz"), "rt", encoding="utf-8") as lines:
         return [json.loads(line)["text"] for line in itertools.islice(lines, _PASSAGES)]
 
@@ -168,10 +163,11 @@ def _resolved(resolver: Resolver, texts: Sequence[str]) -> list[str]:
 
 def _outputs(folder: ModelFolder, texts: Sequence[str]) -> dict[str, list[NDArray[Any]]]:
     assert folder.manifest is not None
-    model = OnnxModel(folder.path)
-    rows = model.run(load_tokenizer(folder.path, folder.manifest.max_tokens).texts(texts))
-    return {name: [row[place] for row in rows] for place, name in enumerate(model.outputs)}
+    kind = folder.manifest.kind
+    network = onnx.load(folder, choose(folder, Options(engine="onnx")), kind)
+    rows = network.run(network.tokenizer.texts(texts))
+    return {name: [row[index].ravel().astype(np.float64) for row in rows] for index, name in enumerate(OUTPUTS[kind])}
 
 
-def _cosine(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
-    return float(np.dot(one, two)) / max(float(np.linalg.norm(one)) * float(np.linalg.norm(two)), 1e-12)
+def _cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    return float(np.dot(first, second)) / max(float(np.linalg.norm(first)) * float(np.linalg.norm(second)), 1e-12)

@@ -1,4 +1,4 @@
-"""Models of torch as graphs for ONNX Runtime, and these made smaller and faster (the extra ``train``)."""
+"""Export models of torch to graphs for ONNX Runtime, and quantize these (the extra ``train``)."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from convqa.models.tokens import Tokenizer
 from convqa.models.types import PER_TOKEN, Choice
 
 _EXAMPLE = (2, 16)
-"""Sequences and tokens of the batch that the exporter follows; both are free in the graph."""
+"""Shape of the batch that the exporter traces; both axes are dynamic in the graph."""
 
 
 def export(name: str, target: Path) -> None:
-    """Write the encoder, the scorer of pairs or the reader of that name as a float32 graph into a new folder."""
+    """Export an encoder, a scorer of pairs or a reader to a new folder, in float32."""
     check_target(target)
     needs_onnx()
     folder = find_model(name)
     if folder.has_onnx:
-        raise InputError(f"{folder.path} is exported already; convqa models quantize makes it smaller.")
-    from convqa.models.engines.torch.networks import LOADERS
+        raise InputError(f"{folder.path} is already exported; convqa models quantize makes it smaller.")
+    from convqa.models.engines.torch.networks import load_source
 
-    found = kind_of(folder)
-    # A model of entailment may score pairs; a generator is refused as what it is.
-    kind = {"support": "pairs", "generator": "encoder"}.get(found, found)
-    module, tokenizer, about = LOADERS[kind](folder, Choice("torch", "cpu", "float32"))
+    kind = kind_of(folder)
+    # A model of entailment can score pairs; a generator is refused as an encoder.
+    kind = {"support": "pairs", "generator": "encoder"}.get(kind, kind)
+    module, tokenizer, about = load_source(folder, Choice("torch", "cpu", "float32"), kind)
     licence = licence_of(folder.path)
     about |= {
         "kind": kind, "name": target.resolve().name, "precision": "float32", "max_tokens": tokenizer.max_tokens,
@@ -49,24 +49,22 @@ def export(name: str, target: Path) -> None:
         write_model(target, module, tokenizer, about, card)
     except InputError:
         raise
-    except Exception as error:  # whatever models and exporter raise
+    except Exception as error:  # models and the exporter raise anything
         raise InputError(
-            f"{folder.path}: cannot be made a graph ({reason_of(error)}). Use it as it is, on torch."
+            f"{folder.path}: cannot be exported to a graph ({reason_of(error)}). Use it on torch without export."
         ) from error
 
 
 def quantize(name: str, target: Path) -> None:
-    """Write the float32 model in a folder as an int8 model into a new folder."""
+    """Quantize the float32 model in a folder to int8, in a new folder."""
     check_target(target)
     needs_onnx()
     folder = find_model(name)
     manifest = folder.manifest
-    if manifest is None and kind_of(folder) == "generator":
-        raise InputError(f"{folder.path} is a generator, which runs on torch only; there is no int8 model of it.")
     if manifest is None or not folder.has_onnx:
-        raise InputError(f"{folder.path} holds no {ONNX}: make one first with convqa models export.")
+        raise InputError(f"{folder.path} has no {ONNX}; make one first with convqa models export.")
     if manifest.precision != "float32":
-        raise InputError(f"{folder.path} is {manifest.precision} already; wanted a float32 model.")
+        raise InputError(f"{folder.path}: expected a float32 model, got {manifest.precision}.")
     with tempfile.TemporaryDirectory() as aside:
         graph = Path(aside) / ONNX
         _quantize_graph(folder.path / ONNX, graph)
@@ -77,10 +75,10 @@ def quantize(name: str, target: Path) -> None:
 
 
 def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[str, Any], card: str) -> None:
-    """Write a torch module as the folder of a model for ONNX Runtime.
+    """Write a torch module as a model folder for ONNX Runtime.
 
-    :param module: names its ``inputs`` and ``outputs``; it stays on its device, but answers from now on as in use.
-    :param about: the manifest's fields; the graph is of the kind and the precision that they name.
+    :param module: has ``inputs`` and ``outputs``; it stays on its device and is left in evaluation mode.
+    :param about: the manifest's fields; ``kind`` and ``precision`` decide how the graph is made.
     """
     with tempfile.TemporaryDirectory() as aside:
         graph = Path(aside) / ONNX
@@ -93,13 +91,13 @@ def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[
 
 
 def _described(config: Any) -> dict[str, Any]:
-    """transformers' configuration of a network, without what names files of this machine."""
+    """Return transformers' configuration without versions and paths of this machine."""
     hidden = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
     return {name: value for name, value in json.loads(config.to_json_string()).items() if name not in hidden}
 
 
 def needs_onnx() -> None:
-    """Say early what exporting and quantizing need."""
+    """Raise an ``InputError`` unless onnx is installed."""
     try:
         import onnx  # noqa: F401
     except ImportError:
@@ -107,13 +105,13 @@ def needs_onnx() -> None:
 
 
 def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
-    """Write a graph whose inputs are token arrays (sequences, tokens), both axes free.
+    """Write a graph whose inputs are token arrays of any shape (sequences, tokens).
 
-    :param per_token: whether the second axis of its outputs is that of the tokens; the first is the sequences'.
+    :param per_token: whether the second axis of the outputs is the token axis; the first is that of the sequences.
     """
     import torch
 
-    # As it answers, never as it trains: in the wrong mode its dropout would be in the graph.
+    # In training mode, dropout would become part of the graph.
     module.eval()
     device = next(module.parameters()).device
     example = {"input_ids": torch.full(_EXAMPLE, 5), "attention_mask": torch.ones(_EXAMPLE, dtype=torch.long)}
@@ -123,7 +121,7 @@ def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
     axes = dict.fromkeys(module.inputs, free)
     axes |= dict.fromkeys(module.outputs, free if per_token else {0: "sequences"})
     with warnings.catch_warnings(), torch.inference_mode():
-        # The exporter that follows one run makes graphs that ONNX Runtime runs faster than the newer one's.
+        # The graphs of the tracing exporter run faster on ONNX Runtime than those of the newer one.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             module.cpu(), tuple(example[name] for name in module.inputs), str(target), input_names=list(module.inputs),
@@ -133,15 +131,15 @@ def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
 
 
 def _quantize_graph(source: Path, target: Path) -> None:
-    """Write a float32 graph in int8: matrices per column, embeddings, activations at run time.
+    """Quantize a float32 graph to int8: matrices per column, embeddings, and activations at run time.
 
-    Weights use 7 of the 8 bits: processors without VNNI add two products in 16 bits, which 8 bits overflow. So they
-    give what others give, and little is lost.
+    Weights use 7 of the 8 bits, because processors without VNNI add two products in 16 bits, which 8 bits would
+    overflow. So results are the same on all processors.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    # The library advises, on the root logger, what is done here.
+    # The library logs advice to the root logger.
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.ERROR)

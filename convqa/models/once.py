@@ -1,4 +1,4 @@
-"""Once per process: a model is loaded by whoever asks first; others wait for it and share it."""
+"""Values computed once per process, such as loaded models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOCK = threading.Lock()
 
 
 def once(key: Hashable, make: Callable[[], T]) -> T:
-    """The value that ``make`` returned the first time for this key. An error is not kept: the next call tries again."""
+    """Return the value that ``make`` returned on the first call for this key; after an error the next call retries."""
     with _LOCK:
         lock = _LOCKS.setdefault(key, threading.Lock())
     with lock:
@@ -28,12 +28,12 @@ def once(key: Hashable, make: Callable[[], T]) -> T:
 
 
 def workers() -> ThreadPoolExecutor:
-    """The process's threads that run models, one sequence each."""
+    """Return the process's thread pool that runs models."""
     return once("workers", lambda: ThreadPoolExecutor(threads(), thread_name_prefix="convqa-model"))
 
 
 def _forget() -> None:
-    """In a forked child the parent's threads are gone, and with them what models and locks rely on."""
+    """Forget everything in a forked child, which lacks the parent's threads that models and locks need."""
     global _LOCK
     _LOCK = threading.Lock()
     _LOADED.clear()

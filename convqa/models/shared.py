@@ -1,8 +1,8 @@
-"""Results that several runs share: what models compute and what retrievers find, each made once.
+"""Share the results of models and retrievers between runs.
 
-A process that has called :func:`share` looks results up in a file before it makes them. Keys are made of whatever
-shapes a result, so none goes stale. With each result the file keeps how long it took, and :func:`clock` counts those
-seconds, so that a run's timings are those of the work and not of the look-up.
+After :func:`share`, a process looks results up in a file before computing them. A key covers everything that affects a
+result, so entries never go stale. Each entry has the seconds it took to compute, which :func:`clock` counts, so that a
+run's timings do not depend on the cache.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from convqa.models.types import Array, Network
 T = TypeVar("T")
 
 _MOST = 20_000_000
-"""Results that the file keeps."""
+"""Maximum results in the file."""
 _AT_ONCE = 256
-"""Results between two writes: what a process that is killed may lose."""
+"""Results per write, which a killed process may lose."""
 
 
 class Shared:
-    """Results by key in a file. ``seconds``: what looked-up results took when they were made, less the look-ups.
+    """A file of results. ``seconds``: computing time of the results that were looked up, minus the time of look-ups.
 
-    :param salt: what shapes all results alike, such as the versions of libraries.
+    :param salt: what affects all results, such as the versions of libraries.
     """
 
     def __init__(self, path: Path, salt: str) -> None:
@@ -51,36 +51,35 @@ class Shared:
         dump: Callable[[T], bytes],
         load: Callable[[bytes], T],
     ) -> list[T]:
-        """One result for each input, in order.
+        """Return one result per input, in order.
 
-        :param owner: names what makes the results.
-        :param make: gives the results of the inputs at these places.
+        :param owner: identifies what computes the results.
+        :param make: returns the results of the inputs at these indexes.
         """
-        keys = [blake2b(owner.encode() + b"\0" + one, digest_size=16, key=self._salt).digest() for one in inputs]
-        places = {key: place for place, key in reversed(list(enumerate(keys)))}
+        keys = [blake2b(owner.encode() + b"\0" + data, digest_size=16, key=self._salt).digest() for data in inputs]
+        indexes = {key: index for index, key in reversed(list(enumerate(keys)))}
         results: dict[bytes, T] = {}
-        wanted = sorted(places, key=places.__getitem__)
-        for start in range(0, len(wanted), _AT_ONCE):
-            some = wanted[start : start + _AT_ONCE]
+        distinct = sorted(indexes, key=indexes.__getitem__)
+        for start in range(0, len(distinct), _AT_ONCE):
+            batch = distinct[start : start + _AT_ONCE]
             with self._uncounted():
-                kept = self._file.read(some)
-                results |= {key: load(data[8:]) for key, data in kept.items()}
-            new = kept.keys() - self._counted
-            self.seconds += sum(struct.unpack("<d", kept[key][:8])[0] for key in new)
-            missing = [key for key in some if key not in kept]
+                cached = self._file.read(batch)
+                results |= {key: load(data[8:]) for key, data in cached.items()}
+            self.seconds += sum(struct.unpack("<d", cached[key][:8])[0] for key in cached.keys() - self._counted)
+            missing = [key for key in batch if key not in cached]
             if missing:
                 before = clock()
-                made = make([places[key] for key in missing])
+                computed = make([indexes[key] for key in missing])
                 each = struct.pack("<d", (clock() - before) / len(missing))
-                results |= zip(missing, made, strict=True)
+                results |= zip(missing, computed, strict=True)
                 with self._uncounted():
-                    self._file.write({key: each + dump(one) for key, one in zip(missing, made, strict=True)})
-            self._counted.update(some)
+                    self._file.write({key: each + dump(result) for key, result in zip(missing, computed, strict=True)})
+            self._counted.update(batch)
         return [results[key] for key in keys]
 
     @contextmanager
     def _uncounted(self) -> Iterator[None]:
-        """Keep the time of reading and writing the file out of :func:`clock`."""
+        """Exclude the time of reading and writing the file from :func:`clock`."""
         start = time.perf_counter()
         yield
         self.seconds -= time.perf_counter() - start
@@ -90,29 +89,29 @@ _shared: Shared | None = None
 
 
 def share(path: Path, salt: str) -> None:
-    """Look results up in this file from now on, in this process, and keep new ones there."""
+    """Share results through this file from now on in this process."""
     global _shared
     _shared = Shared(path, salt)
 
 
 def shared() -> Shared | None:
-    """Where this process looks results up; None where it makes them all."""
+    """Return the shared results of this process, None without any."""
     return _shared
 
 
 def clock() -> float:
-    """Seconds, as of ``time.perf_counter``, plus those of results that were looked up instead of made."""
+    """Return ``time.perf_counter`` plus the computing time of results that were looked up."""
     return time.perf_counter() + (_shared.seconds if _shared else 0.0)
 
 
 def sharing(network: Network, identity: str) -> Network:
-    """The network; in a process that shares, one that looks sequences of tokens up first."""
+    """Return the network, wrapped to look sequences up first in a process that shares."""
     if (store := _shared) is None:
         return network
 
     def run(sequences: Sequence[Tokens]) -> list[list[Array]]:
         inputs = [np.array([tokens.ids, tokens.types], np.int64).tobytes() for tokens in sequences]
-        return store.each(identity, inputs, lambda places: network.run([sequences[at] for at in places]), _dump, _load)
+        return store.each(identity, inputs, lambda indexes: network.run([sequences[i] for i in indexes]), _dump, _load)
 
     return replace(network, run=run)
 
@@ -125,8 +124,8 @@ def _dump(arrays: list[Array]) -> bytes:
 def _load(data: bytes) -> list[Array]:
     shapes, _, rest = data.partition(b"\n")
     arrays: list[Array] = []
-    at = 0
+    offset = 0
     for shape in orjson.loads(shapes):
-        arrays.append(np.ndarray(shape, np.float32, rest, at))
-        at += arrays[-1].nbytes
+        arrays.append(np.ndarray(shape, np.float32, rest, offset))
+        offset += arrays[-1].nbytes
     return arrays

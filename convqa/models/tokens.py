@@ -1,4 +1,4 @@
-"""Texts to token numbers, by a model's own tokenizer."""
+"""Convert texts to token ids with a model's own tokenizer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from convqa.files import mend
 from convqa.models.folder import TOKENIZER
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding
     from tokenizers import Tokenizer as Tokenizer_
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One sequence as a model takes it. ``types``: 0 for the first text of a pair, 1 for the second."""
+    """An input sequence. ``types``: 0 for the first text of a pair, 1 for the second."""
 
     ids: list[int]
     types: list[int]
@@ -28,10 +27,7 @@ class Tokens:
 
 
 class Tokenizer:
-    """A tokenizer that cuts at ``max_tokens`` (special tokens counted) and never pads.
-
-    Of a pair, the longer text is cut.
-    """
+    """A tokenizer that truncates to ``max_tokens`` (with special tokens), in a pair the longer text, and never pads."""
 
     def __init__(self, inner: Tokenizer_, max_tokens: int) -> None:
         self.inner = inner
@@ -40,34 +36,30 @@ class Tokenizer:
         inner.enable_truncation(max_tokens)
 
     def texts(self, texts: Sequence[str]) -> list[Tokens]:
-        """The tokens of each text; half characters (lone surrogates) count as U+FFFD."""
-        return [_tokens(item) for item in self.inner.encode_batch_fast(mend(list(texts))[0])]
+        """Return the tokens of each text; lone surrogates count as U+FFFD."""
+        return [Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(mend(list(texts))[0])]
 
     def longer(self, texts: Sequence[str]) -> int:
-        """How many texts have more tokens than ``max_tokens``, so that they are cut."""
+        """Count the texts that are truncated."""
         # No token is shorter than a byte.
-        some = [text for text in mend(list(texts))[0] if len(text.encode()) >= self.max_tokens - 2]
-        return sum(1 for item in self.inner.encode_batch_fast(some) if item.overflowing)
+        candidates = [text for text in mend(list(texts))[0] if len(text.encode()) >= self.max_tokens - 2]
+        return sum(1 for item in self.inner.encode_batch_fast(candidates) if item.overflowing)
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        """The tokens of each pair of texts, as one sequence."""
+        """Return the tokens of each pair of texts, as one sequence."""
         mended = [tuple(mend(list(pair))[0]) for pair in pairs]
-        return [_tokens(item) for item in self.inner.encode_batch_fast(mended)]
+        return [Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(mended)]
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
-    """The tokenizer of a model's folder."""
+    """Load the tokenizer of a model's folder."""
     from tokenizers import Tokenizer as Tokenizer_
 
     file = folder / TOKENIZER
     if not file.is_file():
-        raise InputError(f"{file}: no such file: the model has no tokenizer. Copy or make it again.")
+        raise InputError(f"{file}: no such file; the model has no tokenizer. Copy or make it again.")
     try:
         inner = Tokenizer_.from_file(str(file))
-    except Exception as error:  # the library raises Exception itself
-        raise InputError(f"{file}: this is no tokenizer ({error}). Copy or make the model again.") from error
+    except Exception as error:  # the library raises plain Exceptions
+        raise InputError(f"{file}: is not a tokenizer ({error}). Copy or make the model again.") from error
     return Tokenizer(inner, max_tokens)
-
-
-def _tokens(encoding: Encoding) -> Tokens:
-    return Tokens(encoding.ids, encoding.type_ids)

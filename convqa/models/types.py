@@ -1,4 +1,4 @@
-"""The types that the kinds of models, the engines and their callers share."""
+"""Types shared by the kinds of models, the engines and their callers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from convqa.errors import WorkError
+from convqa.models.folder import ModelFolder
 from convqa.models.tokens import Tokenizer, Tokens
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
@@ -16,7 +18,7 @@ Precision = Literal["auto", "float32", "bfloat16", "int8"]
 Engine = Literal["auto", "onnx", "torch"]
 
 Role = Literal["query", "passage"]
-"""The kinds of texts that an encoder tells apart."""
+"""The kinds of texts that an encoder distinguishes."""
 
 Pair = tuple[str, str]
 """Two texts that a model reads together."""
@@ -25,22 +27,23 @@ Array = NDArray[np.float32]
 
 OUTPUTS = {
     "encoder": ("vectors",),
+    "sparse": ("vectors",),
     "pairs": ("scores",),
     "reader": ("starts", "ends"),
     "resolver": ("terms", "deleted", "patterns", "starts", "ends", "needs"),
 }
-"""Kind of model -> the names of what its network gives for a sequence of tokens."""
+"""Kind of model -> names of the network's outputs."""
 
 PER_TOKEN = frozenset(["reader", "resolver"])
-"""Kinds of models whose outputs have an axis of tokens."""
+"""Kinds of models whose outputs have a token axis."""
 
 READER_TOKENS = 384
-"""Tokens of a reader's sequence, where the model has room for as many."""
+"""Maximum tokens of a reader's sequence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a model shall run; ``auto`` leaves it to the rule (docs/reference/models.md)."""
+    """How to run a model. ``auto`` follows the rule in docs/reference/models.md."""
 
     device: Device = "auto"
     precision: Precision = "auto"
@@ -49,7 +52,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a model runs: no field is ``auto``."""
+    """How a model runs: :class:`Options` without ``auto``."""
 
     engine: Literal["onnx", "torch"]
     device: Literal["cpu", "cuda", "mps"]
@@ -61,10 +64,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network that an engine has loaded.
+    """A loaded network.
 
-    ``run`` gives for each sequence of tokens its outputs, in the order of :data:`OUTPUTS`. ``dimension`` is that of an
-    encoder's vectors; ``settings`` are those that a manifest has for this kind of model.
+    ``run`` returns the outputs of each sequence, in the order of :data:`OUTPUTS`. ``dimension`` is that of an encoder's
+    vectors. ``settings`` are the manifest's fields for this kind of model.
     """
 
     tokenizer: Tokenizer
@@ -74,7 +77,7 @@ class Network:
 
 
 class Model:
-    """A model that is loaded: ``checksum`` names what shapes its results, ``runs`` says how it runs."""
+    """A loaded model. ``checksum`` identifies its weights, tokenizer and settings; ``runs`` tells how it runs."""
 
     def __init__(self, name: str, checksum: str, runs: Choice | str) -> None:
         self.name = name
@@ -83,5 +86,18 @@ class Model:
 
     @property
     def identity(self) -> str:
-        """The model's entry in a run's fingerprint: two that have the same give the same results."""
+        """The model's entry in a run's fingerprint. Models with the same identity give the same results."""
         return f"{self.checksum} ({self.runs})"
+
+    def invalid(self, kind: str) -> WorkError:
+        """Return the error for output that has the wrong shape or is not finite."""
+        return WorkError(f"the {kind} {self.name!r} returned invalid numbers; try: convqa models check {self.name}")
+
+
+class NetworkModel(Model):
+    """A model with a network of its own. ``max_tokens``: the longest sequence that it reads."""
+
+    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+        super().__init__(folder.name, folder.checksum(), choice)
+        self.max_tokens = network.tokenizer.max_tokens
+        self._network = network

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from convqa.errors import InputError
-from convqa.models.engines.torch.networks import ResolverNet, load_pooled
+from convqa.models.engines.torch.networks import ResolverNet, load_source
 from convqa.models.export import write_model
 from convqa.models.folder import ModelFolder, licence_of
 from convqa.models.kinds.resolver import LEAST_TOKENS, Resolver, load_resolver
@@ -48,7 +48,8 @@ class Training(Recipe):
         super().__init__(settings, bench)
         examples, self.checks = gather(settings, bench.data)
         self.base = trainable(settings.base)
-        pooled, self.tokenizer, _ = load_pooled(self.base, Choice("torch", bench.device, "float32"))  # type: ignore[arg-type]
+        choice = Choice("torch", bench.device, "float32")  # type: ignore[arg-type]
+        pooled, self.tokenizer, _ = load_source(self.base, choice, "encoder")
         self.tokenizer.inner.no_truncation()
         self.most = _most_tokens(self.base, pooled.trunk.config, self.tokenizer)
         if settings.talks is not None:

@@ -49,7 +49,7 @@ def test_check_runs_a_resolver_and_refuses_a_bad_one(call, tmp_path):
 def test_a_download_needs_permission(process, tmp_path):
     nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
     started = process("models", "check", "owner/name", **nowhere)
-    assert "convqa downloads nothing unasked" in started.communicate()[1] and started.returncode == 2
+    assert "owner/name is not on this machine" in started.communicate()[1] and started.returncode == 2
     started = process("models", "check", "owner/name", "--allow-download", **nowhere)
     assert "the model owner/name cannot be downloaded" in started.communicate()[1] and started.returncode == 2
 
@@ -76,7 +76,7 @@ def test_export_then_quantize(call, tmp_path):
     assert code == 0 and re.search(r"cosine of vectors: mean (0\.99|1\.00)", out), error
     assert call("models", "check", tmp_path / "int8")[0] == 0
     code, _, error = call("models", "quantize", tmp_path / "onnx", tmp_path / "int8")
-    assert code == 2 and "is there already" in error
+    assert code == 2 and "already exists" in error
 
 
 def test_check_measures_what_a_model_can_run_in(call):

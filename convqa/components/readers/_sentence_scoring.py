@@ -1,4 +1,4 @@
-"""Scores of sentences by lexical match with the question and by their form, without a model.
+"""Score sentences by lexical match with the question and by their form, without a model.
 
 The features and weights were chosen on the conversations with even numbers of INSCIT and MTRAG; the
 results on the others are in docs/benchmarks/answers.md.
@@ -18,18 +18,18 @@ from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 
 _DENSITY = 0.5
-"""Of the mean share of the question that the passage's sentences have."""
+"""Weight of the mean share of the question in the passage's sentences."""
 _RANK = 0.3
 _OPENING = 0.2
-"""Rank and opening fall off as 1, 1/2, 1/3 ..., over the passages and over the sentences of one."""
+"""Weights of the passage's rank and of the sentence's position, which count 1, 1/2, 1/3 ..."""
 _LENGTH, _LONG = 0.3, 20
-"""Grows with the number of tokens up to this many: headings and fragments say little."""
+"""Weight of the length, up to this many tokens: headings and fragments say little."""
 _FRAGMENT, _ASKS = -0.2, -0.6
-"""Sentences without a closing mark, and those that ask."""
+"""For sentences without a closing mark, and for questions."""
 _MENU, _PROSE = -0.6, 0.1
-"""Grows with what lacks to this share of stop words: menus and lists of products have few."""
+"""Penalty that grows as the share of stop words falls below this: menus and product lists have few."""
 _REPLY = 0.8
-"""A sentence has this much of what the sentence before it asks: lists of questions and answers repeat only the one."""
+"""Share of the score of a question that the sentence after it inherits, as in lists of questions and answers."""
 
 _TENTH = 10
 
@@ -38,14 +38,14 @@ _ASKING = frozenset("?\uff1f\u061f")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Words to look for: token -> its share of the question, and token -> its weighted share of the history terms."""
+class QueryTokens:
+    """Token -> its share of the question, and token -> its weighted share of the history terms."""
 
     question: Mapping[str, float]
     terms: Mapping[str, float]
 
 
-def wanted_of(rewrite: Rewrite, language: str) -> Wanted:
+def query_tokens(rewrite: Rewrite, language: str) -> QueryTokens:
     question: dict[str, float] = {}
     terms: dict[str, float] = {}
     rarity: dict[str, float] = {}
@@ -57,15 +57,15 @@ def wanted_of(rewrite: Rewrite, language: str) -> Wanted:
                 terms[token] = max(terms.get(token, 0.0), weight * value)
     if not question:
         question, terms = terms, {}
-    fresh = [token for token in terms if token not in question]
-    return Wanted(
+    added = [token for token in terms if token not in question]
+    return QueryTokens(
         _shares(question, sum(question.values())),
-        _shares({token: terms[token] for token in fresh}, sum(rarity[token] for token in fresh)),
+        _shares({token: terms[token] for token in added}, sum(rarity[token] for token in added)),
     )
 
 
 def _content(text: str, language: str) -> Iterator[tuple[str, float]]:
-    """The content words of a query: token and idf."""
+    """Yield the content words of a query: token and idf."""
     return ((stem, idf(word, language)) for word, stem in analyzer(language).content_words(text))
 
 
@@ -74,11 +74,11 @@ def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """A passage, ready to be scored.
+class AnalyzedPassage:
+    """The parts of a passage's score that do not depend on the question.
 
-    ``sizes``: how many different tokens each sentence has. ``holders`` are the sentences that have a token, ``worth``
-    what speaks for each whatever the question; ``replies`` come after a sentence that asks.
+    ``offsets``, ``sizes`` (distinct tokens) and ``worth`` (score) of each sentence. ``holders``: token -> indexes of
+    the sentences with it. ``replies``: indexes of the sentences that follow a question.
     """
 
     offsets: tuple[tuple[int, int], ...]
@@ -89,43 +89,45 @@ class Marked:
     replies: tuple[int, ...]
 
 
-def scored(marked: Marked, wanted: Wanted, place: int) -> tuple[list[float], float]:
-    """A score for each sentence, and the largest share of the question that a sentence has with the title."""
-    if not marked.offsets:
+def sentence_scores(passage: AnalyzedPassage, query: QueryTokens, rank: int) -> tuple[list[float], float]:
+    """Return a score per sentence, and the largest share of the question in a sentence with the title.
+
+    :param rank: the passage's index in the ranking.
+    """
+    if not passage.offsets:
         return [], 0.0
-    # A word of the title counts for every sentence: none repeats what the whole passage is about.
-    titled = sum(share for token, share in wanted.question.items() if token in marked.title)
-    shares = [titled] * len(marked.offsets)
-    for token, share in wanted.question.items():
-        if token not in marked.title:
-            for index in marked.holders.get(token, ()):
+    # A word of the title counts for every sentence, because sentences rarely repeat it.
+    titled = sum(share for token, share in query.question.items() if token in passage.title)
+    shares = [titled] * len(passage.offsets)
+    for token, share in query.question.items():
+        if token not in passage.title:
+            for index in passage.holders.get(token, ()):
                 shares[index] += share
-    for index in marked.replies:
+    for index in passage.replies:
         shares[index] = max(shares[index], _REPLY * shares[index - 1])
-    passage = _DENSITY * sum(shares) / len(shares) + _RANK / (1 + place)
-    scores = [worth + share + passage for worth, share in zip(marked.worth, shares, strict=True)]
-    for token, share in wanted.terms.items():
-        for index in marked.holders.get(token, ()):
+    common = _DENSITY * sum(shares) / len(shares) + _RANK / (1 + rank)
+    scores = [worth + share + common for worth, share in zip(passage.worth, shares, strict=True)]
+    for token, share in query.terms.items():
+        for index in passage.holders.get(token, ()):
             scores[index] += share
     return scores, max(shares)
 
 
-def said(marked: Marked, answers: Sequence[frozenset[str]]) -> list[float]:
-    """For each sentence the share of its tokens that the answer nearest to it has; ``answers`` are tokens."""
-    shares = [0.0] * len(marked.offsets)
+def answered_shares(passage: AnalyzedPassage, answers: Sequence[frozenset[str]]) -> list[float]:
+    """Return per sentence the share of its tokens in the most similar of the answers, given as tokens."""
+    shares = [0.0] * len(passage.offsets)
     for answer in answers:
-        shared = [0] * len(shares)
+        counts = [0] * len(shares)
         for token in answer:
-            for index in marked.holders.get(token, ()):
-                shared[index] += 1
-        shares = [
-            max(known, part / max(1, size)) for known, part, size in zip(shares, shared, marked.sizes, strict=True)
-        ]
+            for index in passage.holders.get(token, ()):
+                counts[index] += 1
+        shares = [max(share, count / max(1, size))
+                  for share, count, size in zip(shares, counts, passage.sizes, strict=True)]  # fmt: skip
     return shares
 
 
 @remembered(4096)
-def marked_of(title: str, text: str, language: str) -> Marked:
+def analyzed(title: str, text: str, language: str) -> AnalyzedPassage:
     analysis = analyzer(language)
     offsets = tuple(sentences(text, language))
     holders: dict[str, list[int]] = {}
@@ -137,13 +139,13 @@ def marked_of(title: str, text: str, language: str) -> Marked:
         sizes.append(len(own))
         for token in own:
             holders.setdefault(token, []).append(index)
-    listed = {token: tuple(indices) for token, indices in holders.items()}
+    frozen = {token: tuple(indexes) for token, indexes in holders.items()}
     replies = tuple(index for index, (_, end) in enumerate(offsets[:-1], 1) if text[end - 1] in _ASKING)
-    return Marked(offsets, tuple(sizes), listed, frozenset(analysis.tokens(title)), tuple(worth), replies)
+    return AnalyzedPassage(offsets, tuple(sizes), frozen, frozenset(analysis.tokens(title)), tuple(worth), replies)
 
 
 def _worth(tokens: int, words: int, index: int, last: str) -> float:
-    """The score of a sentence alone; ``tokens`` are its words but for stop words, ``last`` is its last sign."""
+    """Return the score of a sentence alone; ``tokens``: its words without stop words, ``last``: its last character."""
     form = (_ASKS if last in _ASKING else 0.0) + (0.0 if last in _CLOSING else _FRAGMENT)
     prose = (words - tokens) / words if words else 0.0
     menu = _MENU * max(0.0, 1 - prose / _PROSE)
@@ -151,12 +153,12 @@ def _worth(tokens: int, words: int, index: int, last: str) -> float:
 
 
 class Evidence(NamedTuple):
-    """The score of a sentence.
+    """The evidence that a sentence answers.
 
-    ``words``: its lexical score (:func:`scored`). ``behind``: how far its passage is behind the first. ``opening``: 1
-    for the first sentence of its passage, then 1/2, 1/3 ... ``said``: the share of its content words that an earlier
-    answer of the conversation has. ``cosine``: of its vector, with the title of its passage, and the question's; None
-    where there is none.
+    ``words``: lexical score (:func:`sentence_scores`). ``behind``: distance of its passage to the first
+    (:func:`behind`). ``opening``: 1 for the first sentence of a passage, then 1/2, 1/3 ... ``said``: share of its
+    content words in an earlier answer. ``cosine``: of the question and the sentence with its title, None without an
+    encoder.
     """
 
     words: float
@@ -167,7 +169,7 @@ class Evidence(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A logistic of the evidence: each of its parts times its weight here, and the offset."""
+    """A logistic regression on the evidence."""
 
     offset: float
     words: float
@@ -177,7 +179,7 @@ class Curve(NamedTuple):
     cosine: float = 0.0
 
     def __call__(self, evidence: Evidence) -> float:
-        """0 to 1.
+        """Return the probability.
 
         >>> round(Curve(offset=-1.0, words=0.5, behind=-1.0)(Evidence(words=2.0, behind=0.0)), 3)
         0.5
@@ -189,14 +191,14 @@ class Curve(NamedTuple):
 
 BY_WORDS = Curve(offset=-1.74, words=0.91)
 BY_BOTH = Curve(offset=-1.82, words=0.61, behind=-0.25, opening=0.21, said=-0.28, cosine=0.91)
-"""Fitted on the conversations of even number of inscit_dev and mtrag_un: benchmarks/sentence_curves.py. Words alone do
-not look at the ranking's scores: those of BM25, which count the same words, mislead (docs/reference/reading.md)."""
+"""Fitted on the even conversations of inscit_dev and mtrag_un by benchmarks/sentence_curves.py. The lexical curve
+ignores the ranking's scores, because BM25 counts the same words (docs/reference/reading.md)."""
 
 
 def behind(scores: Sequence[float]) -> list[float]:
-    """How far hits are behind the first, as a share of the distance from it to the tenth: 0 to 1, on any scale.
+    """Return how far hits are behind the first, as a share of the distance from the first to the tenth, 0 to 1.
 
-    Of fewer than ten hits the last counts by its rank: that one of two is the last says little.
+    With fewer than ten hits, the distance of the last one is scaled by its rank.
 
     >>> behind([9.0, 8.0])
     [0.0, 0.1111111111111111]
@@ -210,5 +212,5 @@ def behind(scores: Sequence[float]) -> list[float]:
 
 
 def expected(evidence: Evidence) -> float:
-    """By words and vectors where there is a cosine, else by words alone."""
+    """Return the probability that a sentence answers, by words and vectors, or by words alone without a cosine."""
     return BY_WORDS(evidence) if evidence.cosine is None else BY_BOTH(evidence)

@@ -102,7 +102,7 @@ class Sentences(Reader):
         self, turn: Turn, rewrite: Rewrite, ranking: Ranking, most: int | None
     ) -> tuple[list[Weighed], float]:
         """Return the best sentences without vectors, ties in order of the text, and the null score."""
-        wanted = scoring.wanted_of(rewrite, turn.language)
+        query = scoring.query_tokens(rewrite, turn.language)
         shares = scoring.behind([hit.score for hit in ranking.hits[: self.passages]])
         hits = zip(ranking.hits, shares, strict=False)
         passages = [(hit.passage, share) for hit, share in hits if hit.passage is not None]
@@ -111,13 +111,13 @@ class Sentences(Reader):
         found: list[Weighed] = []
         best = 0.0
         for place, (passage, share) in enumerate(passages):
-            marked = scoring.marked_of(passage.title, passage.text, turn.language)
-            scores, covered = scoring.scored(marked, wanted, place)
-            said = scoring.said(marked, answers)
+            analyzed = scoring.analyzed(passage.title, passage.text, turn.language)
+            scores, covered = scoring.sentence_scores(analyzed, query, place)
+            said = scoring.answered_shares(analyzed, answers)
             best = max(best, covered)
             found += [
                 Weighed(passage, *offsets, Evidence(score, share, 1 / at, told))
-                for at, (offsets, score, told) in enumerate(zip(marked.offsets, scores, said, strict=True), 1)
+                for at, (offsets, score, told) in enumerate(zip(analyzed.offsets, scores, said, strict=True), 1)
             ]
         curve = scoring.BY_WORDS if self._near is None else scoring.BY_BOTH
         ranked = sorted(found, key=lambda one: -curve(one.evidence))

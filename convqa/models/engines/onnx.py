@@ -1,13 +1,14 @@
-"""Models on ONNX Runtime: one sequence at a time, several sequences at once.
+"""Models on ONNX Runtime: one sequence at a time, several sequences in parallel.
 
-A sequence runs alone and on one thread: nothing is padded, no result depends on its batch-mates or on the number of
-threads, and no thread waits for another, so that a busy neighbour slows a model down but does not stall it.
+Each sequence runs alone and on one thread. So there is no padding, no result depends on batch-mates or on the number of
+threads, and a busy machine slows a model down without stalling it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,51 +20,44 @@ from convqa.models.types import OUTPUTS, Array, Choice, Network
 from convqa.workers.threads import threads
 
 
-class OnnxModel:
-    """The graph in a folder's ``model.onnx``. Safe to call from several threads."""
-
-    def __init__(self, folder: Path) -> None:
-        import onnxruntime as ort
-
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # errors are raised, not printed
-        try:
-            self._session = ort.InferenceSession(str(folder / ONNX), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # the library has no base class of its own
-            raise InputError(
-                f"{folder / ONNX}: cannot be run ({reason_of(error)}). Copy or make the model again."
-            ) from error
-        self.inputs = [value.name for value in self._session.get_inputs()]
-        self.outputs = [value.name for value in self._session.get_outputs()]
-
-    def run(self, sequences: Sequence[Tokens]) -> list[list[Array]]:
-        """The outputs for each sequence of tokens, in order."""
-        if len(sequences) < 2 or threads() == 1:
-            return [self._run(sequence) for sequence in sequences]
-        return list(workers().map(self._run, sequences))
-
-    def _run(self, sequence: Tokens) -> list[Array]:
-        ids = np.array([sequence.ids], dtype=np.int64)
-        given = {
-            "input_ids": ids,
-            "attention_mask": np.ones_like(ids),
-            "token_type_ids": np.array([sequence.types], dtype=np.int64),
-        }
-        made = self._session.run(None, {name: given[name] for name in self.inputs})
-        return [output[0].astype(np.float32, copy=False) for output in made]
-
-
-def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: ARG001 - as the engine torch has it
-    """The network of a folder with ``model.onnx``."""
+def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: ARG001 - the engines' interface
+    """Load the network of a folder with ``model.onnx``."""
     manifest = folder.manifest
     assert manifest is not None
-    manifest.want(kind, folder.path)
-    model = OnnxModel(folder.path)
-    if model.outputs != list(OUTPUTS[kind]):
+    manifest.require_kind(kind, folder.path)
+    session = _session(folder.path / ONNX)
+    inputs = [value.name for value in session.get_inputs()]
+    outputs = [value.name for value in session.get_outputs()]
+    if outputs != list(OUTPUTS[kind]):
         raise InputError(
-            f"{folder.path}: its graph gives {model.outputs}; wanted {list(OUTPUTS[kind])}. Copy the model again."
+            f"{folder.path}: expected a graph with the outputs {list(OUTPUTS[kind])}, got {outputs}. Copy the model "
+            "again."
         )
+
+    def run_one(sequence: Tokens) -> list[Array]:
+        ids = np.array([sequence.ids], dtype=np.int64)
+        types = np.array([sequence.types], dtype=np.int64)
+        arrays = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+        results = session.run(None, {name: arrays[name] for name in inputs})
+        return [result[0].astype(np.float32, copy=False) for result in results]
+
+    def run(sequences: Sequence[Tokens]) -> list[list[Array]]:
+        if len(sequences) < 2 or threads() == 1:
+            return list(map(run_one, sequences))
+        return list(workers().map(run_one, sequences))
+
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-    return Network(tokenizer, model.run, manifest.dimension or 0, manifest.settings)
+    return Network(tokenizer, run, manifest.dimension or 0, manifest.settings)
+
+
+def _session(file: Path) -> Any:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # errors are raised, not printed
+    try:
+        return ort.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the library has no base class for its errors
+        raise InputError(f"{file}: cannot be run ({reason_of(error)}). Copy or make the model again.") from error

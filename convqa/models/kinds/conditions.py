@@ -1,18 +1,19 @@
-"""Condition scorers by name: whether what a user says answers a yes/no question, and how."""
+"""Judge whether a user's statements answer a yes/no question, and how."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from convqa.errors import InputError, WorkError
+from convqa.errors import InputError
 from convqa.models.folder import CONDITIONS, ModelFolder
 from convqa.models.kinds.encoder import TextEncoder
-from convqa.models.kinds.heads import HeadSettings, Line, Number, Rows, load_head, parts_of, vectors_of
+from convqa.models.kinds.heads import HeadSettings, Line, Rows, load_head, parts_of, score_nonblank, vectors_of
 from convqa.models.once import once
 from convqa.models.source import find_model
 from convqa.models.types import Array, Model, Options, Pair
@@ -27,10 +28,10 @@ FEATURES = (
     "nearest", "chosen", "share", "pairs", "numbers", "names", "whole share", "opposed", "negated", "negated share",
     "opposed share", "said", "compared", "comparable", "words", "sentences",
 )  # fmt: skip
-"""Of the sentence told that is most like the question: its cosine (``chosen``), its ``Overlap`` with the question, and
-whether one of the two alone is ``negated``. ``nearest``: the best cosine of all sentences. ``said``: it begins with yes
-(1) or no (-1). ``compared``: a number told is (1) or is not (-1) on the side of the question's number that "over",
-"under" and the like want. ``words`` and ``sentences``: how much is asked and told."""
+"""Of the statement most similar to the question: the cosine (``chosen``), the ``Overlap`` with the question, whether
+only one of the two is ``negated``. ``nearest``: the highest cosine of all statements. ``said``: the text begins with
+yes (1) or no (-1). ``compared``: a number of the text satisfies (1) or misses (-1) a limit of the question such as
+"over 60". ``words`` and ``sentences``: length of question and text."""
 
 _SAID = re.compile(r"\s*(yes|no)\b", re.I)
 _NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
@@ -42,62 +43,52 @@ _BELOW = re.compile(
 )
 
 
-class Settled(NamedTuple):
-    """``known``: how likely what is told answers the question, 0 to 1; ``yes``: how likely with yes, if it does."""
+class Judgement(NamedTuple):
+    """``known``: probability that the statements answer the question; ``yes``: probability of yes if they do."""
 
     known: float
     yes: float
 
 
-Scores = Callable[[Sequence[Pair]], Sequence[Settled]]
+Scores = Callable[[Sequence[Pair]], Sequence[Judgement]]
 
 
 class Settings(HeadSettings, frozen=True):
-    """Two lines over the features. ``threshold``: of ``known``, from which on a question counts as answered."""
+    """Two regressions. ``threshold``: minimum ``known`` of an answered question."""
 
     known: Line
     yes: Line
     threshold: float = Field(ge=0, le=1)
 
-    @property
-    def weights_of_lines(self) -> list[dict[str, Number]]:
-        return [self.known.weights, self.yes.weights]
-
 
 class Conditions(Model):
-    """Says what somebody's words settle. Safe to call from several threads.
-
-    ``threshold``: of ``Settled.known``, from which on a question counts as answered.
-    """
+    """Judges questions by a user's statements. ``threshold``: minimum ``known`` of an answer. Thread-safe."""
 
     def __init__(self, name: str, checksum: str, runs: str, threshold: float, scores: Scores) -> None:
         super().__init__(name, checksum, runs)
         self.threshold = threshold
         self._scores = scores
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Settled]:
-        """One for each pair (what is told, question), in order; nothing is known where either is blank.
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """Return one judgement per pair (statements, question); nothing is known if either is blank.
 
-        :raises WorkError: if the model makes something that is no score.
+        :raises WorkError: if the model returns invalid numbers.
         """
-        there = [place for place, pair in enumerate(pairs) if all(text.strip() for text in pair)]
-        found = [Settled(0.0, 0.5)] * len(pairs)
-        made = self._scores([pairs[place] for place in there]) if there else []
-        for place, told in zip(there, made, strict=True):
-            if not all(0 <= one <= 1 for one in told):
-                raise WorkError(
-                    f"the condition check {self.name!r} made no score; try: convqa models check {self.name}"
-                )
-            # A number on the wrong side of what is asked for is no yes, whatever else is alike.
-            found[place] = Settled(told.known, min(told.yes, CAP)) if compared(*pairs[place]) < 0 else told
-        return found
+        judgements = score_nonblank(pairs, self._scores, Judgement(0.0, 0.5))
+        if not all(0 <= probability <= 1 for judgement in judgements for probability in judgement):
+            raise self.invalid("condition check")
+        # A number that misses the question's limit is never a yes.
+        return [
+            judgement._replace(yes=min(judgement.yes, CAP)) if compared(*pair) < 0 else judgement
+            for judgement, pair in zip(judgements, pairs, strict=True)
+        ]
 
 
 def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Conditions:  # noqa: B008 - frozen
-    """The condition check of that name, loaded once per process.
+    """Load a condition check, once per process.
 
-    :param name: ``lexical``, which asks no model; ``conditions``, which ships; or a folder of another such head.
-    :raises InputError: if there is none, if it is damaged or no such model, or cannot be run as the options ask.
+    :param name: ``lexical``, which uses no model; ``conditions``, which ships; or the folder of another such head.
+    :raises InputError: if the model is unknown, damaged, of another kind, or cannot run with these options.
     """
     if name == LEXICAL:
         return Conditions(LEXICAL, LEXICAL_IDENTITY, "no model", _LEAST_SHARE, lexical)
@@ -105,58 +96,60 @@ def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Con
     if folder.manifest is None or folder.manifest.kind != CONDITIONS:
         kind = folder.manifest.kind if folder.manifest else "transformers"
         raise InputError(
-            f"{folder.path} holds a model of kind {kind!r}; wanted one of kind {CONDITIONS!r} (convqa train "
-            f"conditions), or {LEXICAL}."
+            f"{folder.path}: expected a model of kind {CONDITIONS!r} (convqa train conditions), or {LEXICAL}, got kind "
+            f"{kind!r}."
         )
     return once((CONDITIONS, folder.path, folder.checksum(), options), lambda: _head(folder, options))
 
 
-def lexical(pairs: Sequence[Pair]) -> list[Settled]:
-    """By words alone: known is the share of the question's words that one sentence has; a negation turns it to no.
+def lexical(pairs: Sequence[Pair]) -> list[Judgement]:
+    """Judge by words: known is the largest share of the question's words in a sentence; a negation means no.
 
     >>> lexical([("I am 30. I don't live in Cyprus.", "Do you live in Cyprus?")])
-    [Settled(known=1.0, yes=0.0)]
+    [Judgement(known=1.0, yes=0.0)]
     """
-    found = []
+    judgements = []
     for text, asked in pairs:
         parts = parts_of(text) or [text]
-        # Words count here whether they are negated or not.
+        # The share ignores negations.
         shares = [overlap(plain(part), plain(asked)).share for part in parts]
         best = max(range(len(parts)), key=shares.__getitem__)
-        found.append(Settled(shares[best], 0.0 if opposed(parts[best], asked) else 1.0))
-    return found
+        judgements.append(Judgement(shares[best], 0.0 if opposed(parts[best], asked) else 1.0))
+    return judgements
 
 
 def _head(folder: ModelFolder, options: Options) -> Conditions:
-    settings, encoder = load_head(folder, Settings, FEATURES, options)
+    settings, encoder = load_head(
+        folder, Settings, lambda settings: [settings.known.weights, settings.yes.weights], FEATURES, options
+    )
 
-    def scores(pairs: Sequence[Pair]) -> Sequence[Settled]:
+    def scores(pairs: Sequence[Pair]) -> Sequence[Judgement]:
         rows = features(encoder, pairs)
         columns = (line.probabilities(rows, FEATURES).tolist() for line in (settings.known, settings.yes))
-        return [Settled(*one) for one in zip(*columns, strict=True)]
+        return list(map(Judgement, *columns))
 
     return Conditions(folder.name, folder.checksum(), str(encoder.runs), settings.threshold, scores)
 
 
 def features(encoder: TextEncoder, pairs: Sequence[Pair]) -> Rows:
-    """The features of each pair (what somebody tells, a yes/no question about them), in order."""
-    told = {text: parts_of(text) or [text] for text, _ in pairs}
-    vectors = vectors_of(encoder, [*(one for some in told.values() for one in some), *(asked for _, asked in pairs)])
-    rows = [_row(text, told[text], asked, vectors) for text, asked in pairs]
+    """Return the features of each pair (statements, yes/no question), in order."""
+    statements = {text: parts_of(text) or [text] for text, _ in pairs}
+    vectors = vectors_of(encoder, [*chain.from_iterable(statements.values()), *(question for _, question in pairs)])
+    rows = [_row(text, statements[text], question, vectors) for text, question in pairs]
     return np.array(rows, dtype=np.float64).reshape(len(pairs), len(FEATURES))
 
 
-def opposed(told: str, asked: str) -> bool:
-    """Whether one of two texts alone has a negation anywhere.
+def opposed(statement: str, question: str) -> bool:
+    """Return whether only one of two texts has a negation.
 
     >>> opposed("I have no children.", "Do you have children?"), opposed("I live here.", "Do you live here?")
     (True, False)
     """
-    return bool(NEGATED_ANYWHERE.search(told)) != bool(NEGATED_ANYWHERE.search(asked))
+    return bool(NEGATED_ANYWHERE.search(statement)) != bool(NEGATED_ANYWHERE.search(question))
 
 
 def plain(text: str) -> str:
-    """A text without its negations.
+    """Return a text without its negations.
 
     >>> plain("I don't live here.")
     'I do live here.'
@@ -164,36 +157,36 @@ def plain(text: str) -> str:
     return " ".join(NEGATED_ANYWHERE.sub(" ", text).split())
 
 
-def compared(told: str, asked: str) -> int:
-    """1 where a number told is on the side of the question's number that is wanted, -1 where it is not, else 0.
+def compared(statement: str, question: str) -> int:
+    """Compare a number in a text with the limit in a question: 1 = satisfied, -1 = missed, 0 = not comparable.
 
     >>> compared("I am 68.", "Over 60?"), compared("I am 68.", "Under 60?"), compared("I am old.", "Over 60?")
     (1, -1, 0)
     """
-    limits, numbers = _numbers(asked), _numbers(told)
-    above, below = bool(_ABOVE.search(asked)), bool(_BELOW.search(asked))
+    limits, numbers = _numbers(question), _numbers(statement)
+    above, below = bool(_ABOVE.search(question)), bool(_BELOW.search(question))
     if len(limits) != 1 or not numbers or above == below:
         return 0
-    near = min(numbers, key=lambda one: abs(one - limits[0]))
+    near = min(numbers, key=lambda number: abs(number - limits[0]))
     return 1 if (near >= limits[0]) == above else -1
 
 
-def _row(text: str, told: Sequence[str], asked: str, vectors: Mapping[str, Array]) -> list[float]:
-    cosines = [float(vectors[one] @ vectors[asked]) for one in told]
-    overlaps = [overlap(one, asked) for one in told]
-    best = max(range(len(told)), key=lambda at: cosines[at] + overlaps[at].share)
-    found = overlaps[best]
-    negated, against = float(opposed(told[best], asked)), float(found.opposed)
+def _row(text: str, statements: Sequence[str], question: str, vectors: Mapping[str, Array]) -> list[float]:
+    cosines = [float(vectors[statement] @ vectors[question]) for statement in statements]
+    overlaps = [overlap(statement, question) for statement in statements]
+    best = max(range(len(statements)), key=lambda index: cosines[index] + overlaps[index].share)
+    chosen = overlaps[best]
+    negated, against = float(opposed(statements[best], question)), float(chosen.opposed)
     said = _SAID.match(text)
-    side = compared(text, asked)
+    side = compared(text, question)
     return [
-        max(cosines), cosines[best], found.share, found.pairs, found.numbers, found.names, overlap(text, asked).share,
-        against, negated, negated * found.share, against * found.share,
+        max(cosines), cosines[best], chosen.share, chosen.pairs, chosen.numbers, chosen.names,
+        overlap(text, question).share, against, negated, negated * chosen.share, against * chosen.share,
         0.0 if said is None else 1.0 if said[1].lower() == "yes" else -1.0,
-        float(side), float(abs(side)), len(asked.split()) / 10, min(len(told), 6) / 5,
+        float(side), float(abs(side)), len(question.split()) / 10, min(len(statements), 6) / 5,
     ]  # fmt: skip
 
 
 def _numbers(text: str) -> list[float]:
-    found = (one.replace(",", "") for one in _NUMBER.findall(text))
-    return [float(one) for one in found if one.count(".") < 2]
+    digits = (number.replace(",", "") for number in _NUMBER.findall(text))
+    return [float(number) for number in digits if number.count(".") < 2]

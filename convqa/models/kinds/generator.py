@@ -1,10 +1,10 @@
-"""Models that write: encoder-decoders (T5, BART) and causal ones (GPT, Llama), run by torch."""
+"""Generate text with encoder-decoders (T5, BART) and causal models (GPT, Llama) on torch."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from convqa.errors import InputError
@@ -16,71 +16,67 @@ from convqa.models.source import find_model
 from convqa.models.types import Choice, Model, Options
 
 LONGEST = 1024
-"""Tokens of a prompt, where neither the model nor the caller sets a smaller limit."""
+"""Default maximum tokens of a prompt."""
 
 LEAST = 32
-"""Tokens that a model must have room for, to be shown a question."""
+"""Minimum room in tokens for a prompt."""
 
 
-class Written(NamedTuple):
-    """A text that was written for one prompt; ``finished`` = the model came to an end by itself."""
+class GeneratedText(NamedTuple):
+    """The text generated for a prompt; ``finished``: the model ended it itself."""
 
     text: str
     finished: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Generator(Model):
-    """A model and its tokenizer. Always takes the likeliest token or beam, so that equal prompts give equal texts.
+    """A model and its tokenizer. Decoding is deterministic: it takes the likeliest token or beam. Thread-safe.
 
-    Safe to share between threads. ``settings`` is the mapping ``convqa`` in the model's config.json, where it has one.
-    ``runs`` says how it runs.
+    ``settings``: the mapping ``convqa`` in the model's config.json, if there is one.
     """
 
-    name: str
-    checksum: str
-    kind: Literal["seq2seq", "causal"]
-    settings: Mapping[str, Any]
-    runs: Choice
-    _model: Any
-    _tokenizer: Any
+    def __init__(self, folder: ModelFolder, choice: Choice) -> None:
+        from convqa.models.engines.torch.transformers import load_writer
+
+        super().__init__(folder.name, folder.checksum(), choice)
+        self._model, self._tokenizer = load_writer(folder, choice.device, choice.precision)
+        self.kind: Literal["seq2seq", "causal"] = "seq2seq" if self._model.config.is_encoder_decoder else "causal"
+        settings = getattr(self._model.config, "convqa", None)
+        self.settings: Mapping[str, Any] = settings if isinstance(settings, Mapping) else {}
 
     @property
     def has_chat_template(self) -> bool:
-        """Whether the model was made for turns of a chat."""
+        """Whether the model can chat."""
         return bool(getattr(self._tokenizer, "chat_template", None))
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text takes."""
+        """Return the number of tokens of each text."""
         return [len(ids) for ids in self._ids(texts, False)]
 
     def room(self, most_tokens: int) -> int:
-        """How many tokens of a prompt the model can be shown, where it is to write ``most_tokens``.
+        """Return the maximum tokens of a prompt if the model has to generate ``most_tokens``.
 
-        :raises InputError: if that is next to none.
+        :raises InputError: if there is too little room for a prompt.
         """
-        places = getattr(self._model.config, "max_position_embeddings", None)
-        if not places:  # T5 has no limit but what it was trained on
+        positions = getattr(self._model.config, "max_position_embeddings", None)
+        if not positions:  # T5 has no hard limit
             return LONGEST
-        # A causal model writes into the same places, an encoder-decoder into as many of its own.
-        most = int(places) - LEAST if self.kind == "causal" else int(places)
-        if most_tokens > most:
+        # A causal model reads and writes in the same positions; an encoder-decoder has as many for each.
+        reserved = LEAST if self.kind == "causal" else 0
+        if most_tokens > positions - reserved:
             raise InputError(
-                f"most_tokens: found {most_tokens}; wanted {max(most, 0)} or less: the model {self.name!r} has "
-                f"{places} positions{f', and {LEAST} are for what it reads' if self.kind == 'causal' else ''}."
+                f"most_tokens: expected {max(positions - reserved, 0)} or less, got {most_tokens}: the model "
+                f"{self.name!r} has {positions} positions, of which {reserved} are reserved for the prompt."
             )
-        return int(places) - most_tokens if self.kind == "causal" else min(int(places), LONGEST)
+        return int(positions) - most_tokens if self.kind == "causal" else min(int(positions), LONGEST)
 
     def check_chat(self) -> None:
-        """Refuse to chat with a model that was not made for it.
-
-        :raises InputError: if it has no chat template.
-        """
+        """Raise an ``InputError`` if the model has no chat template."""
         if not self.has_chat_template:
             raise InputError(f"the model {self.name!r} has no chat template; choose another format than chat.")
 
     def generate(self, prompts: Sequence[str], most_tokens: int) -> list[str]:
-        """The texts alone."""
+        """Return the texts alone."""
         return [written.text for written in self.write(prompts, most_tokens)]
 
     def write(
@@ -92,57 +88,55 @@ class Generator(Model):
         batch_size: int = 16,
         seconds: float | None = None,
         chat: bool = False,
-    ) -> list[Written]:
-        """Go on from each prompt; results in the order of the prompts.
+    ) -> list[GeneratedText]:
+        """Generate one text per prompt, in order.
 
-        :param most_tokens: tokens written at most. :param beams: 1 = greedy.
-        :param longest_input: tokens of a prompt; of a longer one, the middle is left out.
-        :param seconds: time for one batch; None = as long as it takes. A limit makes texts depend on the machine.
-        :param chat: each prompt is a user's message, to be put into the model's chat template.
-        :raises InputError: if the model cannot write so much (:meth:`room`), or has no chat template.
+        :param most_tokens: maximum tokens of a text. :param beams: 1 = greedy.
+        :param longest_input: maximum tokens of a prompt; a longer one loses its middle.
+        :param seconds: time limit of a batch, None = unlimited. With a limit, texts depend on the machine.
+        :param chat: treat each prompt as a user's message for the chat template, which must exist (:meth:`check_chat`).
+        :raises InputError: if there is too little room (:meth:`room`).
         """
         import torch
 
         room = min(longest_input, self.room(most_tokens))
-        if chat:
-            self.check_chat()
-        # A chat template writes its special tokens itself.
+        # A chat template adds its own special tokens.
         rows = self._ids([self._as_chat(prompt) for prompt in prompts], False) if chat else self._ids(prompts, True)
         ids = [_without_middle(row, room) for row in rows]
-        # Prompts of like length together: less padding. Ties by place, so that the batches are always the same.
-        order = sorted(range(len(ids)), key=lambda place: (len(ids[place]), place))
-        written: list[Written] = [Written("", True)] * len(ids)
+        # Prompts of similar length share a batch, to save padding. The sort is stable, hence reproducible.
+        order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
+        written = [GeneratedText("", True)] * len(ids)
         config = self._config(most_tokens, beams, seconds)
         with torch.inference_mode():
             for start in range(0, len(order), batch_size):
-                places = order[start : start + batch_size]
-                for place, made in zip(places, self._batch([ids[place] for place in places], config), strict=True):
-                    written[place] = made
+                batch = order[start : start + batch_size]
+                for index, text in zip(batch, self._batch([ids[index] for index in batch], config), strict=True):
+                    written[index] = text
         return written
 
-    def _batch(self, rows: Sequence[list[int]], config: Any) -> list[Written]:
+    def _batch(self, rows: Sequence[list[int]], config: Any) -> list[GeneratedText]:
         import torch
 
         longest = max(1, *map(len, rows))
         ids = torch.full((len(rows), longest), config.pad_token_id)
         mask = torch.zeros_like(ids)
-        # A causal model goes on where the prompt ends, so padding comes first.
+        # A causal model continues at the end of the prompt, so padding comes first.
         left = self.kind == "causal"
-        for place, row in enumerate(rows):
-            there = slice(longest - len(row), longest) if left else slice(len(row))
-            ids[place, there] = torch.tensor(row, dtype=ids.dtype)
-            mask[place, there] = 1
+        for index, row in enumerate(rows):
+            columns = slice(longest - len(row), longest) if left else slice(len(row))
+            ids[index, columns] = torch.tensor(row, dtype=ids.dtype)
+            mask[index, columns] = 1
         device = self._model.device
-        made = self._model.generate(
+        sequences = self._model.generate(
             input_ids=ids.to(device), attention_mask=mask.to(device), generation_config=config
         ).tolist()
         ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
-        return [self._written(row[longest:] if left else row[1:], ends) for row in made]
+        return [self._written(row[longest:] if left else row[1:], ends) for row in sequences]
 
-    def _written(self, ids: Sequence[int], ends: Sequence[int]) -> Written:
-        stop = next((place for place, id in enumerate(ids) if id in ends), None)
+    def _written(self, ids: Sequence[int], ends: Sequence[int]) -> GeneratedText:
+        stop = next((index for index, id in enumerate(ids) if id in ends), None)
         text = self._tokenizer.decode(ids[:stop], skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return Written(text, stop is not None)
+        return GeneratedText(text, stop is not None)
 
     def _as_chat(self, message: str) -> str:
         turns = [{"role": "user", "content": message}]
@@ -151,13 +145,12 @@ class Generator(Model):
     def _ids(self, texts: Sequence[str], special: bool) -> list[list[int]]:
         if not texts:
             return []
-        # Tokenizers refuse half characters. A text longer than the model's room is no news: it is cut here.
-        whole, _ = mend(list(texts))
-        found = self._tokenizer(whole, add_special_tokens=special, verbose=False)["input_ids"]
-        return [list(ids) for ids in found]
+        # Tokenizers reject lone surrogates. Too long texts need no warning: they are truncated here.
+        rows = self._tokenizer(mend(list(texts))[0], add_special_tokens=special, verbose=False)["input_ids"]
+        return [list(ids) for ids in rows]
 
     def _config(self, most_tokens: int, beams: int, seconds: float | None) -> Any:
-        """The model's own settings for generating, without any chance in them and with an end."""
+        """Return the model's own generation settings, made deterministic and with an end token."""
         config = copy.deepcopy(self._model.generation_config)
         config.update(
             max_new_tokens=most_tokens, max_length=None, min_length=0, min_new_tokens=None, num_beams=beams,
@@ -173,7 +166,7 @@ class Generator(Model):
 
 
 def _without_middle(ids: list[int], room: int) -> list[int]:
-    """The beginning, which names the topic, and the end, where the question stands.
+    """Keep the beginning, which names the topic, and the end, which has the question.
 
     >>> _without_middle([1, 2, 3, 4, 5, 6], 4)
     [1, 2, 5, 6]
@@ -183,28 +176,17 @@ def _without_middle(ids: list[int], room: int) -> list[int]:
 
 
 def load_generator(name: str, options: Options = Options()) -> Generator:  # noqa: B008 - frozen
-    """The generator of that name, loaded once per process; torch only, and float32 unless another precision is named.
+    """Load a generator, once per process, on torch.
 
-    (In lower precisions what a prompt is batched with may change the text.)
+    The default precision is float32, because in lower ones batch-mates may change the text.
 
-    :raises InputError: if there is none, if it is damaged or no generator, or cannot be run as the options ask.
+    :raises InputError: if the model is unknown, damaged, not a generator, or cannot run with these options.
     """
     folder = find_model(name)
     if folder.manifest is not None:
-        raise InputError(f"{folder.path} holds a model of kind {folder.manifest.kind!r}; wanted a generator.")
+        raise InputError(f"{folder.path}: expected a generator, got a model of kind {folder.manifest.kind!r}.")
     if options.engine == "onnx" or options.precision == "int8":
-        asked = "engine onnx" if options.engine == "onnx" else "precision int8"
-        raise InputError(f"a generator runs on torch, in float32 or bfloat16; {asked} was asked for.")
+        option = "engine onnx" if options.engine == "onnx" else "precision int8"
+        raise InputError(f"{folder.path}: a generator runs on torch in float32 or bfloat16, not with {option}.")
     choice = choose(folder, replace(options, precision="float32") if options.precision == "auto" else options)
-    return once(("generator", folder.path, folder.checksum(), choice), lambda: _load(folder, choice))
-
-
-def _load(folder: ModelFolder, choice: Choice) -> Generator:
-    from convqa.models.engines.torch.transformers import load_writer
-
-    model, tokenizer = load_writer(folder, choice.device, choice.precision)
-    told = getattr(model.config, "convqa", None)
-    return Generator(
-        folder.name, folder.checksum(), "seq2seq" if model.config.is_encoder_decoder else "causal",
-        told if isinstance(told, Mapping) else {}, choice, model, tokenizer,
-    )  # fmt: skip
+    return once(("generator", folder.path, folder.checksum(), choice), lambda: Generator(folder, choice))

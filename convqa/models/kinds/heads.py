@@ -1,8 +1,8 @@
-"""Logistic regressions over an encoder's features, which are stored in the manifest alone."""
+"""Heads: logistic regressions over an encoder's features, stored entirely in the manifest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, TypeVar
 
 import numpy as np
@@ -12,27 +12,21 @@ from pydantic import BaseModel, Field
 from convqa.errors import InputError
 from convqa.models.folder import MANIFEST, ModelFolder
 from convqa.models.kinds.encoder import TextEncoder, load_encoder
-from convqa.models.types import Array, Options
+from convqa.models.types import Array, Options, Pair
 from convqa.text.sentences import sentences
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Rows = NDArray[np.float64]
-"""Features: an array (pairs, features)."""
+"""Features, shape (pairs, features)."""
+
+T = TypeVar("T")
 
 
 class HeadSettings(BaseModel, frozen=True):
-    """The settings of a head: those that no other kind of model has.
-
-    ``encoder``: a model's name, and ``checksum``: which one of that name, since the weights mean no other's vectors.
-    """
+    """The settings of a head. It works only with the encoder that has this name and checksum."""
 
     encoder: str = Field(min_length=1)
     checksum: str
-
-    @property
-    def weights_of_lines(self) -> list[dict[str, Number]]:
-        """Feature -> weight, for each of the head's logistic regressions."""
-        raise NotImplementedError
 
 
 class Line(BaseModel, frozen=True, extra="forbid"):
@@ -42,7 +36,7 @@ class Line(BaseModel, frozen=True, extra="forbid"):
     offset: Number
 
     def probabilities(self, rows: Rows, features: Sequence[str]) -> Rows:
-        """One for each row of features."""
+        """Return one probability per row of features."""
         return probabilities(rows, np.array([self.weights[name] for name in features]), self.offset)
 
 
@@ -50,46 +44,60 @@ Head = TypeVar("Head", bound=HeadSettings)
 
 
 def load_head(
-    folder: ModelFolder, shape: type[Head], features: Sequence[str], options: Options
+    folder: ModelFolder,
+    shape: type[Head],
+    weights_of: Callable[[Head], Sequence[Mapping[str, float]]],
+    features: Sequence[str],
+    options: Options,
 ) -> tuple[Head, TextEncoder]:
-    """A head's settings and the encoder that it was made for.
+    """Load a head's settings and its encoder.
 
-    :param features: those that each of its lines must have a weight for.
-    :raises InputError: if the settings are damaged, or if the weights or the encoder are of another version.
+    :param weights_of: returns the weights of each logistic regression, which must be those of the features.
+    :raises InputError: if the settings are damaged, or the weights or the encoder are of another version.
     """
     assert folder.manifest is not None
-    again = f"Make the model again with convqa train {folder.manifest.kind}."
-    settings = folder.settings(shape, folder.manifest.settings, again)
+    advice = f"Make the model again with convqa train {folder.manifest.kind}."
+    settings = folder.settings(shape, folder.manifest.settings, advice)
     where = f"{folder.path / MANIFEST}: settings"
-    for weights in settings.weights_of_lines:
+    for weights in weights_of(settings):
         if set(weights) != set(features):
             raise InputError(
-                f"{where}: weights: found {', '.join(weights)}; wanted {', '.join(features)}: the model is of another "
-                f"version of convqa. {again}"
+                f"{where}: weights: expected {', '.join(features)}, got {', '.join(weights)}: the model is of another "
+                f"version of convqa. {advice}"
             )
     encoder = load_encoder(settings.encoder, options)
     if encoder.checksum != settings.checksum:
         raise InputError(
-            f"{where}: made for the encoder {settings.encoder!r} with the checksum {settings.checksum}; the one here "
-            f"has {encoder.checksum}, whose vectors the weights do not mean. {again}"
+            f"{where}: expected the encoder {settings.encoder!r} with the checksum {settings.checksum}, got "
+            f"{encoder.checksum}. {advice}"
         )
     return settings, encoder
 
 
+def score_nonblank(pairs: Sequence[Pair], score: Callable[[Sequence[Pair]], Sequence[T]], blank: T) -> list[T]:
+    """Return the score of each pair, ``blank`` for pairs with a blank text."""
+    indexes = [index for index, pair in enumerate(pairs) if all(text.strip() for text in pair)]
+    scores = [blank] * len(pairs)
+    if indexes:
+        for index, value in zip(indexes, score([pairs[index] for index in indexes]), strict=True):
+            scores[index] = value
+    return scores
+
+
 def probabilities(rows: Rows, weights: Rows, offset: float) -> Rows:
-    """sigmoid(rows x weights + offset)."""
-    # Summed row by row: a product of matrices rounds in another way for other numbers of rows.
-    made: Rows = 1 / (1 + np.exp(-np.clip((rows * weights).sum(axis=1) + offset, -700, 700)))
-    return made
+    """Return sigmoid(rows x weights + offset)."""
+    # Summed row by row: the rounding of a matrix product depends on the number of rows.
+    values: Rows = 1 / (1 + np.exp(-np.clip((rows * weights).sum(axis=1) + offset, -700, 700)))
+    return values
 
 
 def vectors_of(encoder: TextEncoder, texts: Iterable[str]) -> dict[str, Array]:
-    """Text -> its vector. A text that comes several times is encoded once."""
-    # Like lengths follow each other, as models on torch want them.
-    wanted = sorted(dict.fromkeys(texts), key=len)
-    return dict(zip(wanted, encoder.encode(wanted), strict=True))
+    """Return text -> vector. Repeated texts are encoded once."""
+    # Sorted, so that models on torch batch texts of similar length.
+    distinct = sorted(dict.fromkeys(texts), key=len)
+    return dict(zip(distinct, encoder.encode(distinct), strict=True))
 
 
 def parts_of(text: str, language: str = "en") -> list[str]:
-    """The sentences of a text."""
+    """Return the sentences of a text."""
     return [text[start:end] for start, end in sentences(text, language)]

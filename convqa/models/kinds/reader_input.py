@@ -1,8 +1,8 @@
-"""A question and a passage as windows of tokens: what a reader reads, in training and in use.
+"""Lay out a question and a passage as windows of tokens, the input of readers in training and inference.
 
-``[CLS] question [SEP] a window of the passage [SEP]``, with whatever special tokens the model's own tokenizer puts
-around a pair. A question is cut at its beginning (what is asked stands at its end), a passage never: its windows
-overlap, so that an answer of ordinary length is whole in one of them.
+A window is ``[CLS] question [SEP] part of the passage [SEP]``, with the special tokens of the model's own tokenizer. A
+long question loses its beginning, because the end asks. A passage is never truncated: its windows overlap, so that an
+answer of ordinary length is whole in one of them.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 LEAST_TOKENS = 16
 
 OVERLAP = 128
-"""Tokens that a window shares with the one before it, at most; half of a window at least are its own."""
+"""Maximum tokens that a window shares with the previous one; at least half of its tokens are new."""
 
 MOST_QUESTION = 64
 
 _MARKS = re.compile(r"\[(?:TLE|DOC|PAR)\]")
-"""MRQA's marks of title, document and paragraph: structure, not text."""
+"""MRQA's marks of titles, documents and paragraphs."""
 
 _MARKS_OF_ONE = 30
-"""Combining marks that a letter has at most (Unicode's Stream-Safe Text Format, UAX 15); longer runs cost too much."""
+"""Maximum combining marks of a letter (Unicode's Stream-Safe Text Format, UAX 15), which keeps long runs cheap."""
 
 _PIECE = 40
-"""Characters before the end of a question beyond which none of its last tokens begins."""
+"""Maximum characters per token, to truncate long questions before they are tokenized."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassageTokens:
     """A passage's tokens.
 
-    ``offsets``: where each stands in the passage, half-open code points, without white space at its ends; empty for a
-    token of white space alone. ``sections`` counts MRQA's marks before each token: no answer crosses one.
+    ``offsets``: half-open code points of each token without surrounding white space, empty for a white space token.
+    ``sections``: the number of MRQA's marks before each token, which no answer crosses.
     """
 
     ids: list[int]
@@ -53,7 +53,7 @@ class PassageTokens:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A sequence, of which the tokens from ``at`` on are the passage's from ``first`` to ``last`` (exclusive)."""
+    """A sequence; its tokens from ``at`` on are the passage's tokens ``[first, last)``."""
 
     tokens: Tokens
     at: int
@@ -62,62 +62,60 @@ class Window:
 
 
 class ReaderInput:
-    """Windows for a model, by its tokenizer. ``most``: tokens of a sequence, special ones counted.
+    """Makes windows with a model's tokenizer. ``most``: maximum tokens of a sequence, including special tokens.
 
-    :raises ValueError: if the tokenizer makes no tokens of a pair of texts.
+    :raises ValueError: if the tokenizer returns no tokens for a pair of texts.
     """
 
     def __init__(self, tokenizer: Tokenizer, most: int = READER_TOKENS) -> None:
         self._tokenizer = tokenizer
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        # What looks like a special token in a text is text.
+        # A special token in a text is plain text.
         tokenizer.encode_special_tokens = True
         probe = tokenizer.encode("a", "a")
         parts = probe.sequence_ids
         if not {0, 1} <= set(parts):
             raise ValueError("the tokenizer makes no tokens of a pair of texts")
-        one, two = parts.index(0), parts.index(1)
-        behind = len(parts) - parts[::-1].index(1)
-        between = one + parts[one:two].count(0)
-        self._before, self._between, self._after = probe.ids[:one], probe.ids[between:two], probe.ids[behind:]
+        first, second = parts.index(0), parts.index(1)
+        end = len(parts) - parts[::-1].index(1)
+        between = first + parts[first:second].count(0)
+        self._before, self._between, self._after = probe.ids[:first], probe.ids[between:second], probe.ids[end:]
         types = probe.type_ids
-        self._types = types[0] if one else types[one], types[one], types[between:two], types[two], types[behind:]
+        self._types = types[0], types[first], types[between:second], types[second], types[end:]
         self._room = most - len(self._before) - len(self._between) - len(self._after)
 
     def question(self, text: str) -> list[int]:
-        """The tokens of a question, its end if they are too many."""
+        """Return the last tokens of a question."""
         most = min(MOST_QUESTION, self._room // 2)
-        # Long texts are cut before they are tokenised.
         end = mend(text.rstrip()[-most * _PIECE :])[0]
         ids: list[int] = self._tokenizer.encode(end, add_special_tokens=False).ids
         return ids[-most:]
 
     def passage(self, text: str) -> PassageTokens:
-        """The tokens of a whole passage, without MRQA's marks."""
+        """Return the tokens of a whole passage, without MRQA's marks."""
         marks = [match.start() for match in _MARKS.finditer(text)]
-        seen = _MARKS.sub(lambda match: " " * len(match[0]), text) if marks else text
-        encoding = self._tokenizer.encode(mend(seen)[0], add_special_tokens=False)
-        offsets = _fitted(encoding.offsets, seen)
+        blanked = _MARKS.sub(lambda match: " " * len(match[0]), text) if marks else text
+        encoding = self._tokenizer.encode(mend(blanked)[0], add_special_tokens=False)
+        offsets = _fitted(encoding.offsets, blanked)
         sections = [bisect_right(marks, start) for start, _ in offsets] if marks else [0] * len(offsets)
         return PassageTokens(encoding.ids, offsets, sections)
 
     def windows(self, question: list[int], passage: PassageTokens) -> Iterator[Window]:
-        """The sequences in which a model reads the whole passage; none for a passage without tokens."""
+        """Yield the windows that cover a passage, none for a passage without tokens."""
         room = self._room - len(question)
         overlap = min(OVERLAP, room // 2)
         opening, asking, middle, text, closing = self._types
         before = [*self._before, *question, *self._between]
         types = [*[opening] * len(self._before), *[asking] * len(question), *middle]
         for first in range(0, max(len(passage.ids) - overlap, min(len(passage.ids), 1)), room - overlap):
-            some = passage.ids[first : first + room]
-            tokens = Tokens([*before, *some, *self._after], [*types, *[text] * len(some), *closing])
-            yield Window(tokens, len(before), first, first + len(some))
+            ids = passage.ids[first : first + room]
+            tokens = Tokens([*before, *ids, *self._after], [*types, *[text] * len(ids), *closing])
+            yield Window(tokens, len(before), first, first + len(ids))
 
 
 def _fitted(offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
-    """The offsets without white space at their ends, and with whole letters: with the combining marks of their last
-    one, whether no token has them or the next, and from the letter on that their first mark belongs to.
+    """Trim white space off the offsets, and extend them to whole letters with their combining marks.
 
     >>> _fitted([(0, 4), (6, 7)], "cafe\\u0301 x"), _fitted([(0, 4), (4, 5)], "cafe\\u0301")
     ([(0, 5), (6, 7)], [(0, 5), (3, 5)])

@@ -1,4 +1,4 @@
-"""The resolver: what of the history a question needs, and the question written out with it."""
+"""The resolver: which words of the history a question needs, and the question rewritten with them."""
 
 from __future__ import annotations
 
@@ -8,31 +8,28 @@ from dataclasses import dataclass, field
 import numpy as np
 from pydantic import BaseModel, Field
 
-from convqa.errors import InputError, WorkError
+from convqa.errors import InputError
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.resolver_input import Layout, Past, lay_out
 from convqa.models.kinds.resolver_output import Scores, edited, term_probabilities
 from convqa.models.source import find_model
 from convqa.models.tokens import Tokens
-from convqa.models.types import Choice, Model, Network, Options
+from convqa.models.types import Choice, Network, NetworkModel, Options
 
 LEAST_TOKENS = 128
-"""Tokens of a sequence that a question and the first question of its history have room in."""
+"""Minimum ``max_tokens``, which leaves room for a question and the first question of the history."""
 
 
 class Settings(BaseModel):
-    """The fields of a manifest that only resolvers have.
-
-    ``patterns``: what may come before a word, with a slot for words of the history.
-    """
+    """Manifest fields of resolvers. ``patterns``: possible insertions, with a slot for words of the history."""
 
     patterns: tuple[str, ...] = Field(min_length=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What the resolver says of one turn."""
+    """The resolver's result for one turn."""
 
     _layout: Layout = field(repr=False)
     _scores: Scores = field(repr=False)
@@ -40,56 +37,53 @@ class Resolution:
 
     @property
     def terms(self) -> list[tuple[str, float]]:
-        """Each word of the history, as it was written, with the probability that the question needs it.
+        """Each occurrence of a word in the history, as written, with the probability that the question needs it.
 
-        The oldest exchange comes first, of each its answer. A word that was said several times stands there as often.
+        The oldest exchange comes first, and in each exchange the answer.
         """
-        found = term_probabilities(self._layout, self._scores)
-        found.sort(key=lambda one: (-one[0].utterance, one[0].start))
-        return [(self._layout.text(word), chance) for word, chance in found]
+        terms = term_probabilities(self._layout, self._scores)
+        terms.sort(key=lambda term: (-term[0].utterance, term[0].start))
+        return [(self._layout.text(word), probability) for word, probability in terms]
 
     def text(self, sure: float = 0.2) -> str:
-        """The self-contained question; the question itself where nothing is missing.
+        """Return the self-contained question, the question itself if nothing is missing.
 
-        :param sure: the probability from which on a phrase is put in.
+        :param sure: minimum probability of an inserted phrase.
         """
         text, edits = edited(self._layout, self._scores, self._patterns, sure)
         return text if edits else self._layout.utterances[0]
 
 
-class Resolver(Model):
-    """Reads a question with its history, one sequence at a time. Safe to call from several threads.
-
-    ``checksum`` names weights, tokenizer and patterns.
-    """
+class Resolver(NetworkModel):
+    """Resolves questions with their history. Thread-safe."""
 
     def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
-        super().__init__(folder.name, folder.checksum(), choice)
-        self.max_tokens = network.tokenizer.max_tokens
+        super().__init__(folder, choice, network)
         self._tokenizer = network.tokenizer.inner
         self._tokenizer.no_truncation()
-        self._run = network.run
         self._patterns = folder.settings(Settings, network.settings).patterns
 
     def resolve(self, turns: Sequence[tuple[str, Sequence[Past]]]) -> list[Resolution]:
-        """What each question needs of its history (oldest first), in order.
+        """Resolve each question with its history, oldest exchange first.
 
-        :raises WorkError: if the model makes something that is no number.
+        :raises WorkError: if the model returns invalid numbers.
         """
-        layouts = [lay_out(question, said, self._tokenizer, self.max_tokens) for question, said in turns]
-        made = self._run([Tokens(layout.ids, layout.types) for layout in layouts])
-        if any(np.isnan(output).any() for outputs in made for output in outputs):
-            raise WorkError(f"the resolver {self.name!r} made no numbers; try: convqa models check {self.name}")
-        return [Resolution(layout, Scores(*outputs), self._patterns)
-                for layout, outputs in zip(layouts, made, strict=True)]  # fmt: skip
+        layouts = [lay_out(question, history, self._tokenizer, self.max_tokens) for question, history in turns]
+        results = self._network.run([Tokens(layout.ids, layout.types) for layout in layouts])
+        if any(np.isnan(output).any() for outputs in results for output in outputs):
+            raise self.invalid("resolver")
+        return [
+            Resolution(layout, Scores(*outputs), self._patterns)
+            for layout, outputs in zip(layouts, results, strict=True)
+        ]
 
 
 def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa: B008 - frozen
-    """The resolver of that name, loaded once per process.
+    """Load a resolver, once per process.
 
-    :raises InputError: if there is none, if it is damaged, no resolver, or cannot be run as the options ask.
+    :raises InputError: if the model is unknown, damaged, not a resolver, or cannot run with these options.
     """
     folder = find_model(name)
     if folder.manifest is None:
-        raise InputError(f"{folder.path} holds a model of transformers; wanted one that convqa train resolver made.")
+        raise InputError(f"{folder.path}: expected a model made by convqa train resolver, got a model of transformers.")
     return load_once("resolver", folder, options, Resolver)

@@ -1,7 +1,7 @@
-"""A question and its history as one sequence of tokens: what the resolver reads, in training and in use.
+"""Lay out a question and its history as a sequence of tokens, the input of the resolver in training and inference.
 
-``[CLS] question [SEP] latest question [SEP] its answer [SEP] ... [SEP] first question [SEP]``: latest first, because
-what was said last is asked about most; the first question keeps its place when the room ends, because it names the
+The sequence is ``[CLS] question [SEP] latest question [SEP] its answer [SEP] ... [SEP] first question [SEP]``. The
+latest exchange comes first, because questions refer to it most. The first question is always kept, because it names the
 topic.
 """
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 LANGUAGE = "en"
-"""What resolvers read: there is no other to learn from (docs/reference/training.md)."""
+"""The only language with training data (docs/reference/training.md)."""
 
 MOST_TOKENS = 192
-_MOST_QUESTION, _MOST_SAID, _MOST_REPLIED = 64, 32, 48
+_MOST_QUESTION, _MOST_EARLIER_QUESTION, _MOST_ANSWER = 64, 32, 48
 _LEAST = 8
-"""Tokens below which no utterance is begun."""
+"""Minimum room in tokens for another utterance."""
 
 _WORD = re.compile(r"'s\b|\u2019s\b|[^\W_]+|[^\w\s]|_")
 
 
 class Past(NamedTuple):
-    """One exchange of the history: what the user said and what the system said; either may be empty."""
+    """An exchange of the history: the user's question and the system's answer; either may be empty."""
 
     question: str
     answer: str
 
 
 class Word(NamedTuple):
-    """A word of an utterance: where it stands there, and its first and last token in the sequence."""
+    """A word: its utterance, its offsets there, and its first and last token in the sequence."""
 
     utterance: int
     start: int
@@ -47,9 +47,9 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The sequence. ``utterances[0]`` is the question; ``end`` is the position behind it, its separator.
+    """A sequence. ``utterances[0]`` is the question; ``end`` is the index of the separator after it.
 
-    ``words`` holds the question's first, then those of the history in the order of the sequence.
+    ``words``: the words of the question, then those of the history, in the order of the sequence.
     """
 
     ids: list[int]
@@ -70,25 +70,26 @@ class Layout:
         return self.utterances[word.utterance][word.start : word.end]
 
     def span(self, first: Word, last: Word) -> str:
-        """What stands from one word to another of the same utterance, as it was written."""
+        """Return the text from one word to another of the same utterance."""
         return self.utterances[first.utterance][first.start : last.end]
 
 
 def lay_out(question: str, history: Sequence[Past], tokenizer: Tokenizer, most: int = MOST_TOKENS) -> Layout:
-    """The sequence of a turn, at most ``most`` tokens long; ``history`` is oldest first. What is blank is left out;
-    half characters (lone surrogates) count as U+FFFD.
+    """Return the sequence of a turn, with at most ``most`` tokens. ``history`` is oldest first.
+
+    Blank utterances are omitted; lone surrogates count as U+FFFD.
     """
     opening, separator = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     assert opening is not None and separator is not None
     question = mend(question)[0]
-    history = [Past(mend(said.question)[0], mend(said.answer)[0]) for said in history]
+    history = [Past(mend(past.question)[0], mend(past.answer)[0]) for past in history]
     layout = Layout([opening], [0], [], [], 0)
     _append(layout, question, tokenizer, _MOST_QUESTION, separator, 0)
     end = len(layout.ids) - 1
     first = tokenizer.encode(history[0].question, add_special_tokens=False) if history else None
-    kept = max(_LEAST, min(len(first.ids), _MOST_SAID) + 1) if first else 0
+    kept = max(_LEAST, min(len(first.ids), _MOST_EARLIER_QUESTION) + 1) if first else 0
     for index in range(len(history) - 1, -1, -1):
-        for text, longest in ((history[index].question, _MOST_SAID), (history[index].answer, _MOST_REPLIED)):
+        for text, longest in zip(history[index], (_MOST_EARLIER_QUESTION, _MOST_ANSWER), strict=True):
             room = most - len(layout.ids) - (kept if index else 0)
             if text.strip() and room >= _LEAST:
                 _append(layout, text, tokenizer, min(longest, room - 1), separator, 1)
@@ -96,7 +97,7 @@ def lay_out(question: str, history: Sequence[Past], tokenizer: Tokenizer, most: 
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text stand: letters and digits, a possessive 's, or one sign.
+    """Return the offsets of the words of a text: letters and digits, a possessive 's, or a single sign.
 
     >>> text = "Zappa's band?"
     >>> [text[start:end] for start, end in word_spans(text)]
@@ -106,8 +107,8 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _append(layout: Layout, text: str, tokenizer: Tokenizer, most: int, separator: int, kind: int) -> None:
-    """Add an utterance and its separator; words of which no token is left are dropped."""
-    # Long texts are cut before they are tokenised: no token of the vocabulary is longer than 18 characters.
+    """Add an utterance and its separator. Words without a remaining token are dropped."""
+    # Truncated before it is tokenized: no token has more than 18 characters.
     read = text[: most * 18]
     encoding = tokenizer.encode(read, add_special_tokens=False)
     ids, offsets = encoding.ids[:most], encoding.offsets[:most]

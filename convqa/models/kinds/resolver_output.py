@@ -1,4 +1,4 @@
-"""From the resolver's scores to what they say: which words of the history count, and how the question is edited."""
+"""Decode the resolver's scores: which words of the history are needed, and how the question is edited."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from convqa.text.words import listed
 
 SLOT = "{}"
 LONGEST = 12
-"""Words of a phrase that is taken from the history at once."""
+"""Maximum words of a phrase from the history."""
 
 _SEPARATES = (
     lexicon.AUXILIARIES | lexicon.SUBJECT_PRONOUNS | lexicon.QUESTION_WORDS | lexicon.NEGATIONS
     | listed("him her them me us his its their because although while if that there")
 )  # fmt: skip
-"""No noun phrase that can be put in has one of these words: a clause begins, or it refers to something itself."""
+"""Words that no inserted noun phrase contains, because they begin a clause or refer to something themselves."""
 
 _JOINS = listed("and or but of in on at to for from with by as than into about over under between during")
-"""Words that a noun phrase neither begins nor ends with."""
+"""Words that neither begin nor end a noun phrase."""
 
 _WITHIN = frozenset('-&/.",')
 _POSSESSIVE = frozenset(["'s", "\u2019s", "'", "\u2019"])
-"""Signs that may stand within a noun phrase, and those with which it may end, too."""
+"""Signs that may occur within a noun phrase, and those that may also end it."""
 
 _BARRIER, _JOINT, _OPENING, _ENDING, _INNER = range(5)
 
@@ -39,13 +39,13 @@ Matrix = NDArray[np.floating[Any]]
 
 
 class Scores(NamedTuple):
-    """What the model says of a sequence of n tokens, as logits (with a softmax over the last axis but for the first
-    two, which are independent).
+    """The logits of a sequence of n tokens.
 
-    ``terms``: (n,), a word of the history belongs to the rewrite. ``deleted``: (n,), a word of the question goes.
-    ``patterns``: (n, patterns + 1), what comes before a word of the question; 0 = nothing. ``starts``, ``ends``:
-    (n, n), from a place in the question to the first and last token of what fills the slot there. ``needs``: (n,), of
-    which the first says whether the question needs the history at all.
+    ``terms``: (n,), a word of the history belongs to the rewrite. ``deleted``: (n,), a word of the question is removed.
+    ``patterns``: (n, patterns + 1), the insertion before a word of the question; 0 = none. ``starts``, ``ends``:
+    (n, n), from a word of the question to the first and last token of the phrase in the slot. ``needs``: (n,), the
+    first tells whether the question needs the history at all. Softmax applies to patterns, starts and ends, over the
+    last axis.
     """
 
     terms: Matrix
@@ -57,7 +57,7 @@ class Scores(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """``text`` comes before word ``position`` of the question; probability of the phrase, and the words it took."""
+    """The insertion of ``text`` before word ``position`` of the question; ``words``: those taken from the history."""
 
     position: int
     text: str
@@ -66,40 +66,40 @@ class Edit(NamedTuple):
 
 
 def term_probabilities(layout: Layout, scores: Scores) -> list[tuple[Word, float]]:
-    """How likely each word of the history belongs to the rewrite, in the order of the sequence."""
+    """Return each word of the history with the probability that it belongs to the rewrite, in sequence order."""
     needed = _needed(scores)
     return [(word, needed * _sigmoid(float(scores.terms[word.first]))) for word in layout.history_words]
 
 
 def _needed(scores: Scores) -> float:
-    """The probability that the question needs the history at all. All others are of a question that does."""
+    """Return the probability that the question needs the history. All others are conditional on it."""
     return _sigmoid(float(scores.needs[0]))
 
 
 def edited(layout: Layout, scores: Scores, patterns: Sequence[str], least: float) -> tuple[str, list[Edit]]:
-    """The question as the model would ask it of somebody who has not heard the history.
+    """Return the self-contained question, and the insertions made.
 
-    :param patterns: of the model, by number from 1. :param least: probability from which on an edit is made.
+    :param patterns: the patterns of classes 1, 2, ... :param least: minimum probability of an insertion.
     """
     words, question = layout.question_words, layout.utterances[0]
     edits = _insertions(layout, scores, patterns, least)
     inserts = {edit.position: edit.text for edit in edits}
-    text, at, gone, joined = "", 0, False, False
+    text, done, gone, joined = "", 0, False, False
     for index in range(len(words) + 1):
         begin, end = (words[index].start, words[index].end) if index < len(words) else (len(question.rstrip()),) * 2
         if not gone:
-            text += _after(question, at, begin, joined)
-            joined = joined and not question[at:begin].strip()
+            text += _after(question, done, begin, joined)
+            joined = joined and not question[done:begin].strip()
         if index in inserts:
             text = _with_phrase(text, inserts[index])
             gone, joined = False, True
-        # Words that go do so only where something comes in their place: nothing that was said is lost.
+        # Words are removed only next to an insertion, so that nothing is lost.
         removed = index < len(words) and _sigmoid(float(scores.deleted[words[index].first])) >= 0.5
         gone = removed and (index in inserts or gone)
         if not gone:
             text += _after(question, begin, end, joined)
             joined = joined and begin == end
-        at = end
+        done = end
     return text.strip(), edits
 
 
@@ -108,7 +108,7 @@ def _with_phrase(text: str, phrase: str) -> str:
 
 
 def _after(question: str, begin: int, end: int, joined: bool) -> str:
-    """A piece of the question; behind a phrase (``joined``) with one blank, or none where a sign followed directly."""
+    """Return a piece of the question; after a phrase (``joined``) with one blank, none before an attached sign."""
     piece = question[begin:end]
     if not joined or not piece.strip():
         return "" if joined else piece
@@ -118,28 +118,28 @@ def _after(question: str, begin: int, end: int, joined: bool) -> str:
 
 
 def _insertions(layout: Layout, scores: Scores, patterns: Sequence[str], least: float) -> list[Edit]:
-    places = [word.first for word in layout.question_words] + [layout.end]
+    tokens = [word.first for word in layout.question_words] + [layout.end]
     history, needed = layout.history_words, _needed(scores)
-    found = []
-    for position, token in enumerate(places):
-        chances = _softmax(scores.patterns[token])
-        probability = needed * float(1.0 - chances[0])
+    edits = []
+    for position, token in enumerate(tokens):
+        probabilities = _softmax(scores.patterns[token])
+        probability = needed * float(1.0 - probabilities[0])
         if probability < least:
             continue
-        pattern = patterns[int(np.argmax(chances[1:]))]
+        pattern = patterns[int(np.argmax(probabilities[1:]))]
         if SLOT not in pattern:
-            found.append(Edit(position, pattern, probability, ()))
+            edits.append(Edit(position, pattern, probability, ()))
         elif best := _best_phrase(layout, history, scores.starts[token], scores.ends[token]):
-            text, taken, chance = best
+            text, words, share = best
             if pattern.startswith("{} 's") and text.endswith(("'s", "\u2019s")):
                 text = text[:-2]
-            if probability * chance >= least:
-                found.append(Edit(position, _phrase(pattern, text), probability * chance, taken))
-    return _once(layout, found)
+            if probability * share >= least:
+                edits.append(Edit(position, _phrase(pattern, text), probability * share, words))
+    return _without_repeats(layout, edits)
 
 
-def _once(layout: Layout, edits: Sequence[Edit]) -> list[Edit]:
-    """Without phrases that the question, or a more probable edit, has at least half of the words of already."""
+def _without_repeats(layout: Layout, edits: Sequence[Edit]) -> list[Edit]:
+    """Drop phrases if at least half of their words are in the question or in a more probable edit."""
     known = _content(layout, layout.question_words)
     kept = []
     for edit in sorted(edits, key=lambda edit: (-edit.probability, edit.position)):
@@ -153,8 +153,8 @@ def _once(layout: Layout, edits: Sequence[Edit]) -> list[Edit]:
 def _best_phrase(
     layout: Layout, history: Sequence[Word], starts: Matrix, ends: Matrix
 ) -> tuple[str, tuple[Word, ...], float] | None:
-    """The most probable noun phrase of the history, its words and its probability: of all places where it was said."""
-    places, logits = [], []
+    """Return the most probable noun phrase of the history, its words, and its probability over all occurrences."""
+    spans, logits = [], []
     classes = [_class(layout, word) for word in history]
     for begin, word in enumerate(history):
         if classes[begin] not in (_INNER, _OPENING):
@@ -163,23 +163,23 @@ def _best_phrase(
             if classes[end] == _BARRIER or history[end].utterance != word.utterance:
                 break
             if classes[end] in (_INNER, _ENDING):
-                places.append((begin, end))
+                spans.append((begin, end))
                 logits.append(float(starts[word.first] + ends[history[end].last]))
-    if not places:
+    if not spans:
         return None
-    chances: dict[str, float] = {}
+    totals: dict[str, float] = {}
     first: dict[str, tuple[int, int]] = {}
-    for (begin, end), chance in zip(places, _softmax(np.array(logits)), strict=True):
-        plain = layout.span(history[begin], history[end]).lower()
-        chances[plain] = chances.get(plain, 0.0) + float(chance)
-        first.setdefault(plain, (begin, end))
-    best = max(chances, key=lambda plain: chances[plain])
+    for (begin, end), probability in zip(spans, _softmax(np.array(logits)), strict=True):
+        phrase = layout.span(history[begin], history[end]).lower()
+        totals[phrase] = totals.get(phrase, 0.0) + float(probability)
+        first.setdefault(phrase, (begin, end))
+    best = max(totals, key=totals.__getitem__)
     begin, end = first[best]
-    return layout.span(history[begin], history[end]), tuple(history[begin : end + 1]), chances[best]
+    return layout.span(history[begin], history[end]), tuple(history[begin : end + 1]), totals[best]
 
 
 def _class(layout: Layout, word: Word) -> int:
-    """What a word of the history may be in a noun phrase."""
+    """Return the role that a word of the history can have in a noun phrase."""
     plain = layout.text(word).lower()
     if plain in _POSSESSIVE:
         return _ENDING
@@ -196,7 +196,7 @@ def _content(layout: Layout, words: Sequence[Word]) -> set[str]:
 
 
 def _phrase(pattern: str, text: str) -> str:
-    """A pattern with its slot filled; its own signs stand as they are written: a blank before none but a quote."""
+    """Fill the slot of a pattern, and attach its signs as in written text."""
     for sign in ("'s", "'", ","):
         pattern = pattern.replace(f"{SLOT} {sign}", f"{SLOT}{sign}")
     return pattern.replace('" {} "', '"{}"').replace(SLOT, text)
@@ -208,5 +208,5 @@ def _sigmoid(value: float) -> float:
 
 def _softmax(row: Matrix) -> Matrix:
     exponents = np.exp(row - row.max())
-    chances: Matrix = exponents / exponents.sum()
-    return chances
+    probabilities: Matrix = exponents / exponents.sum()
+    return probabilities

@@ -82,7 +82,7 @@ def test_its_identity_names_the_model(edit, terms):
 
 
 def test_a_model_that_is_no_resolver():
-    with pytest.raises(InputError, match="wanted a resolver"):
+    with pytest.raises(InputError, match="expected a model of kind 'resolver'"):
         Edit("encoder").warm_up()
-    with pytest.raises(RunError, match="no model is called 'resolvr'"):
+    with pytest.raises(RunError, match="unknown model 'resolvr'"):
         Edit("resolvr").run(Turns((turn("Why?"),)))

@@ -17,7 +17,7 @@ from convqa.components.rewriters._rewrites import FALLBACKS
 from convqa.components.rewriters.generate import Generate
 from convqa.domain import Exchange, Failure, Query, Rewrite, Turn, TurnId, Turns
 from convqa.errors import InputError
-from convqa.models import Generator, Options, Written, load_generator
+from convqa.models import GeneratedText, Generator, Options, load_generator
 
 HISTORY = (Exchange("Who wrote Faust?", "Goethe wrote Faust in Weimar."), Exchange("When?", "", status="unanswered"))
 
@@ -34,7 +34,7 @@ def written(tiny_generator, monkeypatch):
     def say(text, finished=True, kind="t5", **options):
         def write(self, prompts, *limits):
             shown.extend(prompts)
-            return [Written(text, finished)] * len(prompts)
+            return [GeneratedText(text, finished)] * len(prompts)
 
         monkeypatch.setattr(Generator, "write", write)
         return Generate(tiny_generator(kind), **options), shown
@@ -161,7 +161,7 @@ def test_it_survives_haystacks_yaml_and_names_its_model(tiny_generator):
         ({"format": "chat"}, {}, "has no chat template"),
         ({}, {"convqa": {"format": "chat"}}, "has no chat template"),
         ({}, {"convqa": {"format": "canard"}}, "format: expected canard-t5"),
-        ({"most_tokens": 300}, {}, "most_tokens: found 300; wanted 224 or less"),
+        ({"most_tokens": 300}, {}, "most_tokens: expected 224 or less, got 300"),
     ],
 )
 def test_what_the_model_cannot_do_is_refused_before_the_first_turn(tiny_generator, tmp_path, parameters, told, message):

@@ -125,7 +125,7 @@ def test_what_was_exported_is_one_family_with_its_source_and_with_nothing_else(f
 def test_a_graph_without_its_configuration_or_of_another_network_is_refused(tmp_path):
     for changes, message in (
         ({"config": {}}, "was exported without the network's configuration"),
-        ({"kind": "reader", "dimension": None}, "holds a model of kind 'reader'; wanted an encoder"),
+        ({"kind": "reader", "dimension": None}, "expected a model of kind 'encoder', got kind 'reader'"),
         ({"config": {"model_type": "distilbert"}}, "torch cannot run this graph: of the network's .* are missing"),
     ):
         folder = shutil.copytree(SHIPPED / "encoder", tmp_path / str(len(list(tmp_path.iterdir()))))

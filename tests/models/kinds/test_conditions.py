@@ -10,7 +10,7 @@ import pytest
 from convqa.errors import InputError, WorkError
 from convqa.models import load_conditions
 from convqa.models.folder import MANIFEST, open_folder
-from convqa.models.kinds.conditions import FEATURES, Conditions, Settled, features
+from convqa.models.kinds.conditions import FEATURES, Conditions, Judgement, features
 from convqa.models.kinds.encoder import load_encoder
 from convqa.models.source import find_model
 
@@ -37,7 +37,7 @@ def test_clear_cases(name):
 
 def test_nothing_is_known_of_nothing_and_neighbours_change_nothing():
     judge = load_conditions()
-    assert judge.judge([("", "Do you work?"), ("I work.", " ")]) == [Settled(0.0, 0.5)] * 2
+    assert judge.judge([("", "Do you work?"), ("I work.", " ")]) == [Judgement(0.0, 0.5)] * 2
     pairs = [(told, asked) for told, asked, _ in CLEAR]
     together, alone = judge.judge(pairs), [judge.judge([pair])[0] for pair in pairs]
     np.testing.assert_allclose(together, alone, atol=1e-4)
@@ -52,16 +52,16 @@ def test_features_are_numbers_in_their_order():
 
 
 def test_what_is_no_score_is_an_error():
-    with pytest.raises(WorkError, match="made no score"):
-        Conditions("odd", "1", "here", 0.5, lambda pairs: [Settled(float("nan"), 0.5)] * len(pairs)).judge([("a", "b")])
+    with pytest.raises(WorkError, match="returned invalid numbers"):
+        Conditions("odd", "1", "", 0.5, lambda pairs: [Judgement(float("nan"), 0.5)] * len(pairs)).judge([("a", "b")])
 
 
 def test_other_models_and_heads_of_other_encoders_are_refused(tmp_path):
-    with pytest.raises(InputError, match="kind 'encoder'; wanted one of kind 'conditions'"):
+    with pytest.raises(InputError, match=r"expected a model of kind 'conditions' .*, got kind 'encoder'"):
         load_conditions("encoder")
     manifest = json.loads((find_model("conditions").path / MANIFEST).read_text())
     for field, value, message in (
-        ("checksum", "0" * 32, "whose vectors the weights do not mean"),
+        ("checksum", "0" * 32, "expected the encoder 'encoder' with the checksum 0"),
         ("known", {"weights": {"share": 1.0}, "offset": 0.0}, "another version"),
         ("threshold", 2, "threshold"),
     ):

@@ -122,8 +122,8 @@ def test_a_forked_child_loads_it_anew():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (Options(engine="onnx", device="cuda"), "runs it on the CPU in int8; device cuda"),
-        (Options(engine="onnx", precision="float32"), "precision float32 were asked for. Leave out the engine"),
+        (Options(engine="onnx", device="cuda"), "runs it on the CPU in int8, not on device cuda"),
+        (Options(engine="onnx", precision="float32"), "precision float32. Leave out the engine"),
         (Options(engine="torch", precision="int8"), "torch runs float32 and bfloat16"),
     ],
 )
@@ -163,7 +163,7 @@ def test_a_server_gives_the_same_vectors_at_length_one(remote, encoder):
 
 def test_a_servers_key_comes_from_the_environment(remote, monkeypatch):
     server, load = remote(query="?model=minilm&key=MY_VARIABLE")
-    with pytest.raises(InputError, match="wants a key, and MY_VARIABLE is not in the environment"):
+    with pytest.raises(InputError, match="needs a key, but the environment variable MY_VARIABLE is not set"):
         load()
     monkeypatch.setenv("MY_VARIABLE", "s3cret")
     assert "s3cret" not in load().name + load().identity
@@ -172,7 +172,7 @@ def test_a_servers_key_comes_from_the_environment(remote, monkeypatch):
 
 @pytest.mark.parametrize("query", ["", "?modell=x", "?model=x&api_key=s3cret", "?key=A"])
 def test_addresses_of_another_form_are_refused(query):
-    with pytest.raises(InputError, match="wanted: https://HOST") as caught:
+    with pytest.raises(InputError, match="expected https://HOST") as caught:
         load_encoder(f"http://127.0.0.1:9/v1{query}")
     assert "s3cret" not in str(caught.value)
     with pytest.raises(InputError):
@@ -186,9 +186,9 @@ def test_addresses_of_another_form_are_refused(query):
         (404, InputError, "status 404"),
         (429, StoreUnavailable, "status 429"),
         (503, StoreUnavailable, "status 503"),
-        ([[1.0, 2.0]], WorkError, "made no vectors of 1 texts"),
-        ([[0.0] * 384], WorkError, "made no vectors"),
-        ([[1.0] * 384] * 2, WorkError, "made no vectors"),
+        ([[1.0, 2.0]], WorkError, "returned invalid vectors for 1 texts"),
+        ([[0.0] * 384], WorkError, "returned invalid vectors"),
+        ([[1.0] * 384] * 2, WorkError, "returned invalid vectors"),
     ],
 )
 def test_what_a_server_may_say_instead(remote, encoder, monkeypatch, reply, error, message):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.models.kinds.reader_input import PassageTokens
-from convqa.models.kinds.reader_spans import Band, Found
+from convqa.models.kinds.reader_spans import Band, ScoredSpan
 
 
 def words(number, sections=None):
@@ -39,7 +39,7 @@ def plainly(passage, longest, windows, most):
         whole = all(passage.offsets[place][0] < passage.offsets[place][1] for place in (i, j))
         apart = all(one.end <= start or end <= one.start for one in found)
         if whole and apart and passage.sections[i] == passage.sections[j] and len(found) < most:
-            found.append(Found(start, end, margin))
+            found.append(ScoredSpan(start, end, margin))
     return found
 
 
@@ -74,8 +74,8 @@ def test_it_finds_what_a_search_over_all_spans_finds(search, longest, most):
 
 def test_no_span_is_longer_than_was_asked_for():
     starts, ends = [9, 0, 0, 0, 0], [0, 0, 0, 1, 9]
-    assert band(words(5), 5, (0, starts, ends, 0)).best(1) == [Found(0, 9, 18)]
-    assert band(words(5), 4, (0, starts, ends, 0)).best(1) == [Found(0, 7, 10)]
+    assert band(words(5), 5, (0, starts, ends, 0)).best(1) == [ScoredSpan(0, 9, 18)]
+    assert band(words(5), 4, (0, starts, ends, 0)).best(1) == [ScoredSpan(0, 7, 10)]
     assert all(found.end - found.start == 1 for found in band(words(5), 1, (0, starts, ends, 0)).best(9))
 
 
@@ -83,26 +83,26 @@ def test_a_span_of_weak_ends_is_found_too():
     # Neither its start nor its end is among the twenty best; the spans that have those overlap the first.
     starts, ends = [50.0] * 30 + [1.0, 0.0, 0.0], [50.0] * 30 + [0.0, 0.0, 1.0]
     found = band(words(33), 30, (0, starts, ends, 0)).best(40)
-    assert len(found) == 31 and found[-1] == Found(60, 65, 2)
+    assert len(found) == 31 and found[-1] == ScoredSpan(60, 65, 2)
 
 
 def test_windows_are_merged_by_the_best_margin():
     one = (0, [0, 5, 0], [0, 5, 0], 4)
     two = (1, [5, 0, 0], [5, 0, 0], 1)
-    assert band(words(4), 3, one, two).best(1) == [Found(2, 3, 9)] == band(words(4), 3, two, one).best(1)
-    assert band(words(4), 3, one).best(1) == [Found(2, 3, 6)]
+    assert band(words(4), 3, one, two).best(1) == [ScoredSpan(2, 3, 9)] == band(words(4), 3, two, one).best(1)
+    assert band(words(4), 3, one).best(1) == [ScoredSpan(2, 3, 6)]
 
 
 def test_what_one_window_chose_hides_nothing_of_another():
     # Alone, the first window has (0, 1) as its best, which the second's best makes impossible: (1, 1) must come back.
     one = (0, [8, 4, 0], [0, 8, 0], 0)
     two = (0, [9, 0, 0], [9, 0, 0], 0)
-    assert band(words(3), 3, one, two).best(2) == [Found(0, 1, 18), Found(2, 3, 12)]
+    assert band(words(3), 3, one, two).best(2) == [ScoredSpan(0, 1, 18), ScoredSpan(2, 3, 12)]
 
 
 def test_no_span_crosses_a_mark():
     starts, ends = [9, 0, 0, 0], [0, 0, 0, 9]
-    assert band(words(4, [0, 0, 1, 1]), 4, (0, starts, ends, 0)).best(2) == [Found(0, 1, 9), Found(4, 7, 9)]
+    assert band(words(4, [0, 0, 1, 1]), 4, (0, starts, ends, 0)).best(2) == [ScoredSpan(0, 1, 9), ScoredSpan(4, 7, 9)]
 
 
 @pytest.mark.parametrize("most", [0, 3])

@@ -1,1 +1,1 @@
-"""Models of transformers, run by torch (the extra ``models``). Only what needs torch imports from here."""
+"""Models of transformers, run by torch (the extra ``models``). Imported only where torch is needed."""

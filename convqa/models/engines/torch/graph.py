@@ -1,4 +1,4 @@
-"""The network of a graph for ONNX Runtime as torch runs it: the same weights, in float32 where the graph has int8."""
+"""Load the weights of an ONNX graph into a torch network, int8 weights as float32."""
 
 from __future__ import annotations
 
@@ -15,64 +15,64 @@ _ROLES = {
     "Add": ("bias",), "Gather": ("weight",), "Gemm": ("weight", "bias"), "LayerNormalization": ("weight", "bias"),
     "MatMul": ("weight",), "MatMulInteger": ("weight",),
 }  # fmt: skip
-"""Operator -> what its constants are to the layer that its name leads to, such as ``/trunk/encoder/layer.0/...``."""
+"""Operator -> parameters that its constants are to the layer in its name, such as ``/trunk/encoder/layer.0/...``."""
 
 
 def fill(network: Any, folder: ModelFolder) -> None:
-    """Give a torch network the weights of the graph in a folder.
+    """Load the weights of the graph in a folder into a torch network.
 
-    :raises InputError: if the graph cannot be read, or is not that of this network.
+    :raises InputError: if the graph cannot be read or belongs to another network.
     """
     torch = import_torch()
     weights = _weights(folder)
-    wanted = network.state_dict()
-    # BERT's class makes a pooler over the first token, which a graph without a classifier does not have.
-    missing = sorted(name for name in wanted if name not in weights and "pooler" not in name)
-    named = {name: torch.from_numpy(weights[name].copy()) for name in wanted if name in weights}
-    wrong = [name for name, values in named.items() if values.shape != wanted[name].shape]
-    if missing or wrong:
+    expected = network.state_dict()
+    # BERT's class adds a pooler over the first token, which a graph without a classifier lacks.
+    missing = sorted(name for name in expected if name not in weights and "pooler" not in name)
+    tensors = {name: torch.from_numpy(weights[name].copy()) for name in expected if name in weights}
+    misshapen = [name for name, values in tensors.items() if values.shape != expected[name].shape]
+    if missing or misshapen:
         raise InputError(
-            f"{folder.path / ONNX}: torch cannot run this graph: of the network's {len(wanted)} tensors {len(missing)} "
-            f"are missing and {len(wrong)} have another shape, such as {(missing + wrong)[0]}. Run it on the CPU, or "
-            "name the model of transformers that it was exported from."
+            f"{folder.path / ONNX}: torch cannot run this graph: of the network's {len(expected)} tensors "
+            f"{len(missing)} are missing and {len(misshapen)} have another shape, such as {(missing + misshapen)[0]}. "
+            "Run it on the CPU, or name the model of transformers that it was exported from."
         )
-    network.load_state_dict(named, strict=False)
+    network.load_state_dict(tensors, strict=False)
 
 
 def _weights(folder: ModelFolder) -> dict[str, NDArray[Any]]:
-    """The constants of a graph by the names that the network has for them."""
+    """Return the constants of a graph under the network's names."""
     try:
         import onnx
         from onnx import numpy_helper
     except ImportError:
         raise InputError(
-            f"onnx is not installed, by which torch gets the weights of {folder.path / ONNX}. Install the extra "
-            "models: pip install 'convqa[models]'"
+            f"onnx is not installed; torch needs it to read {folder.path / ONNX}. Install the extra models: "
+            "pip install 'convqa[models]'"
         ) from None
     try:
         graph = onnx.load(str(folder.path / ONNX)).graph
-    except Exception as error:  # protobuf's errors, and those of files
+    except Exception as error:  # errors of protobuf and of the file system
         raise InputError(f"{folder.path / ONNX}: cannot be read ({reason_of(error)}). Copy the model again.") from error
-    constants = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
-    # What several layers share, the exporter keeps once, and repeats under the others' names; some it leaves out.
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    # Constants that layers share are stored once and repeated by Identity nodes.
     constants |= {
         node.output[0]: constants[node.input[0]]
         for node in graph.node
         if node.op_type == "Identity" and node.input[0] in constants
     }
-    found: dict[str, NDArray[Any]] = {}
+    weights: dict[str, NDArray[Any]] = {}
     for node in graph.node:
         layer = ".".join(node.name.strip("/").split("/")[:-1])
-        made = [_plain(name, constants) for name in node.input]
-        arrays = [array for array in made if array is not None and array.dtype == np.float32]
+        inputs = [_plain(name, constants) for name in node.input]
+        arrays = [array for array in inputs if array is not None and array.dtype == np.float32]
         for role, array in zip(_ROLES.get(node.op_type, ()), arrays, strict=False):
-            found[f"{layer}.{role}"] = array.T if node.op_type.startswith("MatMul") else array
+            weights[f"{layer}.{role}"] = array.T if node.op_type.startswith("MatMul") else array
     direct = {name.removesuffix("_quantized"): _plain(name, constants) for name in constants}
-    return found | {name: array for name, array in direct.items() if array is not None}
+    return weights | {name: array for name, array in direct.items() if array is not None}
 
 
 def _plain(name: str, constants: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
-    """A constant as it was before it was made int8; None for what is none, or only helps to quantize."""
+    """Return a constant as it was before quantization, None for other names and for parameters of quantization."""
     stem = name.removesuffix("_quantized")
     if stem == name or f"{stem}_scale" not in constants:
         return constants.get(name) if not name.endswith(("_scale", "_zero_point")) else None

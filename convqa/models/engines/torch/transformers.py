@@ -1,11 +1,7 @@
-"""Reading of a folder of transformers: its configuration, weights and tokenizer, and how it makes vectors.
-
-sentence-transformers' files say how vectors are made; without them a plain model is pooled by the mean.
-"""
+"""Read a folder of transformers: configuration, weights, tokenizer and, from sentence-transformers' files, pooling."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,7 +23,7 @@ _POOLING: dict[str, Pooling] = {
 _ADVICE = "Copy the model again."
 _MODULES = {"Transformer", "Pooling", "Normalize"}
 _VOCABULARIES = ("vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
-# Models whose positions begin after the padding's number, and which have two fewer than their configuration says.
+# Models whose positions begin after the padding token, so that there are two fewer than configured.
 _OFFSET = {"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl"}
 _ROLES: dict[Role, tuple[str, ...]] = {"query": ("query",), "passage": ("passage", "document", "corpus")}
 
@@ -40,13 +36,13 @@ class _Module(Record):
 
 
 class _Settings(Record, extra="allow"):
-    """The fields that are read of sentence-transformers' files and of tokenizer_config.json; a file has some of them.
+    """Fields of sentence-transformers' files and of tokenizer_config.json; each file has some of them.
 
-    Older versions have a flag for each mode of pooling, newer ones name it.
+    Older versions have a flag per pooling mode, newer ones name the mode.
     """
 
     max_seq_length: Annotated[int, Field(ge=1)] | None = None
-    # Tokenizers without a limit say so with a very large number, larger than JSON's readers have integers for.
+    # Tokenizers without a limit have a number too large for an integer of JSON parsers.
     model_max_length: Annotated[float, Field(gt=0)] | None = None
     modules: list[_Module] = []
     pooling_mode: str | list[str] | None = None
@@ -55,18 +51,18 @@ class _Settings(Record, extra="allow"):
 
 
 def load_config(folder: ModelFolder) -> Any:
-    """transformers' configuration of the model in a folder."""
+    """Return transformers' configuration of the model in a folder."""
     import_torch()
     import transformers
 
     try:
         return transformers.AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # whatever the libraries raise on damaged files
+    except Exception as error:  # the libraries raise anything on damaged files
         raise _unloadable(folder, "config.json", error) from error
 
 
 def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> Any:
-    """A model of transformers, ready to run.
+    """Load a model of transformers, ready to run.
 
     :param auto: the class of transformers that loads it, such as ``AutoModel``.
     """
@@ -78,22 +74,21 @@ def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> 
             folder.path, local_files_only=True, trust_remote_code=False, output_loading_info=True,
             dtype=getattr(torch, precision),
         )  # fmt: skip
-    except Exception as error:  # whatever the libraries raise on damaged files
+    except Exception as error:  # the libraries raise anything on damaged files
         raise _unloadable(folder, "the model", error) from error
-    # BERT's class makes a pooler over the first token, which a bare model has no use for; a classifier stands on it.
-    unused = "pooler" if auto == "AutoModel" else None
-    missing = sorted(name for name in info["missing_keys"] if unused is None or unused not in name)
+    # BERT's class adds a pooler over the first token, which only a classifier uses.
+    missing = sorted(name for name in info["missing_keys"] if auto != "AutoModel" or "pooler" not in name)
     if missing or info["mismatched_keys"]:
-        if missing:
-            about = f"lack {len(missing)} tensors, such as {missing[0]}, of what {type(module).__name__} needs"
-        else:
-            about = f"have other shapes than {type(module).__name__} needs"
-        raise InputError(f"{folder.path}: the weights {about}: the model is damaged or of another architecture.")
+        about = f"lack {len(missing)} tensors, such as {missing[0]}" if missing else "have other shapes"
+        raise InputError(
+            f"{folder.path}: the weights {about}; expected those of {type(module).__name__}. The model is damaged or "
+            "of another architecture."
+        )
     return module.to(device).eval()
 
 
 def load_writer(folder: ModelFolder, device: str, precision: str) -> tuple[Any, Any]:
-    """A causal or sequence-to-sequence language model with its tokenizer, both of transformers."""
+    """Load a causal or sequence-to-sequence language model and its tokenizer, both of transformers."""
     config = load_config(folder)
     import transformers
 
@@ -104,22 +99,13 @@ def load_writer(folder: ModelFolder, device: str, precision: str) -> tuple[Any, 
     heads = config.architectures or []
     if type(config) not in known or getattr(known[type(config)], "__name__", "") not in heads:
         raise InputError(
-            f"{folder.path}: {', '.join(heads) or config.model_type} writes no texts; wanted a causal or a "
-            "sequence-to-sequence language model."
+            f"{folder.path}: expected a causal or sequence-to-sequence language model, got "
+            f"{', '.join(heads) or config.model_type}."
         )
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            folder.path, local_files_only=True, trust_remote_code=False
-        )
-    except Exception as error:  # whatever the libraries raise on missing and damaged files
-        if not (folder.path / TOKENIZER).is_file() and find_spec("sentencepiece") is None:
-            raise InputError(
-                f"{folder.path}: has no {TOKENIZER}; to make one of its older files, install the package sentencepiece."
-            ) from error
-        raise _unloadable(folder, "the tokenizer", error) from error
+    tokenizer = _auto_tokenizer(folder)
     auto = "AutoModelForSeq2SeqLM" if seq2seq else "AutoModelForCausalLM"
     model = load_module(folder, auto, device, precision)
-    # Where its files are missing, transformers makes a tokenizer that knows next to nothing.
+    # Without its files, transformers makes an empty tokenizer.
     files = ("tokenizer", "vocab", "spiece", "sentencepiece")
     if not tokenizer("Who?")["input_ids"] or not any(file.name.startswith(files) for file in folder.path.iterdir()):
         raise InputError(f"{folder.path}: the tokenizer is missing. {_ADVICE}")
@@ -129,34 +115,40 @@ def load_writer(folder: ModelFolder, device: str, precision: str) -> tuple[Any, 
     return model, tokenizer
 
 
-def tokenizer_of(folder: ModelFolder, config: Any, most: int | None = None) -> Tokenizer:
-    """The tokenizer in a folder of transformers; old ones without ``tokenizer.json`` are converted.
+def tokenizer_of(folder: ModelFolder, config: Any, most: int) -> Tokenizer:
+    """Load the tokenizer in a folder of transformers; one without ``tokenizer.json`` is converted.
 
-    :param most: tokens of a sequence; None = as many as the model takes.
+    :param most: maximum tokens of a sequence.
     """
-    most = most or max_tokens(folder.path, config)
-    found = load_tokenizer(folder.path, most) if (folder.path / TOKENIZER).is_file() else _old_tokenizer(folder, most)
-    size = max(found.inner.get_vocab().values(), default=-1) + 1
+    has_file = (folder.path / TOKENIZER).is_file()
+    tokenizer = load_tokenizer(folder.path, most) if has_file else _converted_tokenizer(folder, most)
+    size = max(tokenizer.inner.get_vocab().values(), default=-1) + 1
     if size > config.vocab_size:
         raise _foreign(folder, size, config.vocab_size)
-    return found
+    return tokenizer
 
 
-def _old_tokenizer(folder: ModelFolder, most: int) -> Tokenizer:
+def _converted_tokenizer(folder: ModelFolder, most: int) -> Tokenizer:
+    if not any((folder.path / name).is_file() for name in _VOCABULARIES):
+        # Without a vocabulary, transformers makes an empty tokenizer.
+        raise InputError(f"{folder.path}: the model has no tokenizer; expected {TOKENIZER}. {_ADVICE}")
+    return Tokenizer(_auto_tokenizer(folder).backend_tokenizer, most)
+
+
+def _auto_tokenizer(folder: ModelFolder) -> Any:
     import transformers
 
-    if not any((folder.path / name).is_file() for name in _VOCABULARIES):
-        # transformers would make a tokenizer that knows no word.
-        raise InputError(f"{folder.path}: the model has no tokenizer; wanted {TOKENIZER}. {_ADVICE}")
     try:
-        loaded = transformers.AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-        return Tokenizer(loaded.backend_tokenizer, most)
-    except Exception as error:  # whatever the libraries raise on missing and damaged files
-        raise _unloadable(folder, "the tokenizer", error) from error
+        return transformers.AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # the libraries raise anything on missing and damaged files
+        what = "the tokenizer"
+        if not (folder.path / TOKENIZER).is_file():
+            what = f"the tokenizer without {TOKENIZER}, for which the package sentencepiece may be needed,"
+        raise _unloadable(folder, what, error) from error
 
 
 def max_tokens(path: Path, config: Any) -> int:
-    """How many tokens the model takes: the least of what its files say."""
+    """Return the maximum tokens of a sequence: the smallest limit in the model's files, else 512."""
     limits: list[float | None] = [
         _read(path / "sentence_bert_config.json").max_seq_length,
         _read(path / "tokenizer_config.json").model_max_length,
@@ -166,13 +158,13 @@ def max_tokens(path: Path, config: Any) -> int:
 
 
 def positions(config: Any) -> int | None:
-    """How many tokens the model has positions for; None where they are not counted."""
-    found = getattr(config, "max_position_embeddings", None)
-    return found - 2 if found and config.model_type in _OFFSET else found
+    """Return how many tokens the model has positions for, None without a limit."""
+    count = getattr(config, "max_position_embeddings", None)
+    return count - 2 if count and config.model_type in _OFFSET else count
 
 
 def pooling_of(path: Path) -> Pooling:
-    """How an encoder makes one vector of many; a plain model takes the mean."""
+    """Return the pooling of an encoder, the mean for a plain model."""
     file = path / "modules.json"
     if not file.is_file():
         return "mean"
@@ -182,7 +174,7 @@ def pooling_of(path: Path) -> Pooling:
     unknown = sorted(set(paths) - _MODULES)
     if unknown or "Pooling" not in paths:
         raise InputError(
-            f"{file}: asks for {', '.join(unknown) or 'no pooling'}; convqa runs a Transformer, Pooling and Normalize."
+            f"{file}: expected Transformer, Pooling and Normalize, got {', '.join(unknown) or 'no Pooling'}."
         )
     file = path / paths["Pooling"] / "config.json"
     settings = _read(file)
@@ -190,21 +182,21 @@ def pooling_of(path: Path) -> Pooling:
     named = settings.pooling_mode
     modes = [named] if isinstance(named, str) else named or flags
     if len(modes) != 1 or modes[0] not in _POOLING:
-        raise InputError(f"{file}: asks for the pooling {', '.join(modes) or 'none'}; convqa knows mean and cls.")
+        raise InputError(f"{file}: expected the pooling mean or cls, got {', '.join(modes) or 'none'}.")
     if not settings.include_prompt:
-        raise InputError(f"{file}: leaves the prompt out of the pooling (include_prompt), which convqa does not do.")
+        raise InputError(f"{file}: include_prompt: expected true, got false; convqa always pools the prompt too.")
     return _POOLING[modes[0]]
 
 
 def prefixes_of(path: Path) -> dict[Role, str]:
-    """The prefixes that an encoder wants before a text, by its kind."""
+    """Return the prefixes that an encoder needs before texts, by role."""
     prompts = _read(path / "config_sentence_transformers.json").prompts or {}
     named = {role: next((prompts[name] for name in names if prompts.get(name)), None) for role, names in _ROLES.items()}
     return {role: text for role, text in named.items() if text}
 
 
 def _read(file: Path) -> _Settings:
-    """The fields of one of the files; none of a file that is not there."""
+    """Return the fields of a file, all unset if the file is missing."""
     if not file.is_file():
         return _Settings()
     return read_as(_Settings, read_json(file, "settings of a model"), str(file), _ADVICE)
@@ -216,5 +208,5 @@ def _unloadable(folder: ModelFolder, what: str, error: Exception) -> InputError:
 
 def _foreign(folder: ModelFolder, tokens: int, known: int) -> InputError:
     return InputError(
-        f"{folder.path}: the tokenizer knows {tokens} tokens, the model {known}: they are not of one model. {_ADVICE}"
+        f"{folder.path}: the tokenizer has {tokens} tokens, the model {known}: they do not belong together. {_ADVICE}"
     )
