@@ -9,18 +9,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from convqa.components import encoding
 from convqa.components.base import Retriever
-from convqa.components.encoding import (
-    DEFAULT_TEXTS,
-    Matrix,
-    ModelOptions,
-    QueryEncoder,
-    Texts,
-    encoder_of,
-    has_vectors_of,
-    passage_vectors,
-    unknown_language,
-)
+from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.components.sharing import opened
@@ -59,7 +50,7 @@ class Dense(Retriever):
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        encoder = self.encoder or (lambda options: encoder_of(self._opened, options))
+        encoder = self.encoder or (lambda options: encoding.encoder_of(self._opened, options))
         self._queries = QueryEncoder(encoder, self.vectors, self.options)
 
     @cached_property
@@ -72,8 +63,8 @@ class Dense(Retriever):
         store = self._opened
         info, place = store.info(), f"collection {redact(str(self.collection))}"
         refuse_encoder(self._queries.encoder, info, place)
-        has_vectors_of(self._queries.model, store)
-        if unknown := unknown_language(self._queries.model, info, place):
+        encoding.has_vectors_of(self._queries.model, store)
+        if unknown := encoding.unknown_language(self._queries.model, info, place):
             logger.warning(
                 "%s: rankings by its vectors are poor. Use the retriever bm25, or vectors of an encoder that knows it",
                 unknown,
@@ -109,7 +100,7 @@ class Dense(Retriever):
     ) -> Sequence[Ranking]:
         """Rank the passages of ``rankings[i]`` by their vectors. Missing vectors are made now."""
         places, matrix = self._queries.encode(rewrites, queries)
-        vectors = passage_vectors(self._queries.model, self._opened, rankings)
+        vectors = encoding.passage_vectors(self._queries.model, self._opened, rankings)
         near = [Ranking()] * len(queries)
         for place, vector in zip(places, matrix, strict=True):
             hits = [hit for hit in rankings[place].hits if hit.id in vectors]
