@@ -36,14 +36,6 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """``turns``: maximum turns of each input, in whole conversations. ``minutes``: time limit of this call."""
-
-    turns: int | None = None
-    minutes: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Input:
     """An input and its settings; ``turns`` is the number of turns that are run."""
 
@@ -65,7 +57,8 @@ def ablate(
     output: Path,
     *,
     task: str = "auto",
-    limits: Limits = Limits(),
+    turns: int | None = None,
+    minutes: float | None = None,
     sharing: bool = True,
     restart: bool = False,
     progress: Callable[[str], Progress] = lambda _: lambda *_: None,
@@ -76,6 +69,8 @@ def ablate(
     is recorded, and the others continue.
 
     :param name: the ablation's file, or the name of a shipped one.
+    :param turns: maximum turns of each input, in whole conversations.
+    :param minutes: time limit of this call.
     :param sharing: reuse the results of other cells.
     :param restart: discard the runs in the output folder.
     :param progress: returns, given the label of a cell, a callback for (turns done, total turns).
@@ -86,9 +81,9 @@ def ablate(
     baseline = baseline_of(ablation, rows, file)
     if name_of_task := next((kind.name for kind in tasks().values() if kind.has_input(output)), None):
         raise InputError(f"output {output}: is an input of {name_of_task}; add an output folder as the last argument.")
-    sources = [_read_input(path.resolve(), task, ablation, limits.turns, output) for path in inputs]
+    sources = [_read_input(path.resolve(), task, ablation, turns, output) for path in inputs]
     _check_names(ablation, rows, sources, file)
-    deadline = None if limits.minutes is None else time.monotonic() + 60 * limits.minutes
+    deadline = None if minutes is None else time.monotonic() + 60 * minutes
     salt = repr(versions() | {library: _version(library) for library in SHAPING_TORCH})
     with locked(output):
         record: dict[str, Any] = {
@@ -110,7 +105,7 @@ def ablate(
                 cell = Cell(
                     source.task.name, source.path, pipelines[row.name], row.settings(source.path),
                     Path("cells", row.name, source.name), output, source.choice.history or "none",
-                    source.choice.conversations, limits.turns, source.choice.collection, ablation.vectors,
+                    source.choice.conversations, turns, source.choice.collection, ablation.vectors,
                     salt if sharing else None, restart,
                 )  # fmt: skip
                 record["cells"].append(_result(cell, row.name, source.name, deadline, progress))

@@ -1,7 +1,7 @@
 """The task QReCC."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.qrecc import check, grouping, input, run, schema, score, truth
+from convqa.tasks.qrecc import grouping, input, run, schema, score, truth
 
 
 class QReCC(Task):
@@ -20,7 +20,7 @@ class QReCC(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    problems = staticmethod(check.problems)
+    problems = staticmethod(run.problems)
     official_text = staticmethod(score.official_text)
     key = staticmethod(schema.turn_key)
     part = staticmethod(score.part)

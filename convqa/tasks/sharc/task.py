@@ -1,7 +1,7 @@
 """The task ShARC."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.sharc import input, official, run, score, truth
+from convqa.tasks.sharc import input, run, score, truth
 
 
 class ShARC(Task):
@@ -24,6 +24,6 @@ class ShARC(Task):
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
     problems = staticmethod(run.problems)
-    official_text = staticmethod(official.text)
+    official_text = staticmethod(score.official_text)
     judged = staticmethod(score.judged)
     score = staticmethod(score.score)
