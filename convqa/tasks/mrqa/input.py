@@ -16,7 +16,7 @@ from convqa.errors import InputError
 from convqa.tasks.files import files_in, read_start
 from convqa.tasks.mrqa import jsonl, squad
 from convqa.tasks.mrqa.contexts import Context, conversations
-from convqa.tasks.mrqa.sets import AVERAGES, domain_of, official_name
+from convqa.tasks.mrqa.sets import ALIASES, AVERAGES, domain_of
 from convqa.text.analysis import analyzer
 
 Form = Literal["mrqa", "squad"]
@@ -125,7 +125,7 @@ def _is_data_set(path: Path) -> bool:
 
 def _data_set(file: Path) -> DataSet:
     stem = next((file.name.removesuffix(end) for end in SUFFIXES if file.name.endswith(end)), file.name)
-    names = [official_name(name) for name in (*_name_in_header(file), stem)]
+    names = [ALIASES.get(name, name) for name in (*_name_in_header(file), stem)]
     name = next((name for name in names if domain_of(name)), names[0])
     return DataSet(file, file.name if name in AVERAGES else name, _language(stem))
 

@@ -7,7 +7,24 @@ from pathlib import Path
 
 from convqa.errors import InputError
 from convqa.files import parse_line, read_bytes, read_json
-from convqa.validation import Shape, read_as
+from convqa.validation import Record, Shape, read_as
+
+
+class Truth(Record):
+    """A turn of a benchmark that ``convqa download`` converted."""
+
+    Conversation_no: int
+    Truth_passages: list[str]
+    Truth_answer: str = ""
+    Answerable: bool = True
+
+
+class PassageLine(Record):
+    """A line of passages.jsonl."""
+
+    id: str
+    text: str
+    title: str = ""
 
 
 def named_folder(data: Path | None) -> Path:
