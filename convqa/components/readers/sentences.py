@@ -102,25 +102,25 @@ class Sentences(Reader):
         self, turn: Turn, rewrite: Rewrite, ranking: Ranking, most: int | None
     ) -> tuple[list[Weighed], float]:
         """Return the best sentences without vectors, ties in order of the text, and the null score."""
-        wanted = scoring.wanted_of(rewrite, turn.language)
+        question = scoring.wanted_of(rewrite, turn.language)
         shares = scoring.behind([hit.score for hit in ranking.hits[: self.passages]])
         hits = zip(ranking.hits, shares, strict=False)
         passages = [(hit.passage, share) for hit, share in hits if hit.passage is not None]
         tokens = analyzer(turn.language).tokens
         answers = [frozenset(tokens(exchange.answer)) for exchange in turn.history if exchange.answer]
-        found: list[Weighed] = []
+        sentences: list[Weighed] = []
         best = 0.0
-        for place, (passage, share) in enumerate(passages):
+        for index, (passage, share) in enumerate(passages):
             marked = scoring.marked_of(passage.title, passage.text, turn.language)
-            scores, covered = scoring.scored(marked, wanted, place)
-            said = scoring.said(marked, answers)
+            scores, covered = scoring.scored(marked, question, index)
+            repeated = scoring.said(marked, answers)
             best = max(best, covered)
-            found += [
-                Weighed(passage, *offsets, Evidence(score, share, 1 / at, told))
-                for at, (offsets, score, told) in enumerate(zip(marked.offsets, scores, said, strict=True), 1)
+            sentences += [
+                Weighed(passage, *offsets, Evidence(score, share, 1 / position, told))
+                for position, (offsets, score, told) in enumerate(zip(marked.offsets, scores, repeated, strict=True), 1)
             ]
         curve = scoring.BY_WORDS if self._near is None else scoring.BY_BOTH
-        ranked = sorted(found, key=lambda one: -curve(one.evidence))
+        ranked = sorted(sentences, key=lambda one: -curve(one.evidence))
         fit = list(islice((one for each in ranked if (one := each.quoted(turn.language))), most))
         # If no sentence is quotable, return the best one.
         return fit or ranked[:1], max(0.0, 1 - best)

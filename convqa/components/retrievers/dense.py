@@ -87,24 +87,24 @@ class Dense(Retriever):
     def search_rewritten(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
-        places, matrix = self._queries.encode(rewrites, queries)
+        indexes, matrix = self._queries.encode(rewrites, queries)
         rankings = [Ranking()] * len(queries)
-        asking = [turns[place] for place in places]
+        asking = [turns[index] for index in indexes]
         found = by_filter(asking, lambda rows, accepted: self._search(matrix[rows], accepted))
-        for place, ranking in zip(places, found, strict=True):
-            rankings[place] = ranking
+        for index, ranking in zip(indexes, found, strict=True):
+            rankings[index] = ranking
         return rankings
 
     def among(
         self, rewrites: Sequence[Rewrite], queries: Sequence[Query], rankings: Sequence[Ranking]
     ) -> Sequence[Ranking]:
         """Rank the passages of ``rankings[i]`` by their vectors. Missing vectors are made now."""
-        places, matrix = self._queries.encode(rewrites, queries)
+        indexes, matrix = self._queries.encode(rewrites, queries)
         vectors = encoding.passage_vectors(self._queries.model, self._opened, rankings)
         near = [Ranking()] * len(queries)
-        for place, vector in zip(places, matrix, strict=True):
-            hits = [hit for hit in rankings[place].hits if hit.id in vectors]
-            near[place] = Ranking.of([Hit(hit.id, float(vectors[hit.id] @ vector)) for hit in hits])
+        for index, vector in zip(indexes, matrix, strict=True):
+            hits = [hit for hit in rankings[index].hits if hit.id in vectors]
+            near[index] = Ranking.of([Hit(hit.id, float(vectors[hit.id] @ vector)) for hit in hits])
         return near
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:

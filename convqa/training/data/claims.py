@@ -26,7 +26,7 @@ from convqa.text.bm25 import bm25
 from convqa.text.sentences import sentences
 from convqa.text.support import content
 from convqa.training.config import INSCIT
-from convqa.training.data.records import PassageLine, Truth, need_files, read_lines, read_list, read_titled
+from convqa.training.data.records import PassageLine, Truth, need_files, read_lines, read_list
 from convqa.validation import Record
 
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?![\w,]*\d)")
@@ -186,8 +186,8 @@ def _inscit(root: Path) -> tuple[list[_Answer], dict[str, str]]:
     file, passages = (root / name for name in FILES[INSCIT])
     texts = _texts(passages)
     answers = []
-    conversations = read_titled(file, _Conversation, "INSCIT's dev part as published")
-    for number, conversation in enumerate(conversations.values(), 1):
+    conversations = read_list(file, _Conversation, "INSCIT's dev part as published")
+    for number, conversation in enumerate(conversations, 1):
         for turn in conversation.turns:
             known = frozenset(item.passage_id for label in turn.labels for item in label.evidence) & texts.keys()
             for label in turn.labels:

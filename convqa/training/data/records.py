@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from convqa.errors import InputError
 from convqa.files import parse_line, read_bytes, read_json
@@ -51,19 +52,12 @@ def need_files(folder: Path, names: Iterable[str]) -> None:
 
 
 def read_list(path: Path, kind: type[Shape], expected: str) -> list[Shape]:
-    """Read the records of a JSON list. ``expected`` describes the file in errors."""
-    data = read_json(path, expected)
-    if not isinstance(data, list):
+    """Read the records of a JSON list, or the values of an object. ``expected`` describes the file in errors."""
+    data: Any = read_json(path, expected)
+    items = {f"record {index}": item for index, item in enumerate(data)} if isinstance(data, list) else data
+    if not isinstance(items, dict):
         raise InputError(f"{path}: expected {expected}, got {type(data).__name__}.")
-    return [read_as(kind, item, f"{path}: record {index}", f"Expected {expected}.") for index, item in enumerate(data)]
-
-
-def read_titled(path: Path, kind: type[Shape], expected: str) -> dict[str, Shape]:
-    """Read the records of a JSON object by title."""
-    data = read_json(path, expected)
-    if not isinstance(data, dict):
-        raise InputError(f"{path}: expected {expected}, got {type(data).__name__}.")
-    return {title: read_as(kind, item, f"{path}: {title}", f"Expected {expected}.") for title, item in data.items()}
+    return [read_as(kind, item, f"{path}: {name}", f"Expected {expected}.") for name, item in items.items()]
 
 
 def read_lines(path: Path, kind: type[Shape], expected: str) -> list[Shape]:

@@ -53,11 +53,6 @@ class Utterance:
     snippet: str
     evidence: tuple[tuple[str, bool], ...]
 
-    @property
-    def follow_ups(self) -> list[tuple[str, bool]]:
-        """The questions asked back before, each with whether the reply was yes."""
-        return [(one.follow_up_question, one.follow_up_answer.lower() == "yes") for one in self.record.history]
-
 
 def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Example]]:
     """Return the training and the report examples.
@@ -113,7 +108,8 @@ def examples(utterances: Sequence[Utterance]) -> list[Example]:
     for utterance in utterances:
         record = utterance.record
         told, address, answer = record.scenario.strip(), record.source_url, record.answer or ""
-        questions += [(question, address) for question, _ in (*utterance.follow_ups, *utterance.evidence)]
+        asked = [one.follow_up_question for one in record.history] + [question for question, _ in utterance.evidence]
+        questions += [(question, address) for question in asked]
         if told:
             for question, yes in utterance.evidence:
                 answered.setdefault((told, question), Example(told, question, yes, address))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 from convqa.training.config import TalkShares
 from convqa.training.data.reading import FILES
-from convqa.training.data.records import PassageLine, Truth, need_files, read_lines, read_list, read_titled
+from convqa.training.data.records import PassageLine, Truth, need_files, read_lines, read_list
 from convqa.training.data.rewrites import Example
 from convqa.validation import Record, read_as
 
@@ -292,8 +292,8 @@ def read_passages(root: Path) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _articles(root: Path) -> Iterable[_Article]:
-    return read_titled(root / LEADS, _Article, "an object of articles with title and extract").values()
+def _articles(root: Path) -> list[_Article]:
+    return read_list(root / LEADS, _Article, "an object of articles with title and extract")
 
 
 def lead_of(title: str, text: str, person: bool) -> Lead | None:
