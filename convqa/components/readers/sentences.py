@@ -116,8 +116,10 @@ class Sentences(Reader):
             repeated = scoring.said(marked, answers)
             best = max(best, covered)
             sentences += [
-                Weighed(passage, *offsets, Evidence(score, share, 1 / position, told))
-                for position, (offsets, score, told) in enumerate(zip(marked.offsets, scores, repeated, strict=True), 1)
+                Weighed(passage, *offsets, Evidence(score, share, 1 / position, is_repeat))
+                for position, (offsets, score, is_repeat) in enumerate(
+                    zip(marked.offsets, scores, repeated, strict=True), 1
+                )
             ]
         curve = scoring.BY_WORDS if self._near is None else scoring.BY_BOTH
         ranked = sorted(sentences, key=lambda one: -curve(one.evidence))

@@ -1,6 +1,6 @@
 """Write, check and read out.tsv: line i has up to ten passage ids for question i, best first, separated by TABs.
 
-The check reports all format errors at once, of which GEval refuses only a wrong number of lines.
+The check reports all format errors at once; GEval itself only refuses a wrong number of lines.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from convqa.metrics.bleu import ORDER
 from convqa.metrics.recall import recall
 from convqa.metrics.reciprocal_rank import reciprocal_rank
 from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_unmatched
-from convqa.tasks.sharc.answers import CLASSES, normalise
 from convqa.tasks.sharc.run import DEPTH, Run
+from convqa.tasks.sharc.schema import CLASSES, normalise
 from convqa.tasks.sharc.table import BOTH, PREDICTED, TRUE, Figure, Sums, Table
 from convqa.tasks.sharc.truth import Gold
 

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from convqa.tasks.sharc.answers import normalise
 from convqa.tasks.sharc.input import read_records, rule_texts, source
-from convqa.tasks.sharc.schema import ADVICE, Official, Open
+from convqa.tasks.sharc.schema import ADVICE, Official, Open, normalise
 from convqa.training.data.records import need_files
 from convqa.validation import Record, read_as
 
@@ -60,8 +59,8 @@ def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Exam
     :param root: the data folder, with :data:`DEV` and :data:`OPEN`.
     :param own: further training files there in ShARC's format, such as its training part.
     """
-    beside = Path(OPEN).with_name("id2snippet.json").as_posix()
-    need_files(root, (DEV, OPEN, beside, *own))
+    rules = Path(OPEN).with_name("id2snippet.json").as_posix()
+    need_files(root, (DEV, OPEN, rules, *own))
     dev = utterances(root / DEV)
     seen = [one for one in utterances(root / OPEN) if isinstance(one.record, Open) and one.record.snippet_seen]
     further = [one for name in own for one in utterances(root / name)]
