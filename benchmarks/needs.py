@@ -33,7 +33,7 @@ EMBEDDED_QUERIES, ELASTICSEARCH_QUERIES = 86, 42
 
 ENCODED = 130, 52
 """Passages/s on two cores: of 80 words; and of 380 words, cut at the encoder's 256 tokens (encoding_speed.py on the
-bundled example), which take 2.5 times as long (processor time of 150 passages each of the sets and of QReCC's sample)."""
+bundled example), which take 2.5 times as long (processor time of 150 passages each of the sets and of QReCC)."""
 EXACT_QUERIES = 134
 """Queries/s over 500,000 vectors in memory, 64 at a time."""
 SPARSE_TERMS, SPARSE_BYTES = 150, 6

@@ -47,7 +47,6 @@ def ablate(
     was not reached; 2 a mistake in the ablation or an input.
     """
     from convqa.errors import InputError
-    from convqa.experiments.ablate import Limits
     from convqa.experiments.ablate import ablate as run
 
     if len(paths) < 2:
@@ -55,7 +54,7 @@ def ablate(
     *inputs, output = paths
     bars = _Bars(quiet)
     record = run(
-        ablation, inputs, output, task=task, limits=Limits(turns, minutes), sharing=sharing, restart=restart,
+        ablation, inputs, output, task=task, turns=turns, minutes=minutes, sharing=sharing, restart=restart,
         progress=bars.next,
     )  # fmt: skip
     bars.close()

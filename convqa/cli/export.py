@@ -55,5 +55,5 @@ def export(
         raise InputError(f"--output {output}: exists already. Give another file, or remove it.")
     with whole_file(output) as stream:
         tally = write(responses, format, submission, stream.write)
-    counts = f"{tally.answered} answers, {tally.unanswered} no-answers" if format.needs_answers else "rankings"
-    typer.echo(f"Written: {output}: {counts}, {tally.failed} failed turns")
+    counts = f"{tally['answered']} answers, {tally['unanswered']} no-answers" if format.needs_answers else "rankings"
+    typer.echo(f"Written: {output}: {counts}, {tally['failed']} failed turns")

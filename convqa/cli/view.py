@@ -49,7 +49,7 @@ def view(
     if isinstance(sys.stdout, io.TextIOWrapper):  # where this is not UTF-8, what cannot be written is a question mark
         sys.stdout.reconfigure(errors="replace")
     colour = not os.environ.get("NO_COLOR")
-    numbered = islice(enumerate(read_contexts(file, aligned=False), 1), start - 1, None)
+    numbered = islice(enumerate(read_contexts(file), 1), start - 1, None)
     chosen = islice(_asking(numbered, qid), limit)
     first = next(chosen, None)
     if first is None:

@@ -83,7 +83,6 @@ class Asking(Wrapper, Station):
 
     takes = ("messages",)
     gives = "replies"
-    component: Any
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     keep: bool = False
     otherwise: Any = None

@@ -91,25 +91,25 @@ class QueryEncoder:
 
         ``queries[i]`` belongs to ``rewrites[i]``. Each distinct text of a batch is encoded once.
         """
-        made = [[_text_of(name, *row) for name in self.texts] for row in zip(rewrites, queries, strict=True)]
-        texts = [list(dict.fromkeys(filter(None, some))) for some in made]
-        places = np.flatnonzero([bool(found) for found in texts])
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
-        vectors = _vectors(self.model, tuple(numbers))
-        means = [vectors[[numbers[text] for text in texts[place]]].mean(axis=0) for place in places]
+        candidates = [[_text_of(name, *row) for name in self.texts] for row in zip(rewrites, queries, strict=True)]
+        texts = [list(dict.fromkeys(filter(None, some))) for some in candidates]
+        indexes = np.flatnonzero([bool(some) for some in texts])
+        row_of = {text: row for row, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
+        vectors = _vectors(self.model, tuple(row_of))
+        means = [vectors[[row_of[text] for text in texts[index]]].mean(axis=0) for index in indexes]
         rows = np.stack(means) if means else vectors[:0]
-        return places, rows if self.model.sparse else unit(rows)
+        return indexes, rows if self.model.sparse else unit(rows)
 
     def of_rewrites(self, rewrites: Sequence[Rewrite]) -> list[Matrix | None]:
         """Return each rewrite's vector, the normalized weighted sum of its queries' vectors; None without words."""
-        owners = [place for place, rewrite in enumerate(rewrites) for _ in rewrite.queries]
+        owners = [index for index, rewrite in enumerate(rewrites) for _ in rewrite.queries]
         queries = [query for rewrite in rewrites for query in rewrite.queries]
-        places, matrix = self.encode([rewrites[owner] for owner in owners], queries)
+        indexes, matrix = self.encode([rewrites[owner] for owner in owners], queries)
         summed: list[Matrix | None] = [None] * len(rewrites)
-        for place, vector in zip(places, matrix, strict=True):
-            before = summed[owners[place]]
-            part = np.float32(queries[place].weight) * vector
-            summed[owners[place]] = part if before is None else before + part
+        for index, vector in zip(indexes, matrix, strict=True):
+            before = summed[owners[index]]
+            part = np.float32(queries[index].weight) * vector
+            summed[owners[index]] = part if before is None else before + part
         return [None if vector is None else unit(vector[None])[0] for vector in summed]
 
 
@@ -136,19 +136,19 @@ def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking
     :raises InputError: if the collection's vectors are not of the encoder in its file.
     """
     ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits))
-    found: dict[str, Matrix] = {}
+    stored: dict[str, Matrix] = {}
     if has_vectors_of(model, store):
-        kept = zip(ids, cast(WritableStore, store).vectors(ids), strict=True)
-        found = {id: vector for id, vector in kept if vector is not None}
-    rest = [id for id in ids if id not in found]
+        vectors = zip(ids, cast(WritableStore, store).vectors(ids), strict=True)
+        stored = {id: vector for id, vector in vectors if vector is not None}
+    rest = [id for id in ids if id not in stored]
     texts = {id: passage.whole_text for id, passage in zip(rest, store.fetch(rest), strict=True) if passage is not None}
-    return found | dict(zip(texts, model.remembered(list(texts.values()), "passage", keep=True), strict=True))
+    return stored | dict(zip(texts, model.remembered(list(texts.values()), "passage", keep=True), strict=True))
 
 
 def encoder_of(store: Store, options: Options) -> TextEncoder:
     """Load the encoder in a collection's file, or else the shipped one."""
-    told = store.info().encoder
-    return load_encoder("encoder" if told is None or told.checksum else told.name, options)
+    named = store.info().encoder
+    return load_encoder("encoder" if named is None or named.checksum else named.name, options)
 
 
 def has_vectors_of(model: TextEncoder, store: Store) -> bool:
@@ -159,10 +159,10 @@ def has_vectors_of(model: TextEncoder, store: Store) -> bool:
     info = store.info()
     if info.encoder is None or info.encoder.checksum:
         return info.encoder == named(model)
-    others = cast(Any, store)
-    if model.identity not in others.compared:
-        _compare(model, others)
-        others.compared.add(model.identity)
+    foreign = cast(Any, store)
+    if model.identity not in foreign.compared:
+        _compare(model, foreign)
+        foreign.compared.add(model.identity)
     return True
 
 
@@ -191,15 +191,15 @@ def forecast(model: TextEncoder, most: int, url: str) -> str:
     seconds = (time.perf_counter() - start) / 8
     if seconds * min(most, missing) < 60:
         return ""
-    said = (
+    warning = (
         f"{missing:,} of {info.count:,} passages have no vector of the encoder {model.name!r}, and up to "
         f"{min(most, missing):,} are encoded for this run: {_spoken(seconds * min(most, missing))} at "
         f"{1 / seconds:.0f} a second, less where they were encoded before."
     )
     if not {"vectors", "write"} <= info.capabilities or info.encoder not in {None, named(model)}:
-        return said
-    all_of_them = f"convqa index --collection {redact(url)} --vectors {model.name}"
-    return f"{said} All once, in {_spoken(seconds * missing)}: {all_of_them}"
+        return warning
+    command = f"convqa index --collection {redact(url)} --vectors {model.name}"
+    return f"{warning} All once, in {_spoken(seconds * missing)}: {command}"
 
 
 def _spoken(seconds: float) -> str:

@@ -26,7 +26,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from haystack import Document
 from pydantic import Field
 
-from convqa.components.members import describe, make_component
+from convqa.components.members import describe, make_component, with_parameters
 from convqa.components.rankings import RRF_K
 from convqa.components.returned import path_of
 from convqa.domain import Hit, MetaValue, Passage, Ranking
@@ -36,23 +36,23 @@ from convqa.validation import refuse_secrets, shorten
 
 T = TypeVar("T")
 
-Concurrency = Annotated[int, Field(ge=1, le=64)]
-"""Number of concurrent calls of a component."""
-
 _OUTAGES = frozenset({"ConnectionError", "TimeoutError", "TransportError", "APIConnectionError"})
 """Names of connection errors of Python, requests, httpx, Elasticsearch's and OpenAI's clients."""
 
 
+@with_parameters
 class Wrapper:
-    """Mixin of a station with a component of Haystack, ``wrapped``, which the parameter ``component`` describes.
+    """Mixin of a station with a component of Haystack, ``wrapped``.
 
     The component must have the inputs ``takes`` and the output ``gives``. Its other mandatory inputs must be among
     ``may_take``.
+
+    :param component: its description.
+    :param concurrency: number of concurrent calls; 1 for a component that is not thread-safe.
     """
 
     component: Any
-    concurrency: int
-    wrapped: Any
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 1
     takes: ClassVar[Sequence[str]]
     may_take: ClassVar[Sequence[str]] = ()
     gives: ClassVar[str]

@@ -74,8 +74,8 @@ def fitted(
         return []
     first, *later = said
     texts = [f"{exchange.question} {exchange.answer}" for exchange in later]
-    beside = [f"{first.question} {question}", f"{first.question} {first.answer} {question}"]
-    alone, whole, *costs = (length + _AROUND for length in lengths([*beside, *texts]))
+    fixed = [f"{first.question} {question}", f"{first.question} {first.answer} {question}"]
+    alone, whole, *costs = (length + _AROUND for length in lengths([*fixed, *texts]))
     left = room - alone
     kept: list[Past] = []
     for exchange, cost in zip(reversed(later), reversed(costs), strict=True):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from convqa.evaluation.compute import evaluate
-from convqa.evaluation.report import official_text, render, write_official, write_turns
+from convqa.evaluation.report import official_text, render, write_official, write_trec, write_turns
 from convqa.evaluation.result import Evaluation
-from convqa.evaluation.trec import write_trec
 
 __all__ = ["Evaluation", "evaluate", "official_text", "render", "write_official", "write_trec", "write_turns"]

@@ -1,8 +1,8 @@
-"""Write an evaluation: the official file, tables, and scores by turn."""
+"""Write an evaluation: the official file, tables, scores by turn, and TREC files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from convqa.domain import TurnId
+from convqa.errors import InputError
 from convqa.evaluation.result import Evaluation, Summary
 from convqa.files import to_json_bytes, whole_file
+from convqa.metrics.trec import NOTHING, encoded, run_lines
 
 _GROUP = 24
 """Maximum width of a group's name in a table."""
@@ -107,3 +109,42 @@ def _grid(title: str, name: str, names: list[str], columns: Mapping[str, Sequenc
 
 def _cell(summary: Summary | None) -> str:
     return f"{summary.mean:.3f} ({summary.turns:,})" if summary else "-"
+
+
+RUN = "run.trec"
+QRELS = "truth.qrels"
+
+
+def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> tuple[Path, Path]:
+    """Write DIRECTORY/run.trec and DIRECTORY/truth.qrels, and return their paths.
+
+    Query ids are turns as text (``conversation_turn``). Only blanks in ids are percent-encoded, since they separate the
+    fields. The truth holds the turns of the task's official measure of rankings. All tools compute the same means
+    without options: ties are broken by the next lower score, and an empty ranking has a line with the id of no passage,
+    since trec_eval would leave the turn out otherwise.
+
+    :raises InputError: if the task has no rankings, or two ids are equal after encoding.
+    """
+    judged = evaluation.task.judged(evaluation.gold, evaluation.run)
+    if judged is None:
+        raise InputError(f"--trec: a run of the task {evaluation.task.name} has no rankings; omit the option.")
+    ids = [id for ranking in judged.rankings.values() for id in ranking]
+    _check_distinct([*ids, *(id for relevant in judged.relevant.values() for id in relevant)])
+    run, qrels = directory / RUN, directory / QRELS
+    with whole_file(run) as stream:
+        for turn, scores in judged.rankings.items():
+            ranking = scores or ({NOTHING: 0.0} if judged.relevant.get(turn) else {})
+            stream.writelines(line.encode() for line in run_lines(turn, ranking, tag))
+    with whole_file(qrels) as stream:
+        stream.writelines(
+            f"{encoded(turn)} 0 {encoded(id)} 1\n".encode() for turn, ids in judged.relevant.items() for id in ids
+        )
+    return run, qrels
+
+
+def _check_distinct(ids: Iterable[str]) -> None:
+    """:raises InputError: for two ids that are equal after encoding."""
+    spellings = {NOTHING: ""}
+    for id in ids:
+        if spellings.setdefault(encoded(id), id) != id:
+            raise InputError(f"{id!r} and {spellings[encoded(id)]!r} are the same id in a TREC file; rename one.")

@@ -6,9 +6,12 @@ The same call continues a stopped ablation: every cell resumes from its journal.
 from __future__ import annotations
 
 import logging
+import math
 import multiprocessing
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
@@ -26,6 +29,8 @@ from convqa.experiments.grid import Ablation, InputChoice, Row, baseline_of, rea
 from convqa.files import mend, whole_file
 from convqa.pipeline.load import load
 from convqa.tasks import Task, find_task, tasks
+from convqa.workers.pool import WorkerDied
+from convqa.workers.processes import Process
 
 RECORD = "ablation.json"
 """The file in the output folder with the settings and the result of each cell."""
@@ -33,14 +38,6 @@ RECORD = "ablation.json"
 Progress = Callable[[int, int], None]
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """``turns``: maximum turns of each input, in whole conversations. ``minutes``: time limit of this call."""
-
-    turns: int | None = None
-    minutes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,8 @@ def ablate(
     output: Path,
     *,
     task: str = "auto",
-    limits: Limits = Limits(),
+    turns: int | None = None,
+    minutes: float | None = None,
     sharing: bool = True,
     restart: bool = False,
     progress: Callable[[str], Progress] = lambda _: lambda *_: None,
@@ -76,6 +74,8 @@ def ablate(
     is recorded, and the others continue.
 
     :param name: the ablation's file, or the name of a shipped one.
+    :param turns: maximum turns of each input, in whole conversations.
+    :param minutes: time limit of this call.
     :param sharing: reuse the results of other cells.
     :param restart: discard the runs in the output folder.
     :param progress: returns, given the label of a cell, a callback for (turns done, total turns).
@@ -86,9 +86,9 @@ def ablate(
     baseline = baseline_of(ablation, rows, file)
     if name_of_task := next((kind.name for kind in tasks().values() if kind.has_input(output)), None):
         raise InputError(f"output {output}: is an input of {name_of_task}; add an output folder as the last argument.")
-    sources = [_read_input(path.resolve(), task, ablation, limits.turns, output) for path in inputs]
+    sources = [_read_input(path.resolve(), task, ablation, turns, output) for path in inputs]
     _check_names(ablation, rows, sources, file)
-    deadline = None if limits.minutes is None else time.monotonic() + 60 * limits.minutes
+    deadline = None if minutes is None else time.monotonic() + 60 * minutes
     salt = repr(versions() | {library: _version(library) for library in SHAPING_TORCH})
     with locked(output):
         record: dict[str, Any] = {
@@ -110,7 +110,7 @@ def ablate(
                 cell = Cell(
                     source.task.name, source.path, pipelines[row.name], row.settings(source.path),
                     Path("cells", row.name, source.name), output, source.choice.history or "none",
-                    source.choice.conversations, limits.turns, source.choice.collection, ablation.vectors,
+                    source.choice.conversations, turns, source.choice.collection, ablation.vectors,
                     salt if sharing else None, restart,
                 )  # fmt: skip
                 record["cells"].append(_result(cell, row.name, source.name, deadline, progress))
@@ -177,42 +177,38 @@ _warned: set[str] = set()
 
 def _run(cell: Cell, progress: Progress, deadline: float | None) -> dict[str, Any]:
     """Run a cell in a process and return its status and result."""
-    context = multiprocessing.get_context("forkserver")
     # The server imports the modules once, and each cell is forked from it.
-    context.set_forkserver_preload(["convqa.experiments.cell"])
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=work, args=(cell, sender), daemon=True)
-    process.start()
-    sender.close()
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["convqa.experiments.cell"])
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    process = Process({})
+    listener = threading.Thread(target=_listen, args=(receiver, progress), daemon=True)
+    listener.start()
+    left = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
+    timer = threading.Timer(min(left, threading.TIMEOUT_MAX), process.close)
+    timer.daemon = True
+    timer.start()
     try:
-        result = _listen(receiver, progress, deadline)
-    finally:
-        process.terminate()
-        process.join()
-    return result or {
-        "status": "failed",
-        "message": f"its process ended with code {process.exitcode}"
-        + (" (was there memory enough?)" if process.exitcode == -9 else ""),
-    }
-
-
-def _listen(pipe: Connection, progress: Progress, deadline: float | None) -> dict[str, Any] | None:
-    """Return the cell's result, None if its process ended without one."""
-    while True:
-        if not pipe.poll(None if deadline is None else max(0.0, deadline - time.monotonic())):
+        result, error, logged = process.perform(work, (cell, sender))
+    except WorkerDied as died:
+        if deadline is not None and time.monotonic() >= deadline:
             return {"status": "stopped", "message": "the time was up; the same command goes on from there"}
-        try:
-            kind, *values = pipe.recv()
-        except EOFError:
-            return None
-        if kind == "progress":
-            progress(*values)
-        elif kind == "warning":
-            if values[0] not in _warned:
-                _warned.add(values[0])
-                logger.warning("%s", values[0])
-        else:
-            return {"status": "done", **values[0]} if kind == "done" else {"status": "failed", "message": values[0]}
+        return {"status": "failed", "message": str(died)}
+    finally:
+        timer.cancel()
+        process.close()
+        sender.close()
+        listener.join(1.0)
+    for record in logged:
+        if record.levelno >= logging.WARNING and record.getMessage() not in _warned:
+            _warned.add(record.getMessage())
+            logger.warning("%s", record.getMessage())
+    return {"status": "failed", "message": str(error)} if error else {"status": "done", **result}
+
+
+def _listen(receiver: Connection, progress: Progress) -> None:
+    with suppress(EOFError):
+        while True:
+            progress(*receiver.recv())
 
 
 def _read_input(path: Path, task: str, ablation: Ablation, turns: int | None, output: Path) -> _Input:

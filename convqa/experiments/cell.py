@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from convqa.domain import Conversation
 from convqa.driver.history import HistoryMode
 from convqa.driver.run import Options, run
 from convqa.driver.summary import Summary
-from convqa.errors import ConvqaError, InputError, OtherRun, RunError, WorkError
+from convqa.errors import InputError, OtherRun, WorkError
 from convqa.evaluation import evaluate, write_official, write_turns
 from convqa.experiments.grid import Part
 from convqa.indexing import add_vectors, collection_for, index_sources
@@ -29,7 +28,6 @@ from convqa.pipeline.load import load
 from convqa.qa import ready
 from convqa.stores import exists, open_store
 from convqa.tasks import Task, find_task
-from convqa.workers.processes import be_child
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +76,11 @@ def part_of(conversations: Iterable[Conversation], part: Part, turns: int | None
         yield conversation
 
 
-def work(cell: Cell, pipe: Connection) -> None:
-    """Run and evaluate a cell.
+def work(cell: Cell, progress: Connection) -> dict[str, Any]:
+    """Run and evaluate a cell, and return its part of the record.
 
-    :param pipe: receives ("progress", done, total), ("warning", text), ("done", result) and ("failed", message).
+    :param progress: receives (turns done, total turns).
     """
-    be_child()
-    logging.getLogger("convqa").handlers = [_ToPipe(pipe)]
-    logging.getLogger("convqa").propagate = False
-    try:
-        pipe.send(("done", _run(cell, pipe)))
-    except (ConvqaError, RunError) as error:
-        pipe.send(("failed", str(error)))
-    except Exception as error:
-        pipe.send(("failed", f"unexpected: {type(error).__name__}: {error}"))
-    finally:
-        pipe.close()
-
-
-def _run(cell: Cell, pipe: Connection) -> dict[str, Any]:
     if cell.salt is not None:
         share(cell.output / "shared.sqlite", cell.salt)
     task = find_task(cell.task, cell.input)
@@ -108,7 +92,7 @@ def _run(cell: Cell, pipe: Connection) -> dict[str, Any]:
 
     def drive(restart: bool) -> Summary:
         options = Options(history=cell.history, restart=restart)
-        return run(task, cell.input, folder, bound, options, lambda *counts: pipe.send(("progress", *counts)))
+        return run(task, cell.input, folder, bound, options, lambda *counts: progress.send(counts))
 
     try:
         summary = drive(cell.restart)
@@ -173,14 +157,3 @@ def _collection(cell: Cell, task: Task) -> str:
     if info.vectors < info.count:
         add_vectors(url, encoder)
     return url
-
-
-class _ToPipe(logging.Handler):
-    """Sends warnings to the parent."""
-
-    def __init__(self, pipe: Connection) -> None:
-        super().__init__(logging.WARNING)
-        self._pipe = pipe
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._pipe.send(("warning", record.getMessage()))

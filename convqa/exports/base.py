@@ -46,41 +46,27 @@ class Format:
     run_types: tuple[str, ...] = ("automatic",)
 
 
-@dataclass(slots=True)
-class Tally:
-    """The number of exported turns: answered, unanswered, and failed, which are exported as unanswered."""
-
-    answered: int = 0
-    unanswered: int = 0
-    failed: int = 0
-
-    def count(self, response: Response) -> None:
-        if response.error is not None:
-            self.failed += 1
-        elif response.answer is None or response.answer.kind == "none":
-            self.unanswered += 1
-        else:
-            self.answered += 1
-
-
 def export(
     responses: Iterable[Response], format: Format, submission: Submission, write: Callable[[bytes], object]
-) -> Tally:
+) -> Counter[str]:
     """Write responses in a format, one conversation in memory at a time. Each warning is logged once, with its turns.
+
+    Return the number of turns that are ``answered``, ``unanswered``, and ``failed``, which are exported as unanswered.
 
     :param responses: the turns of a conversation are adjacent.
     :raises InputError: for a response without an answer that did not fail, or one that cites an unknown passage.
     """
-    tally, warnings, before = Tally(), Counter[str](), format.opening
+    tally, warnings, before = Counter[str](), Counter[str](), format.opening
     for _, group in groupby(responses, key=lambda response: response.id.conversation):
         turns = list(group)
         for response in turns:
             cited = CitedAnswer.of(response, len(turns) == 1, format.needs_answers)
             write(before + format.write(cited, submission))
             before = format.between
-            tally.count(response)
+            unanswered = response.answer is None or response.answer.kind == "none"
+            tally["failed" if response.error is not None else "unanswered" if unanswered else "answered"] += 1
             warnings.update(format.warnings(cited))
-    write((format.opening if tally == Tally() else b"") + format.closing)
+    write((b"" if tally else format.opening) + format.closing)
     for warning, count in warnings.items():
         log.warning("%s (turns: %d)", warning, count)
     return tally

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from convqa.errors import InputError, nearest
 from convqa.models.types import READER_TOKENS
 from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
-from convqa.validation import Record, explain
+from convqa.validation import Record, read_as
 
 OWN, INSCIT, SHARC_SEEN = "own", "inscit", "sharc-seen"
 """Names of data sets."""
@@ -185,14 +184,5 @@ def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | Non
         kind = "an empty file" if data is None else type(data).__name__
         raise InputError(f"training file {path}: expected fields such as recipe, base, epochs, rate, mix; got {kind}.")
     data |= changes or {}
-    try:
-        return RECIPES[recipe].model_validate(data)
-    except ValidationError as error:
-        fields = RECIPES[recipe].model_fields
-        mistakes = " ".join(
-            f"{field}: {message}.{'' if re.split(r'[.[]', field)[0] in fields else nearest(field, fields)}"
-            if field
-            else f"{message}."
-            for field, message in explain(error)
-        )
-        raise InputError(f"training file {path}: {mistakes}") from error
+    advice = f"Fields: {', '.join(RECIPES[recipe].model_fields)}."
+    return read_as(RECIPES[recipe], data, f"training file {path}", advice)

@@ -1,4 +1,4 @@
-"""The recipe ``decision``: a logistic regression for whether the passages that a pipeline found answer the question."""
+"""The recipe ``decision``: a logistic regression that predicts whether a pipeline's passages answer the question."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from convqa.training.heads import logistic
 from convqa.training.train import Recipe, Scores
 
 OVER = " over "
-"""Joins two sets: the questions of the first over the passages of the second, which answer none of them."""
+"""Joins two sets: the questions of the first, asked of the passages of the second, which answer none of them."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A turn: its set, the number of its conversation, whether its passages answer it, and its signals."""
+    """A turn: its set, its conversation's number, whether its passages answer it, and its signals."""
 
     set: str
     number: int
@@ -41,7 +41,7 @@ class Row:
 
 
 class Training(Recipe):
-    """Fits on conversations whose number is 2 modulo 4, sets thresholds on those of 0, reports on odd numbers."""
+    """Fit on conversations with numbers 2 modulo 4, set thresholds on those with 0, and report on odd numbers."""
 
     settings: DecisionSettings
 
@@ -54,11 +54,13 @@ class Training(Recipe):
             raise InputError(
                 f"{data}: expected turns with and without an answer, in conversations of 0 and 2 modulo 4."
             )
-        made = fit(train, self.settings.signals)
-        threshold = round(chosen([row for row in rest if OVER not in row.set], lambda row: made.weigh(row.signals)), 2)
-        sure = surely([(made.weigh(row.signals), row.answerable) for row in rest])
+        decision = fit(train, self.settings.signals)
+        threshold = round(
+            chosen([row for row in rest if OVER not in row.set], lambda row: decision.weigh(row.signals)), 2
+        )
+        sure = surely([(decision.weigh(row.signals), row.answerable) for row in rest])
         about = {"threshold": threshold, "sure": sure, "encoder": self.queries.encoder.checksum}
-        self.decision = made.model_copy(update=about)
+        self.decision = decision.model_copy(update=about)
 
     def validate(self) -> Scores:
         odd = [(self.decision.weigh(row.signals), row.answerable) for row in self.rows if row.number % 2]
@@ -77,7 +79,7 @@ class Training(Recipe):
         (target / "decision.yaml").write_text(yaml.safe_dump(made, sort_keys=False), encoding="utf-8")
 
     def _collected(self, name: str, data: Path) -> Iterator[Row]:
-        """Answer a set's turns, each with the history that the set gives."""
+        """Yield the rows of a set, whose turns are answered with the history in the set."""
         asked, _, over = name.partition(OVER)
         need_files(data, [f"{asked}/ground-truth.json", f"{over or asked}/passages.jsonl"])
         pipeline = load("default", {"reader.type": "sentences", "reader.encoder": self.settings.base})
@@ -90,36 +92,36 @@ class Training(Recipe):
             some = turns[start : start + BATCH_SIZE]
             with ordinary_errors():
                 answered = answer(pipeline, some)
-            for turn, made in zip(some, answered, strict=True):
+            for turn, response in zip(some, answered, strict=True):
                 known = truth.get((str(turn.id.conversation), turn.id.number))
-                if known is not None and made.rewrite is not None and made.ranking is not None:
-                    parts = turn, made.rewrite, made.ranking, made.reading
-                    found = {**signals(*parts), "cosine": cosine(self.queries, *parts)}
-                    yield Row(name, int(turn.id.conversation), known and not over, found)
+                if known is not None and response.rewrite is not None and response.ranking is not None:
+                    parts = turn, response.rewrite, response.ranking, response.reading
+                    values = {**signals(*parts), "cosine": cosine(self.queries, *parts)}
+                    yield Row(name, int(turn.id.conversation), known and not over, values)
 
 
 def answerable(record: Mapping[str, Any]) -> bool | None:
-    """Whether passages answer a turn, by its record of the truth; None where the question itself is not clear."""
+    """Return whether passages answer a turn, by its record of the truth; None if the question is unclear."""
     kinds = record.get("Answerability", ["ANSWERABLE" if record["Truth_passages"] else "UNANSWERABLE"])
     return None if kinds == ["UNDERSPECIFIED"] else bool(record.get("Answerable", kinds != ["UNANSWERABLE"]))
 
 
 def fit(rows: Sequence[Row], names: Sequence[Any]) -> Decision:
-    """Fit a logistic regression to which each set counts alike; a signal that is missing counts as its mean."""
+    """Fit a logistic regression with equal weight of all sets. A missing signal counts as its mean."""
     sets = Counter(row.set for row in rows)
     shares = np.array([len(rows) / len(sets) / sets[row.set] for row in rows])
-    found = np.ma.masked_invalid(np.array([[row.signals[name] for name in names] for row in rows], float))
-    means = np.ma.average(found, axis=0, weights=shares)
-    deviations = np.maximum(np.sqrt(np.ma.average((found - means) ** 2, axis=0, weights=shares)), 1e-3)
+    values = np.ma.masked_invalid(np.array([[row.signals[name] for name in names] for row in rows], float))
+    means = np.ma.average(values, axis=0, weights=shares)
+    deviations = np.maximum(np.sqrt(np.ma.average((values - means) ** 2, axis=0, weights=shares)), 1e-3)
     sides = np.array([float(row.answerable) for row in rows])
-    weights, offset = logistic(((found - means) / deviations).filled(0.0), sides, shares, 1.0)
+    weights, offset = logistic(((values - means) / deviations).filled(0.0), sides, shares, 1.0)
     columns = zip(names, means.tolist(), deviations.tolist(), weights.tolist(), strict=True)
     shaped = {name: Weight(mean=round(m, 4), deviation=round(d, 4), weight=round(w, 4)) for name, m, d, w in columns}
     return Decision(intercept=round(offset, 4), signals=shaped, threshold=0.5)
 
 
 def chosen(rows: Sequence[Row], score: Callable[[Any], float], refused: float = 0.1) -> float:
-    """The highest score below which no more of what can be answered lies than may be refused, on the sets' mean."""
+    """Return the highest threshold that refuses at most this share of the answerable turns, averaged over the sets."""
     sets = sorted({row.set for row in rows if row.answerable})
     scores = [np.sort([score(row) for row in rows if row.set == name and row.answerable]) for name in sets]
     steps = {score(row) for row in rows}
@@ -127,6 +129,6 @@ def chosen(rows: Sequence[Row], score: Callable[[Any], float], refused: float = 
 
 
 def surely(scores: Sequence[tuple[float, bool]], share: float = 0.85) -> float:
-    """The lowest score from which on this share of the turns can be answered."""
-    found = ([can for score, can in scores if score >= step / 100] for step in range(100))
-    return next((step / 100 for step, part in enumerate(found) if part and mean(part) >= share), 1.0)
+    """Return the lowest threshold above which this share of the turns is answerable."""
+    above = ([can for score, can in scores if score >= step / 100] for step in range(100))
+    return next((step / 100 for step, part in enumerate(above) if part and mean(part) >= share), 1.0)

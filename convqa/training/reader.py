@@ -7,11 +7,12 @@ The loss rewards any of a question's right answers.
 from __future__ import annotations
 
 import tempfile
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -31,13 +32,11 @@ from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.training.card import card, name_of
 from convqa.training.config import ReaderSettings
 from convqa.training.data.reading import asked_elsewhere, split
-from convqa.training.data.rows import Row, Rows
 from convqa.training.heads import logistic
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 
 _MOST_SPANS = 12
-_ROWS = "rows.bin"
 
 Measure = Callable[[str, str], float]
 
@@ -45,8 +44,18 @@ _USE = """Finds the span of a passage that answers a question, if there is one
 (`convqa.components.readers.extractive`). English."""
 
 
+class Row(NamedTuple):
+    """``ids``: tokens of a window. ``typed``: index of the first token of type 1. ``spans``: first and last token of
+    every right answer, (0, 0) if there is none.
+    """
+
+    ids: Sequence[int]
+    typed: int
+    spans: Sequence[tuple[int, int]]
+
+
 class Training(Recipe):
-    """Token windows with their answers, on disk, and the network. ``order``: the rows of an epoch."""
+    """Token windows with their answers, and the network. ``order``: the rows of an epoch."""
 
     settings: ReaderSettings
 
@@ -58,13 +67,12 @@ class Training(Recipe):
         self.most = min(settings.longest, positions(config) or settings.longest)
         self.tokenizer = tokenizer_of(self.base, config, self.most)
         reading = ReaderInput(self.tokenizer.inner, self.most)
-        self.rows = Rows(bench.folder / _ROWS)
+        self.rows: list[Row] = []
         rows_by_set: dict[str, range] = {}
         for name, contexts in self.sets.training.items():
             first = len(self.rows)
             asked = asked_elsewhere(contexts(), settings.foreign / 100, settings.seed)
-            for row in _rows(reading, asked, settings.seed):
-                self.rows.add(row)
+            self.rows += _rows(reading, asked, settings.seed)
             rows_by_set[name] = range(first, len(self.rows))
         names = [name for part in settings.mix for _ in range(part.times) for name in part.sets]
         self.order = [index for name in names for index in rows_by_set[name]]
@@ -83,7 +91,7 @@ class Training(Recipe):
                 starts, ends = self.net(ids, mask, types)
             return _loss(starts.float(), ends.float(), mask, [row.spans for row in rows])
 
-        lengths = [self.rows.lengths[index] for index in self.order]
+        lengths = [len(self.rows[index].ids) for index in self.order]
         fit(self.net, lengths, loss, self.settings, self.bench, lambda name: "qa_outputs" in name)
 
     def validate(self) -> Scores:
@@ -123,7 +131,6 @@ class Training(Recipe):
         self.tokenizer.inner.save(str(whole / TOKENIZER))
         with whole_file(whole / CARD) as file:
             file.write(text.encode())
-        (self.bench.folder / _ROWS).unlink(missing_ok=True)
 
     def _write(self, folder: Path, calibration: Calibration, text: str, precision: str = "int8") -> None:
         about = {
@@ -247,7 +254,7 @@ def _rows(reading: ReaderInput, asked: Iterator[tuple[Question, str]], seed: int
         for index in chosen:
             tokens = windows[index].tokens
             typed = tokens.types.index(1) if 1 in tokens.types else len(tokens)
-            yield Row(tokens.ids, typed, targets[index] or [(0, 0)])
+            yield Row(array("i", tokens.ids), typed, targets[index] or [(0, 0)])
 
 
 def _targets(spans: Sequence[tuple[int, int]], passage: PassageTokens, window: Window) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ import pytest
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.driver.responses import read_responses
 from convqa.errors import InputError
-from convqa.experiments.ablate import Limits, ablate, read_record
+from convqa.experiments.ablate import ablate, read_record
 from convqa.experiments.cell import part_of
 from convqa.places import shipped
 
@@ -181,13 +181,13 @@ def test_mistakes_are_told_before_anything_is_run(grid, source, tmp_path):
 
 
 def test_turns_are_limited_in_whole_conversations(grid, source, tmp_path):
-    record = ablate(str(grid), [source], tmp_path / "out", limits=Limits(turns=12))
+    record = ablate(str(grid), [source], tmp_path / "out", turns=12)
     turns = {cell["measures"]["Citation-validity"]["turns"] for cell in record["cells"]}
     assert 0 < record["inputs"][0]["turns"] <= 12 and max(turns) <= 12
 
 
 def test_when_the_time_is_up_cells_are_left_for_the_next_call(grid, source, tmp_path, done):
-    record = ablate(str(grid), [source], tmp_path / "out", limits=Limits(minutes=0))
+    record = ablate(str(grid), [source], tmp_path / "out", minutes=0)
     assert {cell["status"] for cell in record["cells"]} == {"stopped"}
     ablate(str(grid), [source], tmp_path / "out")
     assert results(tmp_path / "out") == results(done[0])

@@ -15,7 +15,7 @@ from convqa.errors import InputError
 from convqa.evaluation import evaluate
 from convqa.experiments.plots import by_depth, differences, gains, quality_over_time
 from convqa.experiments.report import markdown, report
-from convqa.experiments.turns import pieces
+from convqa.experiments.section import pieces
 from convqa.tasks import find_task
 
 CONVERSATIONS, TURNS = 10, 2

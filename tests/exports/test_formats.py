@@ -12,7 +12,7 @@ from convqa.domain import Answer, Citation, Failure, Hit, Passage, Ranking, Resp
 from convqa.errors import InputError
 from convqa.exports import FORMATS, OF_ANSWERS, CitedAnswer, Submission, export, find_format
 from convqa.exports.trec_rag import words
-from convqa.tasks.jwhr.rules import run_faults
+from convqa.tasks.jwhr.schema import run_faults
 from convqa.tasks.jwhr.task import JWHR
 
 GOLDEN = Path(__file__).with_name("golden")

@@ -178,7 +178,7 @@ def test_one_conversation_after_the_other(golden, format):
             yield response
 
     tally = export(one_by_one(), FORMATS[format], SUBMISSION, pieces.append)
-    assert (tally.answered, tally.unanswered, tally.failed) == (3, 1, 1)
+    assert tally == {"answered": 3, "unanswered": 1, "failed": 1}
 
 
 @pytest.mark.parametrize("format", OF_ANSWERS)

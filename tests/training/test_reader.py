@@ -66,7 +66,6 @@ def test_a_reader_learns_goes_on_where_it_was_cut_and_is_exported_twice(settings
         torch.testing.assert_close(_weights(tmp_path / "cut")[name], value, atol=1e-5, rtol=0)
     assert scores["own validation"]["forced F1"] == 100.0
     assert scores["own validation float32"]["forced F1"] == 100.0
-    assert not (tmp_path / "cut" / "rows.bin").exists()
     asked = [("who is the answer about?", "the answer is about zappa and the first passage")]
     small, whole = (load_reader(str(folder)).read(asked, 1)[0] for folder in (model, model.with_name("model-torch")))
     assert asked[0][1][small.spans[0].start : small.spans[0].end] == "zappa"
@@ -131,17 +130,6 @@ def test_an_answer_that_no_window_holds_whole_teaches_nothing(reading):
 
     text = "the " * 60
     assert rows(reading, Question("q", "who", (text,), ((0, len(text)),)), text) == []
-
-
-def test_rows_come_back_from_disk(tmp_path):
-    from convqa.training.data.rows import Row, Rows
-
-    made = Rows(tmp_path / "rows.bin")
-    given = [Row([5, 6, 7], 2, [(1, 2)]), Row([9], 1, [(0, 0)]), Row([4, 4], 2, [(0, 1), (1, 1)])]
-    for row in given:
-        made.add(row)
-    assert [made[place] for place in (2, 0, 1)] == [given[2], given[0], given[1]]
-    assert list(made.lengths) == [3, 1, 2]
 
 
 def test_probabilities_fit_what_was_right():

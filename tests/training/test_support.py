@@ -11,7 +11,7 @@ import pytest
 from convqa.errors import InputError
 from convqa.models import load_support
 from convqa.training.config import load
-from convqa.training.data import changed
+from convqa.training.data import claims
 from convqa.training.data.claims import BM25, CLAPNQ, CONVERSATION, INSCIT, KINDS, OTHER, SUPPORTED, split
 from convqa.training.heads import logistic
 from convqa.training.support import score
@@ -32,16 +32,16 @@ CHANCE = random.Random(1)
     ],
 )  # fmt: skip
 def test_another_number(sentence, evidence, possible):
-    assert {changed.number(sentence, evidence, CHANCE) for _ in range(50)} <= possible
+    assert {claims.number(sentence, evidence, CHANCE) for _ in range(50)} <= possible
 
 
 def test_another_name_is_of_the_evidence():
     evidence = "In May the city of Weimar saw Charlotte von Stein and Goethe again."
-    made = {changed.name("The poet Goethe came in May.", evidence, CHANCE) for _ in range(20)}
+    made = {claims.name("The poet Goethe came in May.", evidence, CHANCE) for _ in range(20)}
     assert made == {"The poet Weimar came in May.", "The poet Charlotte came in May.", "The poet Stein came in May."}
-    assert changed.name("The poet came.", evidence, CHANCE) is None
-    assert changed.name("The poet Goethe came.", "It was Goethe.", CHANCE) is None
-    assert changed.name("It was Goethe.", "It was Goethe.", CHANCE) is None
+    assert claims.name("The poet came.", evidence, CHANCE) is None
+    assert claims.name("The poet Goethe came.", "It was Goethe.", CHANCE) is None
+    assert claims.name("It was Goethe.", "It was Goethe.", CHANCE) is None
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_another_name_is_of_the_evidence():
     ],
 )
 def test_a_negation_more_or_less(sentence, made):
-    assert changed.negation(sentence, "", CHANCE) == made
+    assert claims.negation(sentence, "", CHANCE) == made
 
 
 PEOPLE = ["Goethe", "Schiller", "Kafka", "Zappa", "Curie", "Darwin"]
@@ -106,7 +106,7 @@ def test_even_conversations_train_and_odd_ones_are_reported_on(data):
 
 
 def test_what_a_passage_supports_is_no_wrong_example(data):
-    for claim in [claim for claims in split(data)[1].values() for claim in claims]:
+    for claim in [claim for reported in split(data)[1].values() for claim in reported]:
         whole = claim.sentence in claim.evidence
         assert whole == claim.supported, claim
 

@@ -85,10 +85,10 @@ class Logistic(Decider):
         near = None if self._queries is None else cosine(self._queries, turn, rewrite, ranking, reading)
         if self._decision is None or (self._queries is not None and near is None and ranking.hits):
             return answer if answer.score is None else replace(answer, score=None)
-        found = {**signals(turn, rewrite, ranking, reading), "cosine": near}
-        score = self._decision.score(found, ranking, answer, turn.language)
-        wanted = self._decision.threshold if self.threshold is None else self.threshold
-        if answer.kind == "answer" and score < wanted:
+        values = {**signals(turn, rewrite, ranking, reading), "cosine": near}
+        score = self._decision.score(values, ranking, answer, turn.language)
+        threshold = self._decision.threshold if self.threshold is None else self.threshold
+        if answer.kind == "answer" and score < threshold:
             return replace(nothing(ranking, REFUSED, score), notes=answer.notes)
         doubted = answer.kind == "answer" and score < self._decision.sure
         return replace(answer, score=score, notes=(*answer.notes, UNSURE) if doubted else answer.notes)

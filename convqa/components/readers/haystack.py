@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from haystack import ExtractedAnswer
 from pydantic import Field
 
 from convqa.components.base import Reader
-from convqa.components.haystack import Concurrency, Wrapper, to_document
+from convqa.components.haystack import Wrapper, to_document
 from convqa.components.members import member
 from convqa.domain import NotFinite, Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.validation import shorten
@@ -25,15 +25,12 @@ class Haystack(Wrapper, Reader):
 
     :param component: has the inputs ``query`` and ``documents`` and the output ``answers``, of ``ExtractedAnswer``.
     :param passages: how many of the top passages are read, except blank ones.
-    :param concurrency: number of concurrent calls; 1 for a component that is not thread-safe.
     """
 
     takes = ("query", "documents")
     gives = "answers"
 
-    component: Any
     passages: Annotated[int, Field(ge=1)] = 10
-    concurrency: Concurrency = 1
 
     def read_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]

@@ -108,19 +108,21 @@ class Sentences(Reader):
         passages = [(hit.passage, share) for hit, share in hits if hit.passage is not None]
         tokens = analyzer(turn.language).tokens
         answers = [frozenset(tokens(exchange.answer)) for exchange in turn.history if exchange.answer]
-        found: list[Weighed] = []
+        sentences: list[Weighed] = []
         best = 0.0
-        for place, (passage, share) in enumerate(passages):
+        for index, (passage, share) in enumerate(passages):
             analyzed = scoring.analyzed(passage.title, passage.text, turn.language)
-            scores, covered = scoring.sentence_scores(analyzed, query, place)
-            said = scoring.answered_shares(analyzed, answers)
+            scores, covered = scoring.sentence_scores(analyzed, query, index)
+            answered = scoring.answered_shares(analyzed, answers)
             best = max(best, covered)
-            found += [
-                Weighed(passage, *offsets, Evidence(score, share, 1 / at, told))
-                for at, (offsets, score, told) in enumerate(zip(analyzed.offsets, scores, said, strict=True), 1)
+            sentences += [
+                Weighed(passage, *offsets, Evidence(score, share, 1 / position, answered_share))
+                for position, (offsets, score, answered_share) in enumerate(
+                    zip(analyzed.offsets, scores, answered, strict=True), 1
+                )
             ]
         curve = scoring.BY_WORDS if self._near is None else scoring.BY_BOTH
-        ranked = sorted(found, key=lambda one: -curve(one.evidence))
+        ranked = sorted(sentences, key=lambda one: -curve(one.evidence))
         fit = list(islice((one for each in ranked if (one := each.quoted(turn.language))), most))
         # If no sentence is quotable, return the best one.
         return fit or ranked[:1], max(0.0, 1 - best)

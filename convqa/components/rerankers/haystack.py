@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from haystack import Document
 from pydantic import Field
 
 from convqa.components.base import Reranker
-from convqa.components.haystack import Concurrency, Wrapper, ranked, to_document
+from convqa.components.haystack import Wrapper, ranked, to_document
 from convqa.components.members import member
 from convqa.components.rankings import behind
 from convqa.domain import Hit, Ranking, Rewrite, Turn
@@ -25,7 +25,6 @@ class Haystack(Wrapper, Reranker):
     :param component: has the input ``documents``, optionally ``query``, and the output ``documents``. If their scores
         are unordered, rank r scores 1 / (60 + r).
     :param top_k: passages in a ranking; None = all.
-    :param concurrency: number of concurrent calls; 1 for a component that is not thread-safe.
     """
 
     takes = ("documents",)
@@ -33,9 +32,7 @@ class Haystack(Wrapper, Reranker):
     gives = "documents"
     items = Document
 
-    component: Any
     top_k: Annotated[int, Field(ge=1)] | None = None
-    concurrency: Concurrency = 1
 
     def rerank_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]

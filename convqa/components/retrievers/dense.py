@@ -9,18 +9,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from convqa.components import encoding
 from convqa.components.base import Retriever
-from convqa.components.encoding import (
-    DEFAULT_TEXTS,
-    Matrix,
-    ModelOptions,
-    QueryEncoder,
-    Texts,
-    encoder_of,
-    has_vectors_of,
-    passage_vectors,
-    unknown_language,
-)
+from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.components.sharing import opened
@@ -59,7 +50,7 @@ class Dense(Retriever):
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        encoder = self.encoder or (lambda options: encoder_of(self._opened, options))
+        encoder = self.encoder or (lambda options: encoding.encoder_of(self._opened, options))
         self._queries = QueryEncoder(encoder, self.vectors, self.options)
 
     @cached_property
@@ -72,8 +63,8 @@ class Dense(Retriever):
         store = self._opened
         info, place = store.info(), f"collection {redact(str(self.collection))}"
         refuse_encoder(self._queries.encoder, info, place)
-        has_vectors_of(self._queries.model, store)
-        if unknown := unknown_language(self._queries.model, info, place):
+        encoding.has_vectors_of(self._queries.model, store)
+        if unknown := encoding.unknown_language(self._queries.model, info, place):
             logger.warning(
                 "%s: rankings by its vectors are poor. Use the retriever bm25, or vectors of an encoder that knows it",
                 unknown,
@@ -96,24 +87,24 @@ class Dense(Retriever):
     def search_rewritten(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
     ) -> Sequence[Ranking]:
-        places, matrix = self._queries.encode(rewrites, queries)
+        indexes, matrix = self._queries.encode(rewrites, queries)
         rankings = [Ranking()] * len(queries)
-        asking = [turns[place] for place in places]
+        asking = [turns[index] for index in indexes]
         found = by_filter(asking, lambda rows, accepted: self._search(matrix[rows], accepted))
-        for place, ranking in zip(places, found, strict=True):
-            rankings[place] = ranking
+        for index, ranking in zip(indexes, found, strict=True):
+            rankings[index] = ranking
         return rankings
 
     def among(
         self, rewrites: Sequence[Rewrite], queries: Sequence[Query], rankings: Sequence[Ranking]
     ) -> Sequence[Ranking]:
         """Rank the passages of ``rankings[i]`` by their vectors. Missing vectors are made now."""
-        places, matrix = self._queries.encode(rewrites, queries)
-        vectors = passage_vectors(self._queries.model, self._opened, rankings)
+        indexes, matrix = self._queries.encode(rewrites, queries)
+        vectors = encoding.passage_vectors(self._queries.model, self._opened, rankings)
         near = [Ranking()] * len(queries)
-        for place, vector in zip(places, matrix, strict=True):
-            hits = [hit for hit in rankings[place].hits if hit.id in vectors]
-            near[place] = Ranking.of([Hit(hit.id, float(vectors[hit.id] @ vector)) for hit in hits])
+        for index, vector in zip(indexes, matrix, strict=True):
+            hits = [hit for hit in rankings[index].hits if hit.id in vectors]
+            near[index] = Ranking.of([Hit(hit.id, float(vectors[hit.id] @ vector)) for hit in hits])
         return near
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from convqa.components.base import Retriever
 from convqa.components.encoding import expanded
-from convqa.components.haystack import Concurrency, Wrapper, ranked, to_passage
+from convqa.components.haystack import Wrapper, ranked, to_passage
 from convqa.components.members import member
 from convqa.domain import Hit, Query, Ranking, Turn
 from convqa.errors import InputError
@@ -29,16 +29,13 @@ class Haystack(Wrapper, Retriever):
     :param component: has the input ``query`` and the output ``documents``. Documents without scores, or with unordered
         scores, are scored by rank: 1 / (60 + rank).
     :param top_k: passages in a ranking; overrides the component's own ``top_k`` if it has that input.
-    :param concurrency: number of concurrent calls; 1 for a component that is not thread-safe.
     """
 
     takes = ("query",)
     gives = "documents"
     items = Document
 
-    component: Any
     top_k: Annotated[int, Field(ge=1)] = 100
-    concurrency: Concurrency = 1
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         return self._each_turn(self._rank, map(expanded, queries), turns)

@@ -9,16 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from convqa.components import encoding
 from convqa.components.base import Retriever
-from convqa.components.encoding import (
-    DEFAULT_TEXTS,
-    ModelOptions,
-    Texts,
-    forecast,
-    has_vectors_of,
-    named,
-    unknown_language,
-)
+from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, Texts
 from convqa.components.members import member
 from convqa.components.rankings import FUSIONS, attach, behind
 from convqa.components.retrievers.bm25 import BM25, Feedback
@@ -94,16 +87,16 @@ class Hybrid(Retriever):
         """How many passages of the BM25 ranking are ranked by vector; None: the whole collection."""
         model, info = self._dense.models()["encoder"], open_store(self.collection).info()
         name = f"collection {redact(str(self.collection))}"
-        if unknown := unknown_language(model, info, name):
+        if unknown := encoding.unknown_language(model, info, name):
             if info.encoder is not None:
                 logger.warning("%s: its passages are ranked by words alone, and its vectors are ignored", unknown)
             return 0
-        if info.vectors == info.count and has_vectors_of(model, open_store(self.collection)):
+        if info.vectors == info.count and encoding.has_vectors_of(model, open_store(self.collection)):
             return None
         if info.encoder is not None:
             logger.warning(
                 "%s has vectors of %s for %d of its %d passages: the first %d by words are ranked by those of %s",
-                name, label(info.encoder), info.vectors, info.count, self.candidates, label(named(model)),
+                name, label(info.encoder), info.vectors, info.count, self.candidates, label(encoding.named(model)),
             )  # fmt: skip
         return self.candidates
 
@@ -116,7 +109,7 @@ class Hybrid(Retriever):
     def forecast(self, turns: int) -> str:
         if not self._among:
             return ""
-        warning = forecast(self._dense.models()["encoder"], turns * self._among, str(self.collection))
+        warning = encoding.forecast(self._dense.models()["encoder"], turns * self._among, str(self.collection))
         return warning and f"{warning} Fewer candidates, or none, take less time."
 
     def identity(self) -> Mapping[str, str]:

@@ -39,6 +39,9 @@ class Recorded(Retriever):
     top_k: Annotated[int, Field(ge=1)] = 1000
     texts: Annotated[int, Field(ge=0)] = 20
 
+    def __post_init__(self) -> None:
+        self._warned: set[str] = set()
+
     @cached_property
     def _recording(self) -> Recording:
         return Recording(self.path)
@@ -81,10 +84,6 @@ class Recorded(Retriever):
         if message not in self._warned:
             self._warned.add(message)
             logger.warning(message, self.path, *counts)
-
-    @cached_property
-    def _warned(self) -> set[str]:
-        return set()
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         return open_store(self.collection).fetch(ids)

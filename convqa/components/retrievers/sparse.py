@@ -1,4 +1,4 @@
-"""Learned sparse retrieval: the token weights of a query against those of the passages, of a model such as SPLADE."""
+"""Learned sparse retrieval with a model such as SPLADE, which weights the tokens of queries and passages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convqa.stores.address import redact
 class Sparse(Dense):
     """Rank passages by the inner product of their token weights with those of the query.
 
-    As the retriever ``dense``, but passages that share no weighed token with a query are not found. The collection must
+    Like the retriever ``dense``, but passages without a weighted token of the query are not found. The collection must
     have token weights: ``convqa index --sparse MODEL``.
 
     :param encoder: the model that made them: a folder or a Hugging Face name; None = the one that the collection names.
@@ -24,10 +24,10 @@ class Sparse(Dense):
         self._queries = QueryEncoder(self._load, self.vectors, self.options)
 
     def _load(self, options: Options) -> TextEncoder:
-        kept = self._opened.info().encoder
-        if kept is None or not kept.sparse:
+        encoder = self._opened.info().encoder
+        if encoder is None or not encoder.sparse:
             raise InputError(
-                f"collection {redact(str(self.collection))} has no token weights; make one that has with convqa index "
+                f"collection {redact(str(self.collection))} has no token weights; make one with convqa index "
                 "SOURCES --collection FOLDER --sparse MODEL, or use another retriever."
             )
-        return load_encoder(self.encoder or kept.name, options, sparse=True)
+        return load_encoder(self.encoder or encoder.name, options, sparse=True)

@@ -42,28 +42,28 @@ class Llm(Asking, Rewriter):
     rewrites: bool = False
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
-        saids = [said_before(turn, self.rewrites) for turn in turns]
+        histories = [said_before(turn, self.rewrites) for turn in turns]
         questions = [open_question(turn) for turn in turns]
         prompts = [
-            chat(said, question) if said and question.strip() else ""
-            for said, question in zip(saids, questions, strict=True)
+            chat(history, question) if history and question.strip() else ""
+            for history, question in zip(histories, questions, strict=True)
         ]
         # Lone surrogates cannot be sent.
         replies = self._asked({prompt: [ChatMessage.from_user(mend(prompt)[0])] for prompt in prompts if prompt})
-        made = [
-            settled(*_question(replies[prompt]), question, said, turn.language, self.search, self.weight, "llm")
+        rewritten = [
+            settled(*_question(replies[prompt]), question, history, turn.language, self.search, self.weight, "llm")
             if prompt
             else Rewrite.unchanged(question)
-            for turn, said, question, prompt in zip(turns, saids, questions, prompts, strict=True)
+            for turn, history, question, prompt in zip(turns, histories, questions, prompts, strict=True)
         ]
         if self._other:
-            left = [place for place, rewrite in enumerate(made) if prompts[place] and rewrite.notes]
-            others = self._other.rewrite_batch([turns[place] for place in left])
-            for place, other in zip(left, others, strict=True):
-                doubt = replies[prompts[place]].doubt
+            left = [index for index, rewrite in enumerate(rewritten) if prompts[index] and rewrite.notes]
+            others = self._other.rewrite_batch([turns[index] for index in left])
+            for index, other in zip(left, others, strict=True):
+                doubt = replies[prompts[index]].doubt
                 caveat = [fallback_note(plain(doubt), "The question was completed without it.")] if doubt else []
-                made[place] = replace(other, notes=(*other.notes, *made[place].notes, *caveat))
-        return made
+                rewritten[index] = replace(other, notes=(*other.notes, *rewritten[index].notes, *caveat))
+        return rewritten
 
 
 def _question(reply: Reply) -> Reply:

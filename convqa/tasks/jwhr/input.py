@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.errors import InputError
 from convqa.tasks.files import any_file, files_in, first_object, read_values, start_text
-from convqa.tasks.jwhr.rules import entry_faults
-from convqa.tasks.jwhr.schema import ADVICE, EXPECTED, LANGUAGE, Entry
+from convqa.tasks.jwhr.schema import ADVICE, EXPECTED, LANGUAGE, Entry, entry_faults
 from convqa.validation import read_as, shorten
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz")

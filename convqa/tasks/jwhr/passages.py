@@ -37,10 +37,11 @@ def passages_of(entries: Iterable[Entry]) -> Iterator[Passage]:
 def _of_page(page: Page) -> Iterator[Passage]:
     title, url = unicodedata.normalize("NFC", " ".join(page.title.split())), plain_url(page.url)
     key = page_key(page.title, page.url)
+    name = key.partition("/wiki/")[2] or key
     for kind, source in (("quote", page.quote), ("summary", page.summary)):
         if source is not None and source.text.strip():
             digest = hashlib.blake2b(f"{key}\n{source.text}".encode(), digest_size=6).hexdigest()
-            yield Passage(f"{page_name(key)}#{digest}", source.text, title, url, {"kind": kind})
+            yield Passage(f"{name}#{digest}", source.text, title, url, {"kind": kind})
 
 
 WIKIPEDIA = "ja.wikipedia.org/wiki/"
@@ -90,15 +91,6 @@ def page_key(title: str, url: str) -> str:
         return f"{host}/wiki/{_plain(quote('_'.join(titles[0].split())))}"
     query = f"?{parts.query}" if parts.query and "/wiki/" not in parts.path else ""
     return f"{host}{_plain(parts.path).replace('%20', '_')}{query}"
-
-
-def page_name(key: str) -> str:
-    """Return the readable part of a page's key.
-
-    >>> page_name("ja.wikipedia.org/wiki/東京")
-    '東京'
-    """
-    return key.partition("/wiki/")[2] or key
 
 
 def _plain(path: str) -> str:

@@ -1,7 +1,7 @@
 """The task JWHR."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.jwhr import check, input, passages, run, score, truth
+from convqa.tasks.jwhr import input, passages, run, score, truth
 from convqa.tasks.jwhr.schema import LANGUAGE
 
 
@@ -23,5 +23,5 @@ class JWHR(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    problems = staticmethod(check.problems)
+    problems = staticmethod(run.problems)
     score = staticmethod(score.score)

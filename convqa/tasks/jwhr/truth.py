@@ -10,8 +10,7 @@ from convqa.metrics.sentence_sources import Sourced
 from convqa.tasks import scores
 from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.passages import page_key
-from convqa.tasks.jwhr.rules import citations
-from convqa.tasks.jwhr.schema import Entry
+from convqa.tasks.jwhr.schema import Entry, citations
 
 
 @dataclass(frozen=True, slots=True)

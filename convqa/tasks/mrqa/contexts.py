@@ -13,7 +13,7 @@ class Question:
     """A question about its context.
 
     ``answers``: all accepted answers; empty if the question is unanswerable (SQuAD 2). ``spans``: half-open code point
-    offsets of answers in the context, of which an answer may have several, or in MRQA none.
+    offsets of answers in the context; an answer may have several, or none in MRQA.
     """
 
     id: str

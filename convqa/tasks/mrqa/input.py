@@ -16,8 +16,7 @@ from convqa.errors import InputError
 from convqa.tasks.files import files_in, read_start
 from convqa.tasks.mrqa import jsonl, squad
 from convqa.tasks.mrqa.contexts import Context, conversations
-from convqa.tasks.mrqa.jsonl import Lenient
-from convqa.tasks.mrqa.sets import AVERAGES, domain_of, official_name
+from convqa.tasks.mrqa.sets import ALIASES, AVERAGES, domain_of
 from convqa.text.analysis import analyzer
 
 Form = Literal["mrqa", "squad"]
@@ -66,7 +65,7 @@ def data_sets(path: Path) -> list[DataSet]:
         file, name = data_set.path, data_set.name
         if form_of(file)[0] is None:  # its reader explains why
             try:
-                next(read_contexts(file, aligned=False), None)
+                next(read_contexts(file), None)
             except InputError as error:
                 raise InputError(f"{error} Remove the file from {path}, or give the others one by one.") from None
         other = paths.setdefault(name, file)
@@ -79,7 +78,7 @@ def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
     """Yield the contexts of data sets, in which a question may occur only once."""
     owners: dict[str, DataSet] = {}
     for data_set in sets:
-        for context in read_contexts(data_set.path, aligned=False):
+        for context in read_contexts(data_set.path):
             for question in context.questions:
                 other = owners.setdefault(question.id, data_set)
                 if other is not data_set:
@@ -90,20 +89,17 @@ def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
             yield data_set, context
 
 
-def read_contexts(path: Path, lenient: Lenient | None = None, aligned: bool = True) -> Iterator[Context]:
-    """Yield the contexts of a file in either format.
-
-    :param lenient, aligned: see ``read_jsonl``. SQuAD-format JSON is always read strictly, apart from ``aligned``.
-    """
+def read_contexts(path: Path) -> Iterator[Context]:
+    """Yield the contexts of a file in either format."""
     form, packed = form_of(path)
     if form is None:  # the reader with the better error message
         form = "squad" if path.name.endswith(".json") else "mrqa"
     if form == "mrqa":
-        yield from jsonl.read_jsonl(path, lenient, aligned)
+        yield from jsonl.read_jsonl(path)
     elif packed:
         raise InputError(f"{path}: SQuAD-format JSON must not be compressed; unpack it with gunzip.")
     else:
-        yield from squad.read_squad(path, aligned)
+        yield from squad.read_squad(path)
 
 
 def form_of(path: Path) -> tuple[Form | None, bool]:
@@ -129,7 +125,7 @@ def _is_data_set(path: Path) -> bool:
 
 def _data_set(file: Path) -> DataSet:
     stem = next((file.name.removesuffix(end) for end in SUFFIXES if file.name.endswith(end)), file.name)
-    names = [official_name(name) for name in (*_name_in_header(file), stem)]
+    names = [ALIASES.get(name, name) for name in (*_name_in_header(file), stem)]
     name = next((name for name in names if domain_of(name)), names[0])
     return DataSet(file, file.name if name in AVERAGES else name, _language(stem))
 

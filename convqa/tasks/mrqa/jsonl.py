@@ -6,38 +6,20 @@ The format: https://github.com/mrqa/MRQA-Shared-Task-2019#mrqa-format.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from convqa.errors import InputError
-from convqa.files import log, parse_line
+from convqa.files import parse_line
 from convqa.metrics.squad import normalise
 from convqa.tasks.files import read_lines
 from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.validation import Record, read_as, shorten
+from convqa.validation import Record, read_as
 
 EXPECTED = "MRQA's JSON lines: {context, qas: [{qid, question, answers, detected_answers: [{text, char_spans}]}]}"
 _ADVICE = f"Expected: {EXPECTED}."
-
-Skipped = dict[str, list[str]]
-"""Kind of error -> messages."""
-
-
-class Lenient:
-    """Skips malformed parts of files, with one warning per file, however often it is read."""
-
-    def __init__(self) -> None:
-        self._warned: set[Path] = set()
-
-    def warn(self, path: Path, skipped: Skipped) -> None:
-        if path not in self._warned:
-            self._warned.add(path)
-            counts = ", ".join(f"{len(messages)} {kind}" for kind, messages in skipped.items())
-            firsts = " ".join(messages[0] for messages in skipped.values())
-            log.warning("%s: skipped %s. The first of each: %s", path, counts, firsts)
 
 
 class _Line(Record):
@@ -57,102 +39,65 @@ class _Detected(Record):
     char_spans: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
 
 
-def read_jsonl(path: Path, lenient: Lenient | None = None, aligned: bool = True) -> Iterator[Context]:
+def read_jsonl(path: Path) -> Iterator[Context]:
     """Yield the contexts of a file. The file's inclusive spans become half-open, without repetitions.
 
-    The text of a detected answer must match its spans after SQuAD's normalisation (lower case, no punctuation, no
-    articles), by which the task detected it, and without blanks.
-
-    :param lenient: skip malformed parts and report them here.
-    :param aligned: check the texts of spans; predictions and scores do not depend on them.
+    A span must have the text of its answer after SQuAD's normalisation (lower case, no punctuation, no articles), by
+    which the task detected it, and without blanks. Others are left out, since predictions and scores do not depend on
+    spans.
     """
-    skipped: Skipped | None = None if lenient is None else {}
     seen: set[str] = set()
     empty = True
     for number, line in read_lines(path, EXPECTED):
         where = f"{path}: line {number}"
-        value = _json(line, where, number == 1, skipped)
-        if value is None or (number == 1 and isinstance(value, dict) and "header" in value):
+        value = _json(line, where, number == 1)
+        if isinstance(value, dict) and "header" in value:
+            if number > 1:
+                raise InputError(f"{where}: a header may only be on the first line. {_ADVICE}")
             continue
-        context = _context(value, where, seen, skipped, aligned)
-        if context is not None:
-            empty = False
-            yield context
-    if lenient is not None and skipped:
-        lenient.warn(path, skipped)
+        empty = False
+        yield _context(read_as(_Line, value, where, _ADVICE), where, seen)
     if empty:
         raise InputError(f"{path}: has no contexts; expected {EXPECTED}.")
 
 
-def _json(line: bytes, where: str, first: bool, skipped: Skipped | None) -> Any | None:
-    """Return the JSON value of a line, None if malformed."""
+def _json(line: bytes, where: str, first: bool) -> Any:
     if not line.strip():
-        _skip(skipped, "blank lines", InputError(f"{where}: is blank. {_ADVICE}"))
-        return None
-    try:
-        value, replaced = parse_line(line, where, _ADVICE, first)
-    except InputError as error:
-        _skip(skipped, "lines with malformed JSON", error)
-        return None
+        raise InputError(f"{where}: is blank. {_ADVICE}")
+    value, replaced = parse_line(line, where, _ADVICE, first)
     if replaced:
-        _skip(skipped, "lines with lone surrogates", InputError(f"{where}: has {replaced} lone surrogates. {_ADVICE}"))
+        raise InputError(f"{where}: has {replaced} lone surrogates. {_ADVICE}")
     return value
 
 
-def _context(value: Any, where: str, seen: set[str], skipped: Skipped | None, aligned: bool) -> Context | None:
-    try:
-        if isinstance(value, dict) and "header" in value:
-            raise InputError(f"{where}: a header may only be on the first line. {_ADVICE}")
-        line = read_as(_Line, value, where, _ADVICE)
-    except InputError as error:
-        _skip(skipped, "malformed contexts", error)
-        return None
+def _context(line: _Line, where: str, seen: set[str]) -> Context:
     questions = []
     for index, item in enumerate(line.qas):
         position = f"{where}: qas[{index}]"
-        try:
-            record = read_as(_Question, item, position, _ADVICE)
-        except InputError as error:
-            _skip(skipped, "malformed questions", error)
-            continue
+        record = read_as(_Question, item, position, _ADVICE)
         if record.qid in seen:
-            repeated = InputError(f"{position}: qid: {record.qid!r} is also the qid of an earlier question.")
-            _skip(skipped, "questions with a repeated qid", repeated)
-            continue
+            raise InputError(f"{position}: qid: {record.qid!r} is also the qid of an earlier question.")
         seen.add(record.qid)
-        detected = (
-            _spans(answer, line.context, f"{position}.detected_answers[{number}]", skipped, aligned)
+        spans = (
+            span
             for number, answer in enumerate(record.detected_answers)
+            for span in _spans(answer, line.context, f"{position}.detected_answers[{number}]")
         )
-        spans = tuple(dict.fromkeys(chain.from_iterable(detected)))
-        questions.append(Question(record.qid, record.question, tuple(record.answers), spans))
+        questions.append(Question(record.qid, record.question, tuple(record.answers), tuple(dict.fromkeys(spans))))
     return Context(line.context, tuple(questions))
 
 
-def _spans(answer: Any, context: str, where: str, skipped: Skipped | None, aligned: bool) -> Iterator[tuple[int, int]]:
-    try:
-        detected = read_as(_Detected, answer, where, _ADVICE)
-    except InputError as error:
-        _skip(skipped, "malformed detected answers", error)
-        return
+def _spans(answer: Any, context: str, where: str) -> Iterator[tuple[int, int]]:
+    detected = read_as(_Detected, answer, where, _ADVICE)
     for number, (first, last) in enumerate(detected.char_spans):
-        position = f"{where}.char_spans[{number}]"
         if not 0 <= first <= last < len(context):
-            problem = f"expected first and last character in the context of {len(context)}, got [{first}, {last}]"
-            _skip(skipped, "spans outside their context", InputError(f"{position}: {problem}."))
-        elif aligned and not _same(context[first : last + 1], detected.text):
-            problem = f"expected {shorten(detected.text)} in the context, got {shorten(context[first : last + 1])}"
-            _skip(skipped, "spans with another text", InputError(f"{position}: {problem}."))
-        else:
+            raise InputError(
+                f"{where}.char_spans[{number}]: expected first and last character in the context of {len(context)}, "
+                f"got [{first}, {last}]."
+            )
+        if _same(context[first : last + 1], detected.text):
             yield first, last + 1
 
 
 def _same(span: str, text: str) -> bool:
     return span == text or normalise(span).replace(" ", "") == normalise(text).replace(" ", "")
-
-
-def _skip(skipped: Skipped | None, kind: str, error: InputError) -> None:
-    """Record an error, so that the caller can skip the malformed part; raise it in strict mode."""
-    if skipped is None:
-        raise error
-    skipped.setdefault(kind, []).append(str(error))

@@ -1,8 +1,8 @@
-"""Write predictions.json, an object {qid: answer}, and read it back for scoring."""
+"""Write predictions.json, an object {qid: answer}, check it, and read it back for scoring."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import parse_json, read_bytes, refuse_bom, to_json_bytes
+from convqa.tasks.base import id_problems
 from convqa.tasks.files import file_at, write_members
+from convqa.tasks.mrqa.input import contexts, data_sets
 from convqa.validation import shorten
 
 FILE = "predictions.json"
@@ -29,8 +31,8 @@ def read(path: Path) -> Run:
     """Read predictions.json, or the one in a directory. Refuses what the official script would crash at."""
     file = file_at(path, FILE)
     predictions = read_predictions(file)
-    for problem in problems(predictions):
-        raise InputError(f"{file}: {problem}.")
+    for fault in faults(predictions):
+        raise InputError(f"{file}: {fault}.")
     return Run(file, predictions)
 
 
@@ -41,7 +43,7 @@ def read_predictions(file: Path) -> Any:
     return parse_json(file, data, EXPECTED)
 
 
-def problems(predictions: object) -> Iterable[str]:
+def faults(predictions: object) -> Iterator[str]:
     """Yield the reasons why a JSON value cannot be scored."""
     if not isinstance(predictions, dict):
         yield f"expected {EXPECTED}, got {shorten(predictions)}"
@@ -49,6 +51,15 @@ def problems(predictions: object) -> Iterable[str]:
     for id, answer in predictions.items():
         if not isinstance(answer, str):
             yield f"question {id!r}: expected a string, got {shorten(answer)}"
+
+
+def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
+    """Yield ("", message) for each format error of a run over the questions at ``input_path``."""
+    asked = {question.id: None for _, context in contexts(data_sets(input_path)) for question in context.questions}
+    predictions = read_predictions(file)
+    yield from (("", fault) for fault in faults(predictions))
+    if isinstance(predictions, dict):
+        yield from id_problems("questions", asked, predictions)
 
 
 def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:

@@ -6,7 +6,8 @@ averages and SQuAD 2's scores of unanswerable questions are added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -121,3 +122,16 @@ def _columns(rows: Sequence[Row], em: Measure, f1: Measure) -> list[Scores]:
         return [Scores(em, skipped=_NO_ANSWERS), Scores(f1, skipped=_NO_ANSWERS)]
     ids = tuple(row.turn.id for row in rows)
     return [Scores(em, ids, tuple(row.em for row in rows)), Scores(f1, ids, tuple(row.f1 for row in rows))]
+
+
+def official_text(means: Mapping[str, float]) -> str:
+    """Format the line of the official script; for several data sets, with keys as in the published result files.
+
+    >>> official_text({"EM": 50.0, "F1": 62.5})
+    '{"exact_match": 50.0, "f1": 62.5}\\n'
+    >>> official_text({"SQuAD F1": 62.5, "SQuAD EM": 50.0})
+    '{"SQuAD_em": 50.0, "SQuAD_f1": 62.5}\\n'
+    """
+    names = {"EM": "exact_match", "F1": "f1"}
+    line = {names.get(name) or "_".join((name[:-3], name[-2:].lower())): mean for name, mean in means.items()}
+    return json.dumps(dict(sorted(line.items())), ensure_ascii=False) + "\n"

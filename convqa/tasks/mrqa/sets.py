@@ -13,7 +13,7 @@ OUT_OF_DOMAIN = (
     "BioProcess", "ComplexWebQuestions", "MCTest", "QAMR", "QAST", "TREC",
 )  # fmt: skip
 """The six sets of the development data, and the six of the hidden test."""
-_ALIASES = {"TriviaQA-web": "TriviaQA", "NaturalQuestionsShort": "NaturalQuestions", "DuoRC.ParaphraseRC": "DuoRC"}
+ALIASES = {"TriviaQA-web": "TriviaQA", "NaturalQuestionsShort": "NaturalQuestions", "DuoRC.ParaphraseRC": "DuoRC"}
 """Other names in releases and result files."""
 
 AVERAGES = ("in-domain", "out-of-domain", "all")
@@ -25,15 +25,6 @@ def domain_of(name: str) -> str:
     if name in IN_DOMAIN:
         return "in-domain"
     return "out-of-domain" if name in OUT_OF_DOMAIN else ""
-
-
-def official_name(name: str) -> str:
-    """Return the name in the task's tables.
-
-    >>> official_name("DuoRC.ParaphraseRC"), official_name("xquad.de")
-    ('DuoRC', 'xquad.de')
-    """
-    return _ALIASES.get(name, name)
 
 
 def averages(names: Sequence[str]) -> dict[str, list[str]]:

@@ -34,13 +34,11 @@ class _Article(Record):
     paragraphs: list[_Paragraph]
 
 
-def read_squad(path: Path, aligned: bool = True) -> list[Context]:
+def read_squad(path: Path) -> list[Context]:
     """Return the paragraphs of a file, in order; unanswerable questions have no answers.
 
-    A question without an id is called ``ARTICLE-PARAGRAPH-QUESTION``, each counted from 0.
-
-    :param aligned: refuse an answer that is not at its offset; otherwise it has no span, and one warning counts such
-        answers. Predictions and scores do not depend on spans.
+    A question without an id is called ``ARTICLE-PARAGRAPH-QUESTION``, each counted from 0. An answer that is not at its
+    offset has no span, and one warning counts such answers; predictions and scores do not depend on spans.
     """
     data = read_json(path, EXPECTED)
     articles = data.get("data") if isinstance(data, dict) else None
@@ -57,8 +55,6 @@ def read_squad(path: Path, aligned: bool = True) -> list[Context]:
                 where = f"{path}: data[{article_no}].paragraphs[{paragraph_no}].qas[{index}]"
                 default_id = f"{article_no}-{paragraph_no}-{index}"
                 question = _question(record, paragraph.context, default_id, where, misplaced)
-                if aligned and misplaced:
-                    raise InputError(misplaced[0])
                 if question.id in seen:
                     raise InputError(f"{where}: id: {question.id!r} is also the id of an earlier question.")
                 seen.add(question.id)

@@ -1,7 +1,7 @@
 """The task MRQA."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.mrqa import check, input, official, run, score, truth
+from convqa.tasks.mrqa import input, run, score, truth
 
 
 class MRQA(Task):
@@ -21,6 +21,6 @@ class MRQA(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    problems = staticmethod(check.problems)
-    official_text = staticmethod(official.text)
+    problems = staticmethod(run.problems)
+    official_text = staticmethod(score.official_text)
     score = staticmethod(score.score)

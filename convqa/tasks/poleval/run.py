@@ -1,9 +1,13 @@
-"""Write and read out.tsv: line i has up to ten passage ids for question i, best first, separated by TABs."""
+"""Write, check and read out.tsv: line i has up to ten passage ids for question i, best first, separated by TABs.
+
+The check reports all format errors at once; GEval itself only refuses a wrong number of lines.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +15,9 @@ from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import log, whole_file
 from convqa.tasks.files import file_at, read_lines
-from convqa.tasks.poleval.input import set_of
+from convqa.tasks.poleval.input import Questions, read_questions, set_of
+from convqa.tasks.poleval.passages import unknown as unknown_passages
+from convqa.validation import shorten
 
 FILE = "out.tsv"
 EXPECTED = "a line for each question, with passage ids separated by TAB"
@@ -92,3 +98,55 @@ def parse_ids(line: bytes) -> tuple[str, ...]:
     """
     text = line.removesuffix(b"\n").decode(errors="replace").replace("\r", "")
     return tuple(text.split("\t")) if text else ()
+
+
+def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
+    """Yield (line or "" for the file, message) for a run over the questions at ``input_path``."""
+    asked = read_questions(input_path)
+    lines = list(read_lines(file, EXPECTED))
+    if lines and parse_ids(lines[0][1])[:1] == (HEADER,):
+        yield "line 1", "is a header; expected none (GEval ignores it)"
+        del lines[0]
+    for number, line in lines:
+        yield from ((f"line {number}", message) for message in _line_errors(line))
+    if len(lines) != len(asked.items):
+        yield "", f"has {len(lines)} lines; expected {len(asked.items)}, one per question"
+        if asked.of_several_sets:  # the sets of the lines are unknown
+            return
+    yield from ((f"line {number}", message) for number, message in _unknown_ids(asked, lines))
+
+
+def _line_errors(line: bytes) -> Iterator[str]:
+    if line.startswith(BOM_UTF8):
+        yield "starts with a byte order mark, which GEval reads as part of the id; expected UTF-8 without it"
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        yield f"byte {error.start + 1} is not UTF-8; GEval replaces it by U+FFFD"
+    ids = parse_ids(line)
+    empty = ids.count("")
+    if empty:
+        yield f"has {empty} empty ids, each of which takes a rank; expected one TAB between two ids and none at the end"
+    for id in dict.fromkeys(ids):
+        if id and len(id.split()) != 1:
+            yield f"{shorten(id)} has blanks, and GEval reads it as one id; expected TABs between ids"
+        elif id != id.strip():
+            yield f"{shorten(id)} has blanks around it, which are part of the id"
+    repeated = [id for id in dict.fromkeys(ids) if id and ids.count(id) > 1]
+    if repeated:
+        yield f"has {', '.join(map(shorten, repeated))} more than once; the first counts"
+    if len(ids) > DEPTH:
+        yield f"has {len(ids)} ids; expected at most {DEPTH}"
+
+
+def _unknown_ids(asked: Questions, lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
+    """Report ids that are not among the passages, if those are in the folder of the questions."""
+    ids_by_set: dict[str, set[str]] = {}
+    rows = [(number, item.set, parse_ids(line)) for (number, line), item in zip(lines, asked.items, strict=False)]
+    for _, name, ids in rows:
+        ids_by_set.setdefault(name, set()).update(filter(None, ids))
+    unknown = unknown_passages(asked, ids_by_set)
+    for number, name, ids in rows:
+        if strangers := [id for id in dict.fromkeys(ids) if id in unknown.get(name, ())]:
+            of_set = f" of {name}" if name else ""
+            yield number, f"expected ids of the passages{of_set}, got {', '.join(map(shorten, strangers))}"

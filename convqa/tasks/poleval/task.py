@@ -1,7 +1,7 @@
 """The task PolEval."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.poleval import check, input, passages, run, score, truth
+from convqa.tasks.poleval import input, passages, run, score, truth
 
 
 class PolEval(Task):
@@ -22,7 +22,7 @@ class PolEval(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    problems = staticmethod(check.problems)
+    problems = staticmethod(run.problems)
     part = staticmethod(score.part)
     judged = staticmethod(score.judged)
     score = staticmethod(score.score)

@@ -192,3 +192,15 @@ def _answering(gold: Gold, run: Run, options: QReCCOptions, scorers: Sequence[An
         row |= {"answer-words": float(len(tokens(pair[1]))), "truth-words": float(len(tokens(pair[0])))}
         rows.append((turn.id, row | {name: values[index] for name, values in additional.items()}))
     return rows
+
+
+def official_text(means: Mapping[str, float]) -> str:
+    """Format evaluation.prototext: one block per measure, with three decimals and no final newline.
+
+    >>> print(official_text({"QR": 0.5333}))
+    measure{
+      key: "QR"
+      value: "0.533"
+    }
+    """
+    return "\n".join(f'measure{{\n  key: "{name}"\n  value: "{mean:.3f}"\n}}' for name, mean in means.items())

@@ -1,7 +1,7 @@
 """The task QReCC."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.qrecc import check, grouping, input, official, run, schema, score, truth
+from convqa.tasks.qrecc import grouping, input, run, schema, score, truth
 
 
 class QReCC(Task):
@@ -11,7 +11,7 @@ class QReCC(Task):
     input_file = input.FILE
     truth_file = truth.FILE
     run_file = run.FILE
-    official_file = official.FILE
+    official_file = "evaluation.prototext"
     default_pipeline = "qrecc"
     options = score.QReCCOptions
 
@@ -20,8 +20,8 @@ class QReCC(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    problems = staticmethod(check.problems)
-    official_text = staticmethod(official.text)
+    problems = staticmethod(run.problems)
+    official_text = staticmethod(score.official_text)
     key = staticmethod(schema.turn_key)
     part = staticmethod(score.part)
     judged = staticmethod(score.judged)

@@ -1,4 +1,4 @@
-"""Write predictions.json, an array of {utterance_id, answer}, and read it back for scoring."""
+"""Write predictions.json, an array of {utterance_id, answer}, check it, and read it back for scoring."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pydantic import ValidationError
 from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import read_json, to_json_bytes
+from convqa.tasks.base import id_problems
 from convqa.tasks.files import UnicodeText, any_file, file_at, start_text, write_members
+from convqa.tasks.sharc.input import read_records, source
 from convqa.validation import Record, explain, shorten
 
 FILE = "predictions.json"
@@ -42,8 +44,8 @@ def read(path: Path) -> Run:
     """Read predictions.json, or the one in a directory."""
     file = file_at(path, FILE)
     records = read_json(file, EXPECTED, official=True)
-    for position, problem in problems(records):
-        raise InputError(f"{file}: {position}: {problem}." if position else f"{file}: {problem}.")
+    for position, fault in faults(records):
+        raise InputError(f"{file}: {position}: {fault}." if position else f"{file}: {fault}.")
     return Run(
         file,
         {record["utterance_id"]: record["answer"] for record in records},
@@ -51,7 +53,7 @@ def read(path: Path) -> Run:
     )
 
 
-def problems(records: object) -> Iterator[tuple[str, str]]:
+def faults(records: object) -> Iterator[tuple[str, str]]:
     """Yield (record or "" for the file, message) for all that prevents a JSON value from being scored."""
     if not isinstance(records, list):
         yield "", f"expected {EXPECTED}, got {shorten(records)}"
@@ -69,6 +71,16 @@ def problems(records: object) -> Iterator[tuple[str, str]]:
             Prediction.model_validate(record)
         except ValidationError as error:
             yield from ((position, f"{field}: {message}") for field, message in explain(error))
+
+
+def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
+    """Yield (record or "" for the file, message) for a run over the utterances at ``input_path``."""
+    asked = {utterance.record.utterance_id: None for utterance in read_records(source(input_path))}
+    records = read_json(file, EXPECTED, official=True)
+    yield from faults(records)
+    if isinstance(records, list):
+        ids = {str(record.get("utterance_id")): None for record in records if isinstance(record, dict)}
+        yield from id_problems("utterances", asked, ids)
 
 
 def recognise(path: Path) -> bool:

@@ -6,7 +6,8 @@ Retrieval and Combined are added.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from convqa.errors import InputError
@@ -15,9 +16,8 @@ from convqa.metrics.bleu import ORDER
 from convqa.metrics.recall import recall
 from convqa.metrics.reciprocal_rank import reciprocal_rank
 from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_unmatched
-from convqa.tasks.sharc.answers import CLASSES, normalise
-from convqa.tasks.sharc.official import NAMES
 from convqa.tasks.sharc.run import DEPTH, Run
+from convqa.tasks.sharc.schema import CLASSES, normalise
 from convqa.tasks.sharc.table import BOTH, PREDICTED, TRUE, Figure, Sums, Table
 from convqa.tasks.sharc.truth import Gold
 
@@ -137,3 +137,28 @@ def _retrieval(gold: Gold, run: Run) -> list[Scores]:
             recalls = {name: recall(relevant, ranking, k) for name, k in depths.items()}
             rows.append((turn.id, {_MRR: reciprocal_rank(relevant, ranking), **recalls}))
     return columns(measures, rows or "the truth has no gold_snippet_id")
+
+
+_ORDERS = range(1, ORDER + 1)
+NAMES = {
+    "Micro accuracy": ("micro_accuracy", 4),
+    "Macro accuracy": ("macro_accuracy", 4),
+    **{f"BLEU-{n}": (f"bleu_{n}", 4) for n in _ORDERS},
+    "Micro accuracy %": ("micro_accuracy", 2),
+    "Macro accuracy %": ("macro_accuracy", 2),
+    **{f"Recall {name} %": (f"classwise_accuracy_{name}", 2) for name in CLASSES["open"]},
+    **{f"P_BLEU-{n}": (f"precision_bleu_{n}", 2) for n in _ORDERS},
+    **{f"R_BLEU-{n}": (f"recall_bleu_{n}", 2) for n in _ORDERS},
+    **{f"F1_BLEU-{n}": (f"fscore_bleu_{n}", 2) for n in _ORDERS},
+}
+"""Measure -> (the script's key, its number of digits). Names with % are of the open-retrieval form."""
+
+
+def official_text(means: Mapping[str, float]) -> str:
+    """Format one line, with keys in the scripts' order.
+
+    >>> official_text({"Macro accuracy": 0.75, "Micro accuracy": 1 / 3})
+    '{"micro_accuracy": 0.3333, "macro_accuracy": 0.75}\\n'
+    """
+    line = {key: round(means[name], digits) for name, (key, digits) in NAMES.items() if name in means}
+    return json.dumps(line) + "\n"

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from convqa.domain import TurnId
 from convqa.metrics.bleu import COLUMNS, bleu, bleu_counts
 from convqa.tasks.scores import Measure, Scores
-from convqa.tasks.sharc.answers import CLASSES, NormalisedAnswer, normalise
-from convqa.tasks.sharc.schema import Form
+from convqa.tasks.sharc.schema import CLASSES, Form, NormalisedAnswer, normalise
 from convqa.tasks.sharc.truth import Gold
 
 BOTH, PREDICTED, TRUE = 0, 0, 1

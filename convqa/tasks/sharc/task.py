@@ -1,7 +1,7 @@
 """The task ShARC."""
 
 from convqa.tasks.base import Task
-from convqa.tasks.sharc import check, input, official, run, score, truth
+from convqa.tasks.sharc import input, run, score, truth
 
 
 class ShARC(Task):
@@ -23,7 +23,7 @@ class ShARC(Task):
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
-    problems = staticmethod(check.problems)
-    official_text = staticmethod(official.text)
+    problems = staticmethod(run.problems)
+    official_text = staticmethod(score.official_text)
     judged = staticmethod(score.judged)
     score = staticmethod(score.score)

@@ -11,9 +11,8 @@ from convqa.errors import InputError
 from convqa.files import refuse_bom
 from convqa.tasks import scores
 from convqa.tasks.files import read_start
-from convqa.tasks.sharc.answers import normalise
 from convqa.tasks.sharc.input import Located, read_records, source
-from convqa.tasks.sharc.schema import ADVICE, EXPECTED, Form, Open
+from convqa.tasks.sharc.schema import ADVICE, EXPECTED, Form, Open, normalise
 
 
 @dataclass(frozen=True, slots=True)

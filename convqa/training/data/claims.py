@@ -2,7 +2,7 @@
 
 Supported sentences come from human answers, with the passages that the writer named as evidence. Unsupported examples
 pair them with another passage, pair the evidence with a sentence of another answer, or change a number, a name or a
-negation (``convqa.training.data.changed``).
+negation.
 
 The answers are the direct answers of INSCIT's dev part, with conversations numbered from 1 in file order. Even
 conversations are for training; odd ones are for reporting, as is ClapNQ's dev part. Training uses no passage that is
@@ -11,11 +11,12 @@ evidence in a reported conversation.
 
 from __future__ import annotations
 
-import random
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 import numpy as np
 
@@ -25,9 +26,86 @@ from convqa.text.bm25 import bm25
 from convqa.text.sentences import sentences
 from convqa.text.support import content
 from convqa.training.config import INSCIT
-from convqa.training.data.changed import CHANGES
-from convqa.training.data.records import need_files, read_lines, read_list, read_titled
+from convqa.training.data.records import PassageLine, Truth, need_files, read_lines, read_list
 from convqa.validation import Record
+
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?![\w,]*\d)")
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,}){0,2}\b")
+_WORD = re.compile(r"\w+")
+_AUXILIARY = re.compile(
+    r"\b(?:is|are|was|were|has been|have been|has|have|had|can|could|will|would|may|might|must|should|did|does|do)\b"
+)
+_NEGATED = re.compile(
+    r"\b(is|are|was|were|has|have|had|can|could|will|would|may|might|must|should) ?(?:not|n['\u2019]t)\b"
+)
+_MONTHS = {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+           "December"}  # fmt: skip
+
+
+def number(sentence: str, evidence: str, chance: Random) -> str | None:
+    """Replace one number by another of the same length from the evidence, or by a nearby one that the evidence lacks.
+
+    None if the sentence has no number.
+
+    >>> number("He came in 1808.", "He came in 1808 and left in 1832.", Random(1))
+    'He came in 1832.'
+    """
+    matches = list(_NUMBER.finditer(sentence))
+    if not matches:
+        return None
+    old = chance.choice(matches)
+    in_evidence = {match[0] for match in _NUMBER.finditer(evidence)}
+    in_sentence = {match[0] for match in matches}
+    same_length = sorted(number for number in in_evidence - in_sentence if len(number) == len(old[0]))
+    value = int(old[0].replace(",", ""))
+    nearby = next(
+        text
+        for step in (*chance.sample(range(1, 10), 9), *range(10, 10_000))
+        if (text := f"{value + step:,}" if "," in old[0] else str(value + step)) not in in_evidence | in_sentence
+    )
+    # Half of the replacements come from the evidence, if it has any.
+    return _with(sentence, old, chance.choice(same_length) if same_length and chance.random() < 0.5 else nearby)
+
+
+def name(sentence: str, evidence: str, chance: Random) -> str | None:
+    """Replace one name by another from the evidence; None if the sentence or the evidence has none.
+
+    >>> name("It was Goethe who wrote it.", "In it Goethe mocks Nicolai.", Random(1))
+    'It was Nicolai who wrote it.'
+    """
+    matches = [match for match in _NAME.finditer(sentence) if match[0] not in _MONTHS]
+    if not matches:
+        return None
+    old = chance.choice(matches)
+    words = set(_WORD.findall(sentence))
+    others = sorted({match[0] for match in _NAME.finditer(evidence) if words.isdisjoint(match[0].split())} - _MONTHS)
+    return _with(sentence, old, chance.choice(others)) if others else None
+
+
+def negation(sentence: str, evidence: str, chance: Random) -> str | None:  # noqa: ARG001 - the type Change
+    """Affirm the first negated auxiliary, or else negate the first auxiliary; None without an auxiliary.
+
+    >>> negation("He was not there.", "", Random(1)), negation("He was there.", "", Random(1))
+    ('He was there.', 'He was not there.')
+    """
+    if negated := _NEGATED.search(sentence):
+        return _with(sentence, negated, negated[1])
+    auxiliary = _AUXILIARY.search(sentence)
+    if auxiliary is None or re.match(r" (?:no|never|neither|nor)\b", sentence[auxiliary.end() :]):
+        return None
+    head, _, rest = auxiliary[0].partition(" ")
+    return _with(sentence, auxiliary, f"{head} not{' ' if rest else ''}{rest}")
+
+
+def _with(sentence: str, old: re.Match[str], new: str) -> str:
+    return sentence[: old.start()] + new + sentence[old.end() :]
+
+
+Change = Callable[[str, str, Random], str | None]
+"""(sentence, evidence, chance) -> the falsified sentence, None if the rule does not apply."""
+
+CHANGES: Mapping[str, Change] = {"number changed": number, "name changed": name, "negation changed": negation}
+
 
 SUPPORTED = "supported"
 BM25, CONVERSATION, OTHER = "top passage of BM25", "passage of the conversation", "sentence of another answer"
@@ -104,25 +182,12 @@ class _Conversation(Record):
     turns: list[_Turn]
 
 
-class _Truth(Record):
-    Conversation_no: int
-    Truth_answer: str
-    Answerable: bool
-    Truth_passages: list[str]
-
-
-class _Passage(Record):
-    id: str
-    title: str = ""
-    text: str
-
-
 def _inscit(root: Path) -> tuple[list[_Answer], dict[str, str]]:
     file, passages = (root / name for name in FILES[INSCIT])
     texts = _texts(passages)
     answers = []
-    conversations = read_titled(file, _Conversation, "INSCIT's dev part as published")
-    for number, conversation in enumerate(conversations.values(), 1):
+    conversations = read_list(file, _Conversation, "INSCIT's dev part as published")
+    for number, conversation in enumerate(conversations, 1):
         for turn in conversation.turns:
             known = frozenset(item.passage_id for label in turn.labels for item in label.evidence) & texts.keys()
             for label in turn.labels:
@@ -134,7 +199,7 @@ def _inscit(root: Path) -> tuple[list[_Answer], dict[str, str]]:
 
 def _clapnq(root: Path) -> tuple[list[_Answer], dict[str, str]]:
     file, passages = (root / name for name in FILES[CLAPNQ])
-    truths = read_list(file, _Truth, "ClapNQ's dev part, a record per answer and passage")
+    truths = read_list(file, Truth, "ClapNQ's dev part, a record per answer and passage")
     texts = _texts(passages)
     return [
         _Answer(truth.Conversation_no, truth.Truth_answer, tuple(truth.Truth_passages), frozenset(truth.Truth_passages))
@@ -144,7 +209,7 @@ def _clapnq(root: Path) -> tuple[list[_Answer], dict[str, str]]:
 
 
 def _texts(path: Path) -> dict[str, str]:
-    records = read_lines(path, _Passage, "lines of {id, title, text}")
+    records = read_lines(path, PassageLine, "lines of {id, title, text}")
     return {record.id: Passage(record.id, record.text, record.title).whole_text for record in records}
 
 
@@ -171,7 +236,7 @@ def _claims(answers: Sequence[_Answer], texts: Mapping[str, str]) -> Iterator[Cl
             OTHER: (evidence, other) if other else None,
         }
         for kind, change in CHANGES.items():
-            wrong = change(sentence, evidence, random.Random(origin))
+            wrong = change(sentence, evidence, Random(origin))
             pairs[kind] = (evidence, wrong) if wrong else None
         yield from (Claim(answer.conversation, origin, kind, *pair) for kind, pair in pairs.items() if pair)
 

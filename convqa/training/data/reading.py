@@ -4,8 +4,7 @@
 validation; articles 1, 3, 5 ... are for reporting. ``new-wiki`` and ``reddit`` (SQuADShifts): one context in twenty is
 for validation and one for reporting (``new-wiki``: one whole article in twelve). Training contexts share no sentence of
 eight words with the others. The user's own files, in SQuAD's or MRQA's format, are for training; without another
-validation set, one context in fifty is for validation. They are read one context at a time; malformed parts of MRQA
-files are skipped with a warning.
+validation set, one context in fifty is for validation. They are read one context at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from pathlib import Path
 from convqa.errors import InputError
 from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.tasks.mrqa.input import read_contexts
-from convqa.tasks.mrqa.jsonl import Lenient
 from convqa.tasks.mrqa.squad import read_squad
 from convqa.text.analysis import analyzer
 from convqa.text.idf import idf
@@ -64,10 +62,9 @@ def split(settings: ReaderSettings, root: Path | None) -> Split:
     named = sorted(settings.sets() - {OWN})
     files = {name: _existing(root, FILES[name]) for name in named}
     own = [_existing(root, name) for name in settings.own]
-    lenient = Lenient()
     held = {part: {name: list(_part(name, files[name], part)) for name in named} for part in (VALIDATE, REPORT)}
     if not named:
-        held[VALIDATE] = {OWN: [context for file in own for context in _own(file, lenient, validates=True)]}
+        held[VALIDATE] = {OWN: [context for file in own for context in _own(file, validates=True)]}
         if not any(context.questions for context in held[VALIDATE][OWN]):
             raise InputError(
                 f"own: expected at least {_VALIDATED} contexts, because one in {_VALIDATED} is for validation; the "
@@ -84,8 +81,8 @@ def split(settings: ReaderSettings, root: Path | None) -> Split:
 
     def owned() -> Iterator[Context]:
         for file in own:
-            contexts = read_contexts(file, lenient) if named else _own(file, lenient, validates=False)
-            share = settings.each / _questions(file, lenient) if settings.each else 1.0
+            contexts = read_contexts(file) if named else _own(file, validates=False)
+            share = settings.each / _questions(file) if settings.each else 1.0
             yield from sampled(apart(contexts), share, settings.seed)
 
     training: dict[str, Callable[[], Iterator[Context]]] = {name: partial(known, name) for name in named}
@@ -150,14 +147,14 @@ def _belongs(name: str, article: int, number: int) -> str:
     return {period - 1: REPORT, period // 2 - 1: VALIDATE}.get(index % period, TRAIN)
 
 
-def _own(file: Path, lenient: Lenient, validates: bool) -> Iterator[Context]:
-    for number, context in enumerate(read_contexts(file, lenient)):
+def _own(file: Path, validates: bool) -> Iterator[Context]:
+    for number, context in enumerate(read_contexts(file)):
         if (number % _VALIDATED == _VALIDATED // 2) == validates:
             yield context
 
 
-def _questions(file: Path, lenient: Lenient) -> int:
-    return max(1, sum(len(context.questions) for context in read_contexts(file, lenient)))
+def _questions(file: Path) -> int:
+    return max(1, sum(len(context.questions) for context in read_contexts(file)))
 
 
 def _distinctive(text: str) -> set[str]:

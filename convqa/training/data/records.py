@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from convqa.errors import InputError
 from convqa.files import parse_line, read_bytes, read_json
-from convqa.validation import Shape, read_as
+from convqa.validation import Record, Shape, read_as
+
+
+class Truth(Record):
+    """A turn of a benchmark that ``convqa download`` converted."""
+
+    Conversation_no: int
+    Truth_passages: list[str]
+    Truth_answer: str = ""
+    Answerable: bool = True
+
+
+class PassageLine(Record):
+    """A line of passages.jsonl."""
+
+    id: str
+    text: str
+    title: str = ""
 
 
 def named_folder(data: Path | None) -> Path:
@@ -34,19 +52,12 @@ def need_files(folder: Path, names: Iterable[str]) -> None:
 
 
 def read_list(path: Path, kind: type[Shape], expected: str) -> list[Shape]:
-    """Read the records of a JSON list. ``expected`` describes the file in errors."""
-    data = read_json(path, expected)
-    if not isinstance(data, list):
+    """Read the records of a JSON list, or the values of an object. ``expected`` describes the file in errors."""
+    data: Any = read_json(path, expected)
+    items = {f"record {index}": item for index, item in enumerate(data)} if isinstance(data, list) else data
+    if not isinstance(items, dict):
         raise InputError(f"{path}: expected {expected}, got {type(data).__name__}.")
-    return [read_as(kind, item, f"{path}: record {index}", f"Expected {expected}.") for index, item in enumerate(data)]
-
-
-def read_titled(path: Path, kind: type[Shape], expected: str) -> dict[str, Shape]:
-    """Read the records of a JSON object by title."""
-    data = read_json(path, expected)
-    if not isinstance(data, dict):
-        raise InputError(f"{path}: expected {expected}, got {type(data).__name__}.")
-    return {title: read_as(kind, item, f"{path}: {title}", f"Expected {expected}.") for title, item in data.items()}
+    return [read_as(kind, item, f"{path}: {name}", f"Expected {expected}.") for name, item in items.items()]
 
 
 def read_lines(path: Path, kind: type[Shape], expected: str) -> list[Shape]:

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from convqa.tasks.sharc.answers import normalise
 from convqa.tasks.sharc.input import read_records, rule_texts, source
-from convqa.tasks.sharc.schema import ADVICE, Official, Open
+from convqa.tasks.sharc.schema import ADVICE, Official, Open, normalise
 from convqa.training.data.records import need_files
 from convqa.validation import Record, read_as
 
@@ -53,11 +52,6 @@ class Utterance:
     snippet: str
     evidence: tuple[tuple[str, bool], ...]
 
-    @property
-    def follow_ups(self) -> list[tuple[str, bool]]:
-        """The questions asked back before, each with whether the reply was yes."""
-        return [(one.follow_up_question, one.follow_up_answer.lower() == "yes") for one in self.record.history]
-
 
 def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Example]]:
     """Return the training and the report examples.
@@ -65,8 +59,8 @@ def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Exam
     :param root: the data folder, with :data:`DEV` and :data:`OPEN`.
     :param own: further training files there in ShARC's format, such as its training part.
     """
-    beside = Path(OPEN).with_name("id2snippet.json").as_posix()
-    need_files(root, (DEV, OPEN, beside, *own))
+    rules = Path(OPEN).with_name("id2snippet.json").as_posix()
+    need_files(root, (DEV, OPEN, rules, *own))
     dev = utterances(root / DEV)
     seen = [one for one in utterances(root / OPEN) if isinstance(one.record, Open) and one.record.snippet_seen]
     further = [one for name in own for one in utterances(root / name)]
@@ -113,7 +107,8 @@ def examples(utterances: Sequence[Utterance]) -> list[Example]:
     for utterance in utterances:
         record = utterance.record
         told, address, answer = record.scenario.strip(), record.source_url, record.answer or ""
-        questions += [(question, address) for question, _ in (*utterance.follow_ups, *utterance.evidence)]
+        asked = [one.follow_up_question for one in record.history] + [question for question, _ in utterance.evidence]
+        questions += [(question, address) for question in asked]
         if told:
             for question, yes in utterance.evidence:
                 answered.setdefault((told, question), Example(told, question, yes, address))

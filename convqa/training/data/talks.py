@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 from convqa.training.config import TalkShares
 from convqa.training.data.reading import FILES
-from convqa.training.data.records import need_files, read_lines, read_list, read_titled
+from convqa.training.data.records import PassageLine, Truth, need_files, read_lines, read_list
 from convqa.training.data.rewrites import Example
 from convqa.validation import Record, read_as
 
@@ -53,16 +53,6 @@ class _Article(Record):
     title: str
     extract: str
     topic: str = ""
-
-
-class _Truth(Record):
-    Conversation_no: int
-    Truth_passages: list[str]
-
-
-class _Passage(Record):
-    id: str
-    text: str
 
 
 LEADS = "wiki/summaries-en.json"
@@ -293,17 +283,17 @@ def read_passages(root: Path) -> list[str]:
         texts += [paragraph["context"] for article in articles for paragraph in article["paragraphs"]]
     for name in EVEN:
         folder = root / "conversations" / name
-        truths = read_list(folder / "ground-truth.json", _Truth, "records with Conversation_no and Truth_passages")
+        truths = read_list(folder / "ground-truth.json", Truth, "records with Conversation_no and Truth_passages")
         ids: tuple[set[str], set[str]] = (set(), set())
         for truth in truths:
             ids[truth.Conversation_no % 2].update(truth.Truth_passages)
-        lines = read_lines(folder / "passages.jsonl", _Passage, "lines of {id, text}")
+        lines = read_lines(folder / "passages.jsonl", PassageLine, "lines of {id, text}")
         texts += [line.text for line in lines if line.id in ids[0] - ids[1]]
     return list(dict.fromkeys(texts))
 
 
-def _articles(root: Path) -> Iterable[_Article]:
-    return read_titled(root / LEADS, _Article, "an object of articles with title and extract").values()
+def _articles(root: Path) -> list[_Article]:
+    return read_list(root / LEADS, _Article, "an object of articles with title and extract")
 
 
 def lead_of(title: str, text: str, person: bool) -> Lead | None:

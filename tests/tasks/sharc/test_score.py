@@ -13,8 +13,8 @@ from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, render, write_trec
 from convqa.tasks.scores import ScoreOptions
-from convqa.tasks.sharc.answers import normalise
 from convqa.tasks.sharc.run import Run
+from convqa.tasks.sharc.schema import normalise
 from convqa.tasks.sharc.task import ShARC
 from convqa.tasks.sharc.truth import Gold, GoldTurn
 

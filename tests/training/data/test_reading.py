@@ -91,12 +91,12 @@ def test_of_each_own_file_as_many_questions_are_drawn_as_the_settings_say(tmp_pa
     assert trained == count(found.training["own"]())
 
 
-def test_what_is_wrong_in_an_own_file_is_left_out_with_one_warning(tmp_path, caplog):
+def test_what_is_wrong_in_an_own_file_is_refused(tmp_path):
     path = own(tmp_path)
     with gzip.open(path, "at") as lines:
         lines.write("no JSON\n")
-    assert count(split(settings(each=1000), tmp_path).training["own"]()) == 2 * 118
-    assert [record.message.count("1 lines with malformed JSON") for record in caplog.records] == [1]
+    with pytest.raises(InputError, match="invalid JSON"):
+        split(settings(each=1000), tmp_path)
 
 
 @pytest.mark.parametrize("contexts", [0, 5])

@@ -148,7 +148,7 @@ def without(record, field):
             json.dumps([TURN | {"NewContext": ["A?", 5]}]),
             "record 0: NewContext[1]: expected a string, got 5",
         ),
-        (qrecc_turns, json.dumps(TURN), "got dict"),
+        (qrecc_turns, json.dumps(TURN), "expected an object, got"),
         (qrecc_turns, "", "the file is empty"),
         (canard_dev, json.dumps([PUBLISHED])[:-9], "line 1, column "),
         (canard_dev, json.dumps([PUBLISHED, without(PUBLISHED, "History")]), "record 1: History: is missing"),
