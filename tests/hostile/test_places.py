@@ -65,7 +65,7 @@ CASES = [
     case("check: whole", "collections check vectors", exits=0, says="as it was written"),
     case(
         "check: a flipped letter", "collections check collection", {"collection/flipped": _flip},
-        exits=1, says="passages.data: its bytes are not those that were written",
+        exits=1, says="passages.data: its checksum does not match",
     ),
     case(
         "check: an earlier format", "collections check collection", {"collection/old": _old},

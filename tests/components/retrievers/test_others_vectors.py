@@ -199,7 +199,7 @@ def test_distances_between_vectors_of_other_lengths_are_refused(filled, file):
         ),
         ("vector: embedding\nencoder: nobody", "no model is called 'nobody'"),
         ("vector: embedding\nencoder: resolver", "wanted an encoder"),
-        ("vector: embedding", "wanted both, vector .* and encoder"),
+        ("vector: embedding", "expected both or neither of vector .* and encoder"),
         ("encoder: encoder", "wanted both"),
     ],
 )
@@ -209,7 +209,7 @@ def test_mistakes_in_the_file_are_told(haystacks, told, message):
 
 
 def test_vectors_of_another_length_are_refused(haystacks):
-    with pytest.raises(InputError, match=r"'encoder' \(2 dimensions\); found a query of 'encoder' \(384 dimensions"):
+    with pytest.raises(InputError, match=r"'encoder' \(2 dimensions\), got a query of 'encoder' \(384 dimensions"):
         convqa.load("dense", haystacks([[1.0, 2.0]] * 5))
 
 

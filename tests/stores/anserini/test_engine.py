@@ -49,7 +49,7 @@ def test_indexes_are_found_in_a_folder(folder):
 def test_nothing_is_ever_changed(folder):
     url = str(folder)
     assert exists(url) and exists(f"anserini:{url}")
-    with pytest.raises(InputError, match="it is only read"), create_store(url, "en", replace=True):
+    with pytest.raises(InputError, match="its engine is read-only"), create_store(url, "en", replace=True):
         pass
     with pytest.raises(InputError, match="nothing is deleted"):
         delete_store(url)
