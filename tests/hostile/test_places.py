@@ -74,7 +74,7 @@ CASES = [
     case("check: none", "collections check nowhere", says="does not exist"),
     case(
         "delete: the user's files stay", "collections delete collection --yes", {"collection/notes.txt": "mine"},
-        exits=0, says=("deleted", "stays: not convqa's: notes.txt"),
+        exits=0, says=("deleted", "is kept: other files are in it: notes.txt"),
     ),
     case(
         "delete: the rest of a deletion", "collections delete collection --yes", {"collection/manifest.json": None},
@@ -91,15 +91,16 @@ CASES = [
     ),
     case(
         "index: a folder in it is named like convqa's", "index passages.jsonl --collection mine", NAMED_LIKE_DATA,
-        says="is left alone",
+        says="is not a convqa collection",
     ),
     case(
         "delete: the user's file in the data folder stays", "collections delete collection --yes",
-        {"collection/x": _mine, "collection/y": "mine"}, exits=0, says=("stays: not convqa's: data-", "mine.txt, y"),
+        {"collection/x": _mine, "collection/y": "mine"}, exits=0,
+        says=("is kept: other files are in it: data-", "mine.txt, y"),
     ),
     case(
         "replace: the user's file in the data folder stays", "index passages.jsonl --collection collection --replace",
-        {"collection/x": _mine}, exits=0, says="stays: not convqa's: mine.txt",
+        {"collection/x": _mine}, exits=0, says="is kept: other files are in it: mine.txt",
     ),
     case(
         "replace: an empty manifest", "index passages.jsonl --collection collection --replace", {"collection/x": _cut},
