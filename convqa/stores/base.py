@@ -174,7 +174,7 @@ def check_weights(weights: Iterable[float], query: Query, negative: bool = False
     if not sum(map(abs, weights)) < LARGEST_WEIGHT:
         raise ValueError(f"the weights of a query's terms must be finite and below {LARGEST_WEIGHT:g}: {query}")
     if not negative and any(weight < 0 for weight in weights):
-        raise ValueError(f"Lucene accepts no negative term weights: {query}")
+        raise ValueError(f"Lucene accepts no negative weights of terms: {query}")
 
 
 @runtime_checkable

@@ -7,9 +7,8 @@ import pytest
 
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.stores import create_store, delete_store, open_store
+from convqa.stores import check_store, create_store, delete_store, open_store
 from convqa.stores.base import Encoder, VectorOptions
-from convqa.stores import check_store
 
 MODEL = Encoder("splade", "abc", 40, sparse=True)
 COUNT = 30
