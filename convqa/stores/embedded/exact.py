@@ -7,11 +7,8 @@ holds for any order of summation: |computed - exact| <= n u |q| |x|, with n addi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convqa.stores.base import Floats, Integers
 
@@ -24,33 +21,22 @@ _ROUNDINGS = 8
 """Roundings in addition to the sums: of the query, of scaling and of the score."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Rows of a matrix: ``values`` (rows, dimension), factors of their products (None: 1), the length of the longest
-    row, and the indexes of dead rows."""
+def candidates(
+    queries: Floats, count: int, products_of: Callable[[int, int], tuple[Floats, float]], k: int
+) -> list[Integers]:
+    """Return for each query the indexes of a few rows that include its best ``k`` and all that tie with the k-th.
 
-    values: Floats
-    scales: NDArray[Any] | None
-    longest: float
-    dead: Integers
-
-
-def candidates(queries: Floats, count: int, block_of: Callable[[int, int], Block], k: int) -> list[Integers]:
-    """Return for each query a few rows that include its best ``k`` and all that tie with the k-th.
-
-    :param count: the number of rows. :param block_of: returns the rows ``[start, end)``.
+    :param count: the number of rows.
+    :param products_of: returns the products of all queries with the rows ``[start, end)``, of shape (queries, rows),
+        and the length of the longest of these rows.
     """
     lengths = np.sqrt(np.einsum("qd,qd->q", queries, queries, dtype=np.float64))
     errors = (queries.shape[1] + _ROUNDINGS) * _UNIT * lengths
     pools = [_Pool(k) for _ in queries]
     size = max(1, _NUMBERS // queries.shape[1])
     for start in range(0, count, size):
-        block = block_of(start, min(start + size, count))
-        products = queries @ block.values.T
-        if block.scales is not None:
-            products *= block.scales
-        products[:, block.dead] = -np.inf
-        for pool, row, error in zip(pools, products, errors * block.longest, strict=True):
+        products, longest = products_of(start, min(start + size, count))
+        for pool, row, error in zip(pools, products, errors * longest, strict=True):
             pool.add(start, row, error)
     return [pool.rows for pool in pools]
 
@@ -71,7 +57,7 @@ class _Pool:
             self._floor = float(np.partition(products, -self._k)[-self._k]) - error
         # Rounded down, so that a comparison in 32 bits is safe.
         needed = np.nextafter(np.float32(self._floor - error), np.float32(-np.inf))
-        new = np.flatnonzero((products >= needed) & (products > -np.inf))
+        new = np.flatnonzero(products >= needed)
         if not len(new):
             return
         self._upper = np.append(self._upper, products[new] + error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 
 import orjson
@@ -99,14 +98,12 @@ class Manifest:
                 "Index its passages again with --replace, or use the convqa that made it."
             )
         try:
-            return _adapter().validate_python(data)
+            return _ADAPTER.validate_python(data)
         except ValueError as error:
             raise StoreDamaged(f"{path} is malformed: {error}. {_ADVICE_DAMAGED}") from error
 
 
-@cache
-def _adapter() -> TypeAdapter[Manifest]:
-    return TypeAdapter(Manifest)
+_ADAPTER = TypeAdapter(Manifest)
 
 
 def identity(folder: str | Path) -> tuple[int, ...] | None:

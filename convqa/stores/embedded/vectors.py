@@ -85,19 +85,22 @@ class Vectors:
 
         :param among: the rows to consider; None for all.
         """
+        among = self.live if among is None else among
         for start in range(0, len(queries), exact.QUERIES):
             block = queries[start : start + exact.QUERIES]
             for query, rows in zip(block, self._candidates(block, k, among), strict=True):
                 yield self._rows["number"][rows].astype(np.int64), self._scores(query, rows)
 
-    def _candidates(self, queries: Floats, k: int, among: Integers | None) -> list[Integers]:
-        if among is None:
-            return exact.candidates(queries, len(self._rows), self._block, k)
+    def _candidates(self, queries: Floats, k: int, among: Integers) -> list[Integers]:
+        def products_of(start: int, end: int) -> tuple[Floats, float]:
+            # A slice of the memory map needs no copy.
+            rows = slice(start, end) if len(among) == len(self._rows) else among[start:end]
+            products = queries @ self._matrix[rows].astype(np.float32, copy=False).T
+            if self._matrix.dtype == np.int8:
+                products *= self._rows["scale"][rows]
+            return products, float(self._rows["norm"][rows].max())
 
-        def block(start: int, end: int) -> exact.Block:
-            return self._some(among[start:end], np.empty(0, np.int64))
-
-        return [among[indexes] for indexes in exact.candidates(queries, len(among), block, k)]
+        return [among[indexes] for indexes in exact.candidates(queries, len(among), products_of, k)]
 
     def _scores(self, query: Floats, rows: Integers) -> Floats:
         wide = query.astype(np.float64)
@@ -112,16 +115,6 @@ class Vectors:
     @cached_property
     def live(self) -> Integers:
         return np.delete(np.arange(len(self._rows)), self._dead)
-
-    def _block(self, start: int, end: int) -> exact.Block:
-        first, last = np.searchsorted(self._dead, (start, end))
-        return self._some(slice(start, end), self._dead[first:last].astype(np.int64) - start)
-
-    def _some(self, rows: slice | Integers, dead: Integers) -> exact.Block:
-        about = self._rows[rows]
-        scales = about["scale"] if self._matrix.dtype == np.int8 else None
-        values = self._matrix[rows].astype(np.float32, copy=False)
-        return exact.Block(values, scales, float(about["norm"].max()), dead)
 
 
 class VectorWriter:
