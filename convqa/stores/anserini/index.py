@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -104,21 +105,15 @@ class Index:
         return _is_object(raw)
 
     def _check(self) -> None:
-        """Validate the first document, and close the index if that fails."""
-        if not self.count:
-            return
-        try:
-            with self.in_use():
-                first = next(self.numbers())
-                if self.documents().document(first).get(ID) is None:
+        """Validate the first document."""
+        with self.in_use():
+            for number in islice(self.numbers(), 1):
+                if self.documents().document(number).get(ID) is None:
                     raise InputError(
                         f"index {self.folder} has no stored field {ID!r}: Anserini did not make it. Index the passages "
                         "again with Anserini or with convqa index."
                     )
-                self.passage(first)
-        except BaseException:
-            self.close()
-            raise
+                self.passage(number)
 
 
 def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | None:

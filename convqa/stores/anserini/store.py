@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from convqa.domain import Hit, Passage, Query, Ranking
-from convqa.errors import InputError, StoreDamaged, WorkError
+from convqa.errors import InputError, WorkError
 from convqa.stores.anserini.index import Index, fingerprint
 from convqa.stores.anserini.search import Search
 from convqa.stores.base import Encoder, Ids, Info, SearchParams, refuse_encoder, refuse_unknown
@@ -35,9 +35,8 @@ class Anserini:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._name = f"the Anserini index {folder}"
-        checksum = fingerprint(folder)
-        if checksum is None:
-            raise StoreDamaged(f"{self._name} disappeared while it was opened.")
+        # The checksum first: if the index changes meanwhile, the next opening notices.
+        checksum = fingerprint(folder) or ""
         self._index: Index | None = Index(folder)
         self._searches: dict[tuple[float, float], Search] = {}
         self._lock = threading.Lock()

@@ -153,8 +153,7 @@ def delete(address: Address) -> None:
         if link.is_symlink():
             link.unlink()
     except OSError as error:
-        kept = _contents(folder) if folder.is_dir() else ""
-        logger.warning("%s is kept: %s", folder, f"other files are in it: {kept}" if kept else error.strerror)
+        logger.warning("%s is kept: %s", folder, error.strerror)
 
 
 def find(address: Address) -> list[str]:
@@ -192,12 +191,6 @@ def _own_paths(data: Path) -> list[Path]:
     return [*own, *common, data] if own or not inside else []
 
 
-def _contents(folder: Path) -> str:
-    """Return the first names in a folder and its data folders, for messages."""
-    paths = [*folder.glob("*"), *folder.glob("data-*/*")]
-    return ", ".join(sorted(str(path.relative_to(folder)) for path in paths)[:5])
-
-
 def _remove_builds(folder: Path) -> None:
     """Remove data folders that the manifest does not name, unless it is unreadable."""
     try:
@@ -206,10 +199,8 @@ def _remove_builds(folder: Path) -> None:
         return
     try:
         for data in list(folder.iterdir()):
-            if data.name != current and (own := _own_paths(data)):
-                _remove(own)
-                if data.exists():
-                    logger.warning("%s is kept: other files are in it: %s", data, _contents(data))
+            if data.name != current:
+                _remove(_own_paths(data))
     except OSError as error:
         logger.warning("%s cannot be removed (%s) from collection %s", error.filename, error.strerror, folder)
 
