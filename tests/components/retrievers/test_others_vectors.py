@@ -200,7 +200,7 @@ def test_distances_between_vectors_of_other_lengths_are_refused(filled, file):
         ("vector: embedding\nencoder: nobody", "no model is called 'nobody'"),
         ("vector: embedding\nencoder: resolver", "wanted an encoder"),
         ("vector: embedding", "expected both or neither of vector .* and encoder"),
-        ("encoder: encoder", "wanted both"),
+        ("encoder: encoder", "expected both or neither"),
     ],
 )
 def test_mistakes_in_the_file_are_told(haystacks, told, message):
