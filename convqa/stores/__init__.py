@@ -1,4 +1,4 @@
-"""Where passages live. A collection is named by a URL: a folder, or an engine's own scheme."""
+"""Collections of passages, named by URL: a folder, or an engine's own scheme."""
 
 from __future__ import annotations
 
@@ -23,188 +23,181 @@ _ENGINES = {
     "elasticsearch+https": "convqa.stores.elasticsearch.engine",
     "anserini": "convqa.stores.anserini.engine",
 }
-"""Scheme -> module, loaded when the scheme is first used. A folder has no scheme."""
+"""Scheme -> module, imported on first use. A folder has no scheme."""
 
-_LACKING = {
-    "create": "it is only read. Give another place for a collection of convqa's",
-    "delete": "it is only read: nothing is deleted",
+_UNSUPPORTED = {
+    "create": "its engine is read-only. Choose another URL for a convqa collection",
+    "delete": "its engine is read-only: nothing is deleted",
     "change": "it has no settings: k1 and b are given at search time",
-    "check": "its engine keeps no checksums that could be compared",
-    "take_over": "there is no lock to take over, since it ends with the process that holds it. Leave --take-over out",
+    "check": "its engine keeps no checksums to compare",
+    "take_over": "it has no lock to take over: its locks end with their process. Leave --take-over out",
 }
-"""What is said where an engine has no such function."""
+"""Optional functions of an engine, and the error where one is missing."""
 
-_FUNCTIONS = [name for name in vars(Engine) if not name.startswith("_") and name not in _LACKING]
+_REQUIRED = [name for name in vars(Engine) if not name.startswith("_") and name not in _UNSUPPORTED]
 
 GROUP = "convqa.stores"
-"""The entry points of other packages' engines: scheme = module."""
+"""Entry points of engines in other packages: scheme = module."""
 
+_MOST_OPEN = 16
+"""Maximum number of collections kept open; each holds a dozen file descriptors."""
 _opened: dict[str, tuple[Hashable, Store]] = {}
-"""The collections that this process has opened last: (identity, store) by the engine's key."""
-_MOST_OPENED = 16
-"""An open collection holds a dozen file descriptors; one that is used goes on whether it is kept here or not."""
+"""Engine's key -> (identity, store), least recently used first."""
 _locks: dict[str, threading.Lock] = {}
-"""One for each of them: opening one collection does not wait for another."""
+"""Engine's key -> lock, so that a slow collection does not delay others."""
 
 
 def open_store(url: str | Path | None) -> Store:
-    """The store at a URL: the same object in the whole process, until the collection changes or the store is closed.
+    """Return the store at a URL: one object per process until the collection changes or the store is closed.
 
-    :param url: a folder, an engine's URL, or a file of ``configs/collections`` by its name or path.
-    :raises InputError: if no collection is given, its engine is not known, or there is no collection.
-    :raises StoreUnavailable: if there is none now, though this process has opened it before.
-    :raises StoreDamaged: if it cannot be read as its manifest says.
+    :param url: a folder, an engine's URL, or the name or path of a file of ``configs/collections``.
+    :raises InputError: if no collection is given, the engine is unknown, or the collection does not exist.
+    :raises StoreUnavailable: if a collection that this process opened before is gone.
+    :raises StoreDamaged: if its content does not match its manifest.
     """
-    engine, found = _engine(url)
-    key = engine.key(found)
+    engine, location = _locate(url)
+    key = engine.key(location)
     with _locks.setdefault(key, threading.Lock()):
-        identity = engine.identity(found)
-        before, store = _opened.pop(key, (None, None))
-        if store is not None:
-            _opened[key] = before, store  # the last again
-            if before == identity and not store.closed:
-                return store
-        try:
-            opened = engine.open_collection(found)
-        except InputError as error:
-            if store is None or engine.identity(found) is not None:
-                raise
-            raise StoreUnavailable(
-                f"collection {redact(found.url)} was there and is gone. Put it back, or index its passages again."
-            ) from error
-        _opened[key] = identity, opened
-        for oldest in list(_opened)[:-_MOST_OPENED]:
+        identity = engine.identity(location)
+        opened_as, store = _opened.get(key, (None, None))
+        if store is None or opened_as != identity or store.closed:
+            try:
+                opened_as, store = identity, engine.open_collection(location)
+            except InputError as error:
+                if store is None or engine.identity(location) is not None:
+                    raise
+                raise StoreUnavailable(
+                    f"collection {redact(location.url)} has disappeared. Restore it, or index its passages again."
+                ) from error
+        _opened.pop(key, None)
+        _opened[key] = opened_as, store
+        for oldest in list(_opened)[:-_MOST_OPEN]:
             _opened.pop(oldest, None)
-        return opened
+        return store
 
 
 def key_of(url: str) -> str:
-    """The same string for every URL of the same collection, as far as the URL tells."""
-    engine, found = _engine(url)
-    return engine.key(found)
+    """Return a string that is equal for all URLs of a collection, as far as the URLs tell."""
+    engine, location = _locate(url)
+    return engine.key(location)
 
 
 def create_store(
     url: str, language: str | None = None, replace: bool = False, settings: Mapping[str, object] | None = None
 ) -> AbstractContextManager[WritableStore]:
-    """A new collection: it is in place, whole, when the block ends well, and not at all when it does not.
+    """Create a collection that appears, complete, when the block succeeds, and not at all when it fails.
 
-    :param language: None = what the collection's file says, else English.
-    :param settings: the engine's own, for the index; they come before those of the collection's file.
-    :raises InputError: if there is a collection already and it is not to be replaced, or for an unknown setting.
+    :param language: defaults to that of the collection's file, else English.
+    :param settings: the engine's settings for the index; they override those of the collection's file.
+    :raises InputError: if the collection exists and ``replace`` is false, or for an unknown setting.
     """
-    create, found = _function("create", url)
+    create, location = _optional("create", url)
+    language = language or location.language or DEFAULT_LANGUAGE
     return cast(
         AbstractContextManager[WritableStore],
-        create(found, language or found.language or DEFAULT_LANGUAGE, replace, {**found.settings, **(settings or {})}),
+        create(location, language, replace, {**location.settings, **(settings or {})}),
     )
 
 
 def delete_store(url: str) -> None:
-    """Remove a collection for good.
+    """Delete a collection permanently.
 
-    :raises InputError: if there is none.
+    :raises InputError: if it does not exist.
     """
-    delete, found = _function("delete", url)
-    delete(found)
-    if opened := _opened.pop(_engine(url)[0].key(found), None):
+    delete, location = _optional("delete", url)
+    delete(location)
+    if opened := _opened.pop(key_of(url), None):
         opened[1].close()
 
 
 def change_store(url: str, settings: Mapping[str, object]) -> None:
-    """Change settings of a collection that exists.
+    """Change settings of an existing collection.
 
-    :raises InputError: if there is none, or for a setting that its engine cannot change.
+    :raises InputError: if it does not exist, or for a setting that its engine cannot change.
     """
-    change, found = _function("change", url)
-    change(found, settings)
+    change, location = _optional("change", url)
+    change(location, settings)
 
 
 def check_store(url: str) -> Check:
-    """Compare what a collection holds with the checksums that were written with it.
+    """Compare a collection with the checksums that were written with it.
 
-    :raises InputError: if there is none, it may not be read, or its engine keeps no checksums.
+    :raises InputError: if it does not exist, is unreadable, or its engine keeps no checksums.
     """
-    check, found = _function("check", url)
-    return cast(Check, check(found))
+    check, location = _optional("check", url)
+    return cast(Check, check(location))
 
 
 def take_over(url: str) -> None:
-    """Free a collection from the lock of another machine, whose process is gone.
+    """Release a collection's lock that a dead process on another machine left.
 
     :raises InputError: for an engine whose locks end with their process.
     """
-    free, found = _function("take_over", url)
-    free(found)
+    release, location = _optional("take_over", url)
+    release(location)
 
 
 def find_stores(place: str) -> list[str]:
-    """The URLs of the collections in a place: a folder, or an engine's server."""
-    engine, found = _engine(place)
-    # A folder may hold collections of both of our engines whose places are folders.
-    engines = [engine] if SCHEME.match(found.url) else [_built_in(""), _built_in("anserini")]
-    return sorted({url for engine in engines for url in engine.find(found)})
+    """Return the URLs of the collections in a folder or on a server."""
+    engine, location = _locate(place)
+    # A folder may hold collections of both engines that work on folders.
+    engines = [engine] if SCHEME.match(location.url) else [_load(""), _load("anserini")]
+    return sorted({url for engine in engines if engine for url in engine.find(location)})
 
 
 def exists(url: str) -> bool:
-    """Whether there is a collection at a URL."""
-    engine, found = _engine(url)
-    return engine.identity(found) is not None
+    engine, location = _locate(url)
+    return engine.identity(location) is not None
 
 
 def is_collection(folder: Path) -> bool:
-    """Whether a folder looks like a collection of the embedded engine; whether it is whole, :func:`open_store` says."""
-    from convqa.stores.embedded.engine import is_collection as has_manifest
+    """Return whether a folder looks like a collection of the embedded engine; :func:`open_store` validates it."""
+    from convqa.stores.embedded import engine
 
-    return has_manifest(folder)
+    return engine.is_collection(folder)
 
 
-def _engine_of(folder: Path) -> str:
-    """The engine of a folder without a scheme: ours, unless Lucene's files are in it."""
+def _locate(url: str | Path | None) -> tuple[Engine, Address]:
     from convqa.stores.anserini.index import is_index
 
-    return "anserini" if is_index(folder) and not is_collection(folder) else ""
-
-
-def _engine(url: str | Path | None) -> tuple[Engine, Address]:
     if not url:
-        raise InputError("no collection is given. Give --collection with a folder made by convqa index, or a URL.")
+        raise InputError("no collection given. Give --collection with a folder made by convqa index, or a URL.")
     want("collection", url, (str, Path), "a folder or a URL")
-    found = address(str(url))
-    scheme = SCHEME.match(found.url)
-    name = scheme[1] if scheme else _engine_of(Path(found.url))
+    location = address(str(url))
+    folder = Path(location.url)
+    if scheme := SCHEME.match(location.url):
+        name = scheme[1]
+    else:
+        name = "anserini" if is_index(folder) and not is_collection(folder) else ""
     engine = _load(name)
     if engine is None:
         raise InputError(
-            f"collection {redact(found.url)}: there is no engine {name!r}. Wanted: a folder made by convqa index, "
+            f"collection {redact(location.url)}: unknown engine {name!r}. Expected a folder made by convqa index, "
             "elasticsearch://HOST:PORT/INDEX, elasticsearch+https://HOST:PORT/INDEX, anserini:FOLDER, or the URL of an "
-            f"engine that an installed package offers.{nearest(name, filter(None, [*_ENGINES, *plugins(GROUP)]))}"
+            f"engine of an installed package.{nearest(name, filter(None, [*_ENGINES, *plugins(GROUP)]))}"
         )
-    return engine, found
+    return engine, location
 
 
-def _function(name: str, url: str) -> tuple[Callable[..., object], Address]:
-    """A function that not every engine has. :raises InputError: saying so."""
-    engine, found = _engine(url)
+def _optional(name: str, url: str) -> tuple[Callable[..., object], Address]:
+    """Return a function that some engines lack, and the collection's address.
+
+    :raises InputError: if this engine lacks it.
+    """
+    engine, location = _locate(url)
     function = getattr(engine, name, None)
     if function is None:
-        raise InputError(f"collection {redact(found.url)}: {_LACKING[name]}.")
-    return function, found
+        raise InputError(f"collection {redact(location.url)}: {_UNSUPPORTED[name]}.")
+    return function, location
 
 
 def _load(scheme: str) -> Engine | None:
-    """The engine of a scheme: ours, else another package's."""
     if scheme in _ENGINES:
-        return _built_in(scheme)
+        return cast(Engine, importlib.import_module(_ENGINES[scheme]))
     point = plugins(GROUP).get(scheme)
     if point is None:
         return None
     engine = load(point)
-    if lacking := [name for name in _FUNCTIONS if not callable(getattr(engine, name, None))]:
-        missing = ", ".join(lacking)
+    if missing := ", ".join(name for name in _REQUIRED if not callable(getattr(engine, name, None))):
         raise InputError(f"{scheme}: {point.value} (an entry point of {GROUP}) lacks {missing}. Fix its package.")
     return cast(Engine, engine)
-
-
-def _built_in(scheme: str) -> Engine:
-    return cast(Engine, importlib.import_module(_ENGINES[scheme]))

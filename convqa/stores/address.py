@@ -1,4 +1,4 @@
-"""Where a collection is, and what a file of ``configs/collections`` says of it."""
+"""A collection's URL, and the files of ``configs/collections`` that describe one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError
 from convqa.places import is_yaml, shipped_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
@@ -15,17 +16,17 @@ from convqa.text.analysis import analyzer
 from convqa.validation import Record, names_secret, read_as
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
-"""The beginning of an engine's URL; a folder has none (and a drive of Windows is one letter)."""
+"""Start of an engine's URL. A folder has none; a Windows drive is a single letter."""
 
 _USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+://).*@", re.DOTALL)
 _VALUE = re.compile(r"([?&;][^=&;]*=)[^&;]*")
-_WANTED = "Wanted: url, and if needed fields, vector, encoder, language and settings."
+_ADVICE = "Expected url, and optionally fields, vector, encoder, language and settings."
 
 
 class Fields(Record, extra="forbid"):
-    """Where an index that others filled keeps its passages: names of its fields, "" for none.
+    """Field names of an index that convqa did not create; "" for a missing field.
 
-    ``id`` "" is the engine's own id of a document. ``meta``: fields that become ``Passage.meta``.
+    An ``id`` of "" stands for the engine's document id. The fields ``meta`` become ``Passage.meta``.
     """
 
     text: str = Field(min_length=1)
@@ -36,9 +37,11 @@ class Fields(Record, extra="forbid"):
 
 
 class Address(Record, extra="forbid"):
-    """A collection's URL, as a file of ``configs/collections`` holds it. ``settings`` are the engine's, for making it.
-    The others are told for an index that others filled: its ``fields`` and ``language``, the field that is a
-    ``vector``, and the ``encoder`` that made those."""
+    """A collection's URL, and what a file of ``configs/collections`` adds to it.
+
+    ``settings`` are passed to the engine that creates the index. The rest describes an index that convqa did not
+    create: its ``fields`` and ``language``, its ``vector`` field, and the ``encoder`` that made the vectors.
+    """
 
     url: str = Field(min_length=1)
     fields: Fields | None = None
@@ -49,11 +52,11 @@ class Address(Record, extra="forbid"):
 
 
 def address(name: str) -> Address:
-    """A URL or folder as it stands, a YAML file, or the name of a shipped one where nothing else has the name.
+    """Return the address of a URL, a folder, a YAML file, or the name of a shipped YAML file.
 
-    :raises InputError: if the file is missing or has a mistake.
+    :raises InputError: if the file is missing or malformed.
     """
-    # Not validated: a path on disk may be no UTF-8.
+    # Not validated, because a path may not be UTF-8.
     plain = Address.model_construct(url=name)
     if SCHEME.match(name) or Path(name).is_dir():
         return plain
@@ -63,34 +66,30 @@ def address(name: str) -> Address:
 
 
 def shipped_names() -> list[str]:
-    """The names of the files in ``configs/collections``."""
     return shipped_yaml("configs", "collections")
 
 
 def _read(path: Path) -> Address:
     data, where = read_yaml(path, "collection file"), f"collection file {path}"
-    for place in _secrets(data):
+    for field in _secrets(data):
         raise InputError(
-            f"{where}: {place}: no file holds a secret. Take it out and put it into the environment: "
-            "CONVQA_ELASTICSEARCH_API_KEY or CONVQA_ELASTICSEARCH_PASSWORD, or name a file that holds it in "
-            "CONVQA_ELASTICSEARCH_API_KEY_FILE or CONVQA_ELASTICSEARCH_PASSWORD_FILE."
+            f"{where}: {field}: secrets are not allowed in this file. Move it to the environment: set "
+            "CONVQA_ELASTICSEARCH_API_KEY or CONVQA_ELASTICSEARCH_PASSWORD, or CONVQA_ELASTICSEARCH_API_KEY_FILE or "
+            "CONVQA_ELASTICSEARCH_PASSWORD_FILE to the path of a file with the secret."
         )
-    record = read_as(Address, data, where, _WANTED)
+    record = read_as(Address, data, where, _ADVICE)
     try:
-        if record.language is not None:
-            analyzer(record.language)
+        analyzer(record.language or DEFAULT_LANGUAGE)
     except InputError as error:
         raise InputError(f"{where}: language: {error}") from error
     if bool(record.vector) != bool(record.encoder):
-        raise InputError(
-            f"{where}: wanted both, vector (the field of an index's vectors) and encoder (what made them)."
-        )
+        raise InputError(f"{where}: expected both or neither of vector (a field of vectors) and encoder (their model).")
     encoder = str(path.parent / record.encoder) if record.encoder.startswith("./") else record.encoder
-    return record.model_copy(update={"url": _from(path.parent, record.url), "encoder": encoder})
+    return record.model_copy(update={"url": _resolved(path.parent, record.url), "encoder": encoder})
 
 
-def _from(folder: Path, url: str) -> str:
-    """Return the URL; a folder that it names (``FOLDER`` or ``anserini:FOLDER``) is relative to that of its file."""
+def _resolved(folder: Path, url: str) -> str:
+    """Return a URL in which a path (``FOLDER`` or ``anserini:FOLDER``) is resolved against the file's folder."""
     scheme = SCHEME.match(url)
     if scheme is None:
         return str(folder / url)
@@ -98,20 +97,20 @@ def _from(folder: Path, url: str) -> str:
     return url if rest.startswith("//") else f"{scheme[0]}{folder / rest}"
 
 
-def _secrets(data: object, place: str = "") -> Iterator[str]:
-    """Where a file names something that nobody should write into a file."""
+def _secrets(data: object, parent: str = "") -> Iterator[str]:
+    """Yield the paths of fields whose names suggest secrets."""
     if isinstance(data, dict):
         for name, value in data.items():
-            here = f"{place}.{name}".removeprefix(".")
+            field = f"{parent}.{name}".removeprefix(".")
             if names_secret(str(name)):
-                yield here
-            yield from _secrets(value, here)
+                yield field
+            yield from _secrets(value, field)
 
 
 def redact(url: str) -> str:
-    """Return a URL without user, password and the values of its query; a folder stays as it is.
+    """Return a URL without user, password and query values; return a folder unchanged.
 
-    Redacts aggressively: a password may hold any character.
+    Redacts aggressively, because a password may contain any character.
 
     >>> redact("elasticsearch://me:secret@host:9200/index?api_key=abc")
     'elasticsearch://***@host:9200/index?api_key=***'

@@ -1,4 +1,4 @@
-"""A passage as every store keeps it: its content, digest and meta terms, by which collections can be compared."""
+"""Stored form of a passage, the same in every engine: content, digest and meta terms."""
 
 from __future__ import annotations
 
@@ -12,46 +12,45 @@ from convqa.errors import DuplicatePassage, InputError
 from convqa.validation import shorten
 
 CHECKSUMS = 2**128
-"""A checksum is the sum of the passages' digests modulo this: the same in every store, whatever the order."""
-
+"""A collection's checksum is the sum of its passages' digests modulo this, independent of their order."""
 
 MOST_BYTES = 2**20
-"""Of a passage's content. What is longer is a document, of which nobody can be shown a place."""
+"""Maximum size of a passage's content."""
 
 
 def content(passage: Passage) -> bytes:
-    """One line of JSON with sorted keys: equal for equal passages.
+    """Return a passage as one line of JSON with sorted keys: equal for equal passages.
 
-    :raises InputError: for an empty id, a value that JSON has not, or more than 1 MB.
+    :raises InputError: for an empty id, a value that JSON lacks, or more than 1 MB.
     """
     if not passage.id:
-        raise InputError(f"a passage has an empty id (text {shorten(passage.text)}); wanted: a name of its own")
+        raise InputError(f"a passage has an empty id (text {shorten(passage.text)}); expected a unique id")
     try:
         data = orjson.dumps(passage.to_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
     except TypeError as error:
         raise InputError(f"passage {passage.id!r} cannot be stored: {error}") from error
     if len(data) > MOST_BYTES:
         raise InputError(
-            f"passage {shorten(passage.id)} has {len(data):,} bytes; wanted at most {MOST_BYTES:,} (1 MB): cut it "
+            f"passage {shorten(passage.id)}: expected at most {MOST_BYTES:,} bytes (1 MB), got {len(data):,}: split it "
             "into several passages"
         )
     return data
 
 
 def digest(data: bytes) -> int:
-    """128 bits of a passage's content."""
+    """Return a 128-bit digest of a passage's content."""
     return int.from_bytes(blake2b(data, digest_size=16).digest(), "little")
 
 
 def meta_term(name: str, value: MetaValue) -> str:
-    """The term that the index holds for a meta field's value: 1 and 1.0 are the same, 1, "1" and True are not."""
+    """Return the index term of a meta value. 1 and 1.0 share a term; 1, "1" and True do not."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return blake2b(repr((name, value)).encode(), digest_size=8).hexdigest()
 
 
 def meta_terms(filter: Mapping[str, tuple[MetaValue, ...]]) -> tuple[tuple[str, ...], ...]:
-    """The terms of a filter: a passage needs one of each group. Filters that mean the same give the same terms.
+    """Return a filter as groups of terms, of each of which a passage needs one. Equivalent filters are equal.
 
     >>> meta_terms({"year": (2001, 2002), "old": (True,)}) == meta_terms({"old": (True,), "year": (2002, 2001.0)})
     True
@@ -62,14 +61,14 @@ def meta_terms(filter: Mapping[str, tuple[MetaValue, ...]]) -> tuple[tuple[str, 
 
 
 def checksum(total: int) -> str:
-    """The sum of digests as it is shown: 32 hexadecimal digits."""
+    """Format a sum of digests as 32 hexadecimal digits."""
     return f"{total % CHECKSUMS:032x}"
 
 
 def duplicate(stored: str, passage: Passage) -> DuplicatePassage:
-    """The error for an id that is there with another content. ``stored``: the text that is there."""
+    """Return the error for an id whose stored text differs."""
     return DuplicatePassage(
         f"two passages have the id {passage.id!r}: {shorten(stored)} and {shorten(passage.text)}. "
-        "Wanted: one passage for each id; rename one, or delete one.",
+        "Expected unique ids: rename or delete one.",
         passage.id,
     )

@@ -1,4 +1,4 @@
-"""Whether what is stored is still what was written: files by their CRC-32, passages by the sum of their digests."""
+"""Integrity checks: files are compared by CRC-32, passages by the sum of their digests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The bytes of a file that are in use, and their CRC-32."""
+    """The number of bytes of a file that are in use, and their CRC-32."""
 
     size: int
     crc32: int
@@ -19,7 +19,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The comparison in words, the differences (``problems``), and the files without checksum (``unchecked``)."""
+    """The result of a check: the parts compared, the differences, and the parts without a checksum, in words."""
 
     compared: str
     problems: tuple[str, ...] = ()
@@ -27,9 +27,9 @@ class Check:
 
 
 def damage(path: Path, extent: Extent) -> str:
-    """The fault of a file in words; "" for none.
+    """Describe the damage of a file; "" if it is intact.
 
-    :raises PermissionError: if it may not be read: that is no damage.
+    :raises PermissionError: if it may not be read, which is not damage.
     """
     crc, left = 0, extent.size
     try:
@@ -42,4 +42,4 @@ def damage(path: Path, extent: Extent) -> str:
         return f"cannot be read ({error.strerror})"
     if left:
         return f"has {extent.size - left} of {extent.size} bytes"
-    return "" if extent.crc32 == crc else "its bytes are not those that were written"
+    return "" if extent.crc32 == crc else "its checksum does not match"

@@ -1,4 +1,4 @@
-"""The writing half of every store: one transaction, dropped when it fails."""
+"""Base class of writable stores: one transaction at a time, dropped on failure."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from convqa.stores.base import Encoder, Ids, Matrix, Transaction, VectorOptions
 
 
 class Writing:
-    """The writing half of a store: a transaction begins with the first change.
+    """Writing methods of a store. The first change begins a transaction, which ``commit`` ends.
 
-    An add, delete or commit that raises drops everything since the last commit.
+    An add, delete or commit that raises drops all changes since the last commit.
     """
 
     _writer: Transaction | None = None
 
     def _begin(self) -> Transaction:
-        """A transaction of the engine."""
         raise NotImplementedError
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Add passages; one that is there already, word for word, is skipped.
+        """Add passages; skip exact copies of stored ones.
 
-        Memory does not grow with the passages, but for what is kept of each id and distinct token.
+        Memory grows only with the numbers of ids and distinct tokens.
 
-        :raises InputError: for an id that is there with another content.
+        :raises InputError: for an id whose stored content differs.
         """
         with self._transaction() as writer:
             writer.add(passages)
@@ -36,9 +35,9 @@ class Writing:
             writer.delete(ids)
 
     def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
-        """See :class:`convqa.stores.base.WritableStore`. The texts stay as they are.
+        """See :class:`convqa.stores.base.WritableStore`.
 
-        :raises InputError: also for what is no vector of the encoder, or a precision that the engine lacks.
+        :raises InputError: also for vectors of the wrong shape, or options that the engine lacks.
         """
         with self._transaction() as writer:
             writer.add_vectors(ids, matrix, encoder, options)
@@ -54,7 +53,7 @@ class Writing:
             raise
 
     def _drop(self) -> None:
-        """End a transaction that was not committed."""
+        """Drop uncommitted changes."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None

@@ -36,7 +36,7 @@ def test_index_add_replace(call, tmp_path):
         (["nowhere.jsonl", "--collection", "c"], "nowhere.jsonl"),
         (["{source}"], "--collection"),
         (["{source}", "--collection", "{folder}/c", "--language", "xx"], "xx"),
-        (["{source}", "--collection", "elastic://localhost/x"], "there is no engine 'elastic'"),
+        (["{source}", "--collection", "elastic://localhost/x"], "unknown engine 'elastic'"),
         (["{source}", "--collection", "{folder}/c", "--k1", "0.9", "--threads", "2"], "no settings"),
         (["{source}", "--collection", "{folder}/c", "--b", "1.5"], "--b"),
         (["{source}", "--collection", "{folder}/nowhere.yaml"], "nowhere.yaml cannot be read"),

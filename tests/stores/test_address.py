@@ -89,8 +89,8 @@ def test_what_convqa_made_has_fields_and_vectors_of_its_own(file):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected an object, got None. Wanted: url"),
-        ("- url", "expected an object, got ['url']. Wanted: url"),
+        ("", "expected an object, got None. Expected url"),
+        ("- url", "expected an object, got ['url']. Expected url"),
         ("url: [", "is not valid YAML: line 1, column 7"),
         ("language: en", "url: is missing"),
         ("url: ''", "url: is empty"),
@@ -104,8 +104,8 @@ def test_what_convqa_made_has_fields_and_vectors_of_its_own(file):
         ("url: c\nsettings: {shards: [1]}", "settings.shards"),
         ("url: c\nsettings: 3", "settings: expected an object, got 3"),
         ("1: 2", "url: is missing"),
-        ("url: c\nvector: v", "wanted both, vector"),
-        ("url: c\nencoder: encoder", "wanted both, vector"),
+        ("url: c\nvector: v", "expected both or neither of vector"),
+        ("url: c\nencoder: encoder", "expected both or neither of vector"),
     ],
 )
 def test_mistakes_are_named_with_file_and_field(file, text, message):
@@ -134,7 +134,7 @@ def test_files_that_cannot_be_read(tmp_path):
     ],
 )
 def test_secrets_belong_into_the_environment(file, text, place):
-    with pytest.raises(InputError, match=rf": {place}: no file holds a secret.*CONVQA_ELASTICSEARCH_API_KEY") as caught:
+    with pytest.raises(InputError, match=rf": {place}: secrets are not allowed.*CONVQA_ELASTICSEARCH") as caught:
         address(file(text))
     assert "s3cret" not in str(caught.value)
 

@@ -22,11 +22,11 @@ def info(encoder=None, *capabilities):
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (info(None, "k1"), "the index has no vectors, and convqa, which only reads it, cannot add any"),
+        (info(None, "k1"), "the index has no vectors and is read-only"),
         (info(None, "vectors"), "the index has no vectors; add them with convqa index --collection URL --vectors"),
         (
             info(Encoder("mine", "d" * 64, 4), "vectors"),
-            "has vectors of 'mine' .*dddd.*; found a query of 'mine' .*cccc",
+            "has vectors of 'mine' .*dddd.*, got a query of 'mine' .*cccc",
         ),
     ],
     ids=["an engine without", "none yet", "another's"],

@@ -1,4 +1,4 @@
-"""The Anserini engine: a collection is a folder of Lucene's files, which is only ever read."""
+"""The Anserini engine: a collection is a folder with a Lucene index, which is read-only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from convqa.stores.integrity import Check, Extent, damage
 SCHEME = "anserini:"
 
 _CHECKSUM = 8
-"""Bytes at the end of each of Lucene's files."""
+"""Bytes of the checksum at the end of each Lucene file."""
 
 
 def folder_of(address: Address) -> Path:
@@ -31,41 +31,30 @@ def identity(address: Address) -> str | None:
 
 
 def open_collection(address: Address) -> Anserini:
-    """:raises InputError, StoreDamaged: see :class:`convqa.stores.anserini.store.Anserini`."""
-    folder = folder_of(address)
     refuse_fields(address)
     if address.language not in (None, LANGUAGE):
         raise InputError(
-            f"collection {address.url}: Anserini indexes are searched in English here; found language "
+            f"collection {address.url}: expected language en, which Anserini indexes are searched in, got "
             f"{address.language!r}. Index the passages with convqa index --language {address.language}."
         )
-    if not address.url.removeprefix(SCHEME):
-        raise InputError(f"collection {address.url}: wanted: {SCHEME}FOLDER.")
-    check_folder(folder, f"collection {address.url}: folder")
-    if not is_index(folder):
-        raise InputError(
-            f"collection {address.url}: there is no Lucene index in {folder} (no file {SEGMENTS}N)."
-            + "".join(f" Inside it there is one: {inside}." for inside in _inside(folder)[:1])
-        )
-    return Anserini(folder)
+    if address.url == SCHEME:
+        raise InputError(f"collection {address.url}: expected {SCHEME}FOLDER.")
+    return Anserini(_index_folder(address))
 
 
 def check(address: Address) -> Check:
-    """Compare every file with the CRC-32 in its last 8 bytes, as Lucene wrote it. No Java is asked.
+    """Compare every file with the CRC-32 in its last 8 bytes, without Java.
 
-    :raises InputError: if there is no index, or a file of it may not be read.
+    :raises InputError: if there is no index, or a file may not be read.
     """
-    folder = folder_of(address)
-    check_folder(folder, f"collection {address.url}: folder")
-    if not is_index(folder):
-        raise InputError(f"collection {address.url}: there is no Lucene index in {folder} (no file {SEGMENTS}N).")
     problems = {}
     try:
-        for path in sorted(path for path in folder.iterdir() if path.name.startswith(("_", SEGMENTS))):
-            with path.open("rb") as file:
-                # An empty file lacks bytes, too.
-                start = file.seek(-min(_CHECKSUM, path.stat().st_size), os.SEEK_END) or 1
-                problems[path.name] = damage(path, Extent(start, int.from_bytes(file.read(), "big")))
+        for path in sorted(_index_folder(address).iterdir()):
+            if path.name.startswith(("_", SEGMENTS)):
+                with path.open("rb") as file:
+                    # An empty file lacks bytes, too.
+                    start = file.seek(-min(_CHECKSUM, path.stat().st_size), os.SEEK_END) or 1
+                    problems[path.name] = damage(path, Extent(start, int.from_bytes(file.read(), "big")))
     except PermissionError as error:
         raise InputError(f"collection {address.url}: {error.filename} cannot be read ({error.strerror}).") from error
     listed = tuple(f"{name}: {problem}" for name, problem in problems.items() if problem)
@@ -73,10 +62,21 @@ def check(address: Address) -> Check:
 
 
 def find(address: Address) -> list[str]:
-    """The indexes in a folder: itself, or those directly inside."""
+    """Return the indexes among a folder and its direct subfolders."""
     folder = folder_of(address)
     check_folder(folder, "folder")
     return [SCHEME + str(path) for path in ([folder] if is_index(folder) else _inside(folder))]
+
+
+def _index_folder(address: Address) -> Path:
+    folder = folder_of(address)
+    check_folder(folder, f"collection {address.url}: folder")
+    if not is_index(folder):
+        raise InputError(
+            f"collection {address.url}: no Lucene index in {folder} (no file {SEGMENTS}N)."
+            + "".join(f" Did you mean {inside}?" for inside in _inside(folder)[:1])
+        )
+    return folder
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Java's exceptions in the user's words."""
+"""Java's exceptions as convqa's errors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _DAMAGED = {"CorruptIndexException", "EOFException", "NoSuchFileException", "Fil
 
 @contextmanager
 def reading(folder: Path) -> Iterator[None]:
-    """Everything that Java does with an index happens in here.
+    """Start Java, and translate its exceptions.
 
-    :raises InputError: for what is no index, or one that this Anserini cannot read.
-    :raises StoreDamaged: if a file of it is missing or not as it was written.
-    :raises RunError: if Java has no memory left.
+    :raises InputError: for a folder that is not an index, or one that this Anserini cannot read.
+    :raises StoreDamaged: if a file is missing or corrupt.
+    :raises RunError: if Java runs out of memory.
     """
     start()
     import jpype
@@ -34,29 +34,27 @@ def reading(folder: Path) -> Iterator[None]:
 
 
 def name_of(error: Any) -> str:
-    """The name of a Java exception without its package."""
+    """Return the name of a Java exception without its package."""
     return str(error.getClass().getName()).rpartition(".")[2]
 
 
 def _translated(folder: Path, error: Any) -> BaseException:
     name = name_of(error)
-    said = " ".join(str(error.getMessage()).split())[:300]
-    if name == "IndexNotFoundException":
-        return InputError(f"{folder} is no Lucene index: there is no segments file in it.")
+    message = " ".join(str(error.getMessage()).split())[:300]
     if name == "IndexFormatTooOldException":
         return InputError(
-            f"the index {folder} was made by a Lucene that is too old ({said}) Wanted: Lucene 8 or later, that is "
-            "Anserini 0.6 or later. Index the passages again with a current Anserini, or with convqa index."
+            f"index {folder}: expected Lucene 8 or later (Anserini 0.6 or later), got a version that is too old "
+            f"({message}). Index the passages again with a current Anserini, or with convqa index."
         )
-    if name == "IndexFormatTooNewException" or (name == "IllegalArgumentException" and "codec" in said):
+    if name == "IndexFormatTooNewException" or (name == "IllegalArgumentException" and "codec" in message):
         return InputError(
-            f"the index {folder} was made by a Lucene later than that of Anserini's jar ({said}). Get a later one: pip "
+            f"index {folder} was made by a Lucene later than that of Anserini's jar ({message}). Get a later one: pip "
             f"install --upgrade pyserini, or name its fatjar in {CLASSPATH}."
         )
     if name in _DAMAGED:
-        return StoreDamaged(f"the index {folder} is damaged ({name}: {said}). Copy it again.")
+        return StoreDamaged(f"index {folder} is damaged ({name}: {message}). Copy it again.")
     if name == "AccessDeniedException":
-        return InputError(f"the index {folder} may not be read ({said}). Change its permissions.")
+        return InputError(f"index {folder} may not be read ({message}). Change its permissions.")
     if name == "OutOfMemoryError":
-        return RunError(f"Java has no memory left for the index {folder}. Give it more, for example {OPTIONS}=-Xmx4g.")
-    return WorkError(f"the index {folder}: Java says {name}: {said}")
+        return RunError(f"index {folder}: Java ran out of memory. Give it more, for example {OPTIONS}=-Xmx4g.")
+    return WorkError(f"index {folder}: Java raised {name}: {message}")

@@ -1,4 +1,4 @@
-"""A Lucene index that is open for reading, with Lucene's own classes over Anserini's fields."""
+"""A Lucene index with Anserini's fields, open for reading."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -17,19 +18,19 @@ from convqa.stores.anserini.errors import reading
 from convqa.stores.anserini.java import java_class
 
 ID, CONTENTS, RAW = "id", "contents", "raw"
-"""Anserini's fields."""
+"""Anserini's field names."""
 
 SEGMENTS = "segments_"
-"""The beginning of the name of Lucene's list of segments."""
+"""Prefix of the name of Lucene's list of segments."""
 
 _LOCK = "write.lock"
 
 
 class Index:
-    """``reader`` is Lucene's. ``lucene8``: from before Lucene 9, whose ids cannot be sorted by; the test is Anserini's.
+    """An open index. ``reader`` is Lucene's. ``lucene8`` marks an index before Lucene 9, which cannot sort by id.
 
-    :raises InputError: if it cannot be read, or is none of Anserini's.
-    :raises StoreDamaged: if files are missing or not as they were written.
+    :raises InputError: if it cannot be read, or Anserini did not make it.
+    :raises StoreDamaged: if files are missing or corrupt.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -39,17 +40,18 @@ class Index:
                 java_class("java.nio.file.Paths").get(str(folder.absolute()))
             )
             self.reader = java_class("org.apache.lucene.index.DirectoryReader").open(directory)
-            said = str(self.reader.toString())
-            self.lucene8 = "lucene.version=9" not in said and "lucene.version=10" not in said
+            # As Anserini tells the versions apart.
+            description = str(self.reader.toString())
+            self.lucene8 = "lucene.version=9" not in description and "lucene.version=10" not in description
             self.count = int(self.reader.numDocs())
         self._check()
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keeps the files open, also when another thread closes the index meanwhile: Java would die of reading on."""
+        """Keep the files open if another thread closes the index: reading a closed index crashes the JVM."""
         with reading(self.folder):
             if not self.reader.tryIncRef():
-                raise WorkError(f"the index {self.folder} is closed")
+                raise WorkError(f"index {self.folder} is closed")
             try:
                 yield
             finally:
@@ -60,71 +62,65 @@ class Index:
             self.reader.close()
 
     def numbers(self) -> Iterator[int]:
-        """Lucene's numbers of all documents that are not deleted."""
+        """Iterate over Lucene's numbers of live documents."""
         live: Any = java_class("org.apache.lucene.index.MultiBits").getLiveDocs(self.reader)
         return (number for number in range(self.reader.maxDoc()) if live is None or live.get(number))
 
     def number(self, id: str) -> int | None:
-        """Lucene's number of the document of this id."""
+        """Return Lucene's number of a document, None for an unknown id."""
         try:
             id.encode("utf-8")
         except UnicodeEncodeError:
             return None
-        found = java_class("io.anserini.index.IndexReaderUtils").convertDocidToLuceneDocid(self.reader, id)
-        return None if found < 0 else int(found)
+        number = int(java_class("io.anserini.index.IndexReaderUtils").convertDocidToLuceneDocid(self.reader, id))
+        return None if number < 0 else number
 
     def documents(self) -> Any:
-        """Lucene's reader of stored fields, for one thread."""
+        """Return Lucene's reader of stored fields, which is not thread-safe."""
         return self.reader.storedFields()
 
     def passage(self, number: int, documents: Any = None) -> Passage:
         """:raises InputError: if its text is not stored."""
         document = (documents or self.documents()).document(number)
-        found = stored_passage(str(document.get(ID)), _text(document.get(RAW)), _text(document.get(CONTENTS)))
-        if found is None:
+        passage = stored_passage(str(document.get(ID)), _text(document.get(RAW)), _text(document.get(CONTENTS)))
+        if passage is None:
             raise InputError(
-                f"the index {self.folder} does not keep the text of document {str(document.get(ID))!r}: wanted in it a "
-                f"stored field {RAW!r} (JSON with {CONTENTS!r}, or plain text) or {CONTENTS!r}. Index the passages "
-                "again with Anserini's option -storeRaw."
+                f"index {self.folder} does not store the text of document {str(document.get(ID))!r}: expected a field "
+                f"{RAW!r} (JSON with {CONTENTS!r}, or plain text) or {CONTENTS!r}. Index the passages again with "
+                "Anserini's option -storeRaw."
             )
-        return found
+        return passage
 
     @cached_property
     def has_vectors(self) -> bool:
-        """Whether term vectors are stored (Anserini's ``-storeDocvectors``), which feedback reads."""
+        """Whether term vectors are stored (Anserini's ``-storeDocvectors``), for feedback."""
         with self.in_use():
             return self.count == 0 or self.reader.termVectors().get(next(self.numbers())) is not None
 
     @cached_property
     def has_json(self) -> bool:
-        """Whether ``raw`` is JSON, from which feedback can count the terms of a document where there are no vectors."""
+        """Whether ``raw`` is JSON, from which feedback can count terms without vectors."""
         with self.in_use():
             raw = _text(self.documents().document(next(self.numbers())).get(RAW)) if self.count else None
         return _is_object(raw)
 
     def _check(self) -> None:
-        """Look at the first document."""
-        if not self.count:
-            return
-        try:
-            with self.in_use():
-                first = next(self.numbers())
-                if self.documents().document(first).get(ID) is None:
+        """Validate the first document."""
+        with self.in_use():
+            for number in islice(self.numbers(), 1):
+                if self.documents().document(number).get(ID) is None:
                     raise InputError(
-                        f"the index {self.folder} has no stored field {ID!r}: Anserini did not make it. Index the "
-                        "passages again with Anserini or with convqa index."
+                        f"index {self.folder} has no stored field {ID!r}: Anserini did not make it. Index the passages "
+                        "again with Anserini or with convqa index."
                     )
-                self.passage(first)
-        except BaseException:
-            self.close()
-            raise
+                self.passage(number)
 
 
 def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | None:
-    """Return the passage of the stored fields ``raw`` and ``contents``; None where neither has a text.
+    """Return the passage of the stored fields ``raw`` and ``contents``; None if neither has a text.
 
-    ``raw`` is the line of JSON that was indexed (``id`` and ``contents``, with ``title``, ``url`` and ``meta`` where
-    they are), or else the text itself.
+    ``raw`` is the indexed line of JSON (``id``, ``contents``, and optionally ``title``, ``url`` and ``meta``), or the
+    text.
     """
     record = None
     if _is_object(raw):
@@ -136,10 +132,10 @@ def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | 
     text = record.get("contents", record.get("text", contents))
     if not isinstance(text, str):
         return None
-    title, url = (found if isinstance(found, str) else "" for found in (record.get("title"), record.get("url")))
+    title, url = (value if isinstance(value, str) else "" for value in (record.get("title"), record.get("url")))
     meta = record["meta"] if isinstance(record.get("meta"), dict) else {}
-    plain = {name: value for name, value in meta.items() if isinstance(value, str | int | float | bool)}
-    return Passage(id, text, title, url, plain)
+    scalars = {name: value for name, value in meta.items() if isinstance(value, str | int | float | bool)}
+    return Passage(id, text, title, url, scalars)
 
 
 def _is_object(raw: str | None) -> TypeGuard[str]:
@@ -151,7 +147,7 @@ def _text(stored: Any) -> str | None:
 
 
 def is_index(folder: Path) -> bool:
-    """Whether a folder has Lucene's list of segments; no Java is asked."""
+    """Return whether a folder has Lucene's list of segments, without Java."""
     try:
         return any(name.startswith(SEGMENTS) for name in os.listdir(folder))
     except OSError:
@@ -159,8 +155,9 @@ def is_index(folder: Path) -> bool:
 
 
 def fingerprint(folder: Path) -> str | None:
-    """A checksum that changes whenever the index does, without reading it: of the list of segments, in which every
-    segment has a random id from its making, and of names and sizes of all files. None where there is no index.
+    """Return a checksum that changes with the index; None if there is no index.
+
+    It covers the list of segments, each of which has a random id, and the names and sizes of all files.
     """
     try:
         files = [(name, (folder / name).stat().st_size) for name in sorted(os.listdir(folder)) if name != _LOCK]

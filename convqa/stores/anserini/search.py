@@ -1,7 +1,7 @@
-"""BM25 and RM3 as Anserini's SimpleSearcher computes them: the same ids, order and scores, ties included.
+"""BM25 and RM3 with the ids, order, scores and ties of Anserini's SimpleSearcher.
 
-What differs is the way out of Java. SimpleSearcher reads the stored text of every hit, which takes longer than the
-search; here ids come from what Lucene sorted by, and a whole ranking leaves Java as one JSON string.
+SimpleSearcher reads the stored text of every hit, which takes longer than the search. Here ids come from Lucene's sort
+fields, and a ranking leaves Java as one JSON string.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from convqa.stores.base import Prf, Stopwords, check_weights
 from convqa.text.analysis import Analyzer, analyzer, weigh
 
 FEEDBACK_DEPTH = 50
-"""How deep Anserini searches for feedback at most, whatever is asked."""
+"""Anserini's maximum depth of a search for feedback."""
 
 _STEP = np.float32(1e-4)
 _NUDGE = np.float32(1e-6)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A hit. ``number`` is Lucene's."""
+class Match:
+    """A hit with Lucene's number of its document."""
 
     id: str
     score: float
@@ -39,7 +39,7 @@ class Found:
 
 
 class Tokens(Analyzer):
-    """Anserini's tokens of an English text; words and stop words are ours."""
+    """Analyzer with Anserini's tokens of English text, and convqa's words and stop words."""
 
     def tokens(self, text: str) -> list[str]:
         return [str(token) for token in _analyzed(text)]
@@ -49,7 +49,7 @@ class Tokens(Analyzer):
 
 
 class Search:
-    """Searches an index with one k1 and b. Many threads may use it at once."""
+    """Searches an index with one k1 and b. Thread-safe."""
 
     def __init__(self, index: Index, k1: float, b: float) -> None:
         self._index = index
@@ -61,18 +61,18 @@ class Search:
         ids = field(ID, java_class(kind).STRING_VAL)
         self._by_score_and_id = java_class("org.apache.lucene.search.Sort")(field.FIELD_SCORE, ids)
 
-    def rank(self, query: Query, k: int, stopwords: Stopwords, prf: Prf | None) -> list[Found]:
-        """The best ``k`` passages for a query in SimpleSearcher's order.
+    def rank(self, query: Query, k: int, stopwords: Stopwords, prf: Prf | None) -> list[Match]:
+        """Return the best ``k`` passages for a query in SimpleSearcher's order.
 
-        A query without history terms is what SimpleSearcher makes of its text; one with them has a weighted clause for
-        each token of Anserini's analyzer.
+        A query without history terms is SimpleSearcher's for its text; one with them has a weighted clause for each
+        token of Anserini's analyzer.
 
-        :raises ValueError: for weights of terms that are no finite numbers, negative, or too large.
+        :raises ValueError: for term weights that are not finite, negative, or too large.
         """
-        query = Query(_speakable(query.text), tuple((_speakable(term), weight) for term, weight in query.terms))
-        asked = None if query.terms or stopwords != "default" else self._plain(query.text)
-        if asked is not None:
-            return self._top(asked, k) if prf is None else self._fed_back(asked, query.text, k, prf)
+        query = Query(_java_text(query.text), tuple((_java_text(term), weight) for term, weight in query.terms))
+        plain = None if query.terms or stopwords != "default" else self._plain(query.text)
+        if plain is not None:
+            return self._top(plain, k) if prf is None else self._rm3_top(plain, query.text, k, prf)
         weights = weigh(query, _tokens(), stopwords)
         check_weights(weights.values(), query)
         if not weights:
@@ -82,7 +82,7 @@ class Search:
         return self._top(self._weighted(weights), k)
 
     def _plain(self, text: str) -> Any | None:
-        """SimpleSearcher's query for a text; None where it has too many words for Lucene."""
+        """Return SimpleSearcher's query for a text; None if it has too many words for Lucene."""
         import jpype
 
         try:
@@ -99,31 +99,31 @@ class Search:
             clauses.put(token, number(weight))
         return self._generator.buildQuery(CONTENTS, clauses)
 
-    def _top(self, query: Any, k: int) -> list[Found]:
-        found = orjson.loads(str(self._json.writeValueAsString(self._search(query, k))))["scoreDocs"]
+    def _top(self, query: Any, k: int) -> list[Match]:
+        hits = orjson.loads(str(self._json.writeValueAsString(self._search(query, k))))["scoreDocs"]
         if self._index.lucene8:
             documents = self._index.documents()
-            return [Found(str(documents.document(hit["doc"]).get(ID)), hit["score"], hit["doc"]) for hit in found]
-        scores = adjusted([hit["score"] for hit in found])
-        return [Found(_bytes(hit["fields"][1]), score, hit["doc"]) for hit, score in zip(found, scores, strict=True)]
+            return [Match(str(documents.document(hit["doc"]).get(ID)), hit["score"], hit["doc"]) for hit in hits]
+        scores = adjusted([hit["score"] for hit in hits])
+        return [Match(_bytes(hit["fields"][1]), score, hit["doc"]) for hit, score in zip(hits, scores, strict=True)]
 
     def _search(self, query: Any, k: int) -> Any:
         if self._index.lucene8:
             return self._searcher.search(query, k)
         return self._searcher.search(query, k, self._by_score_and_id, True)
 
-    def _fed_back(self, query: Any, text: str, k: int, prf: Prf) -> list[Found]:
+    def _rm3_top(self, query: Any, text: str, k: int, prf: Prf) -> list[Match]:
         context = self._context(query, text, k)
         if not context.getQueryTokens().size():
             return []
         documents = self._scored(query)
         for reranker in (self._rm3(prf, prf.weight), java_class("io.anserini.rerank.lib.ScoreTiesAdjusterReranker")()):
             documents = reranker.rerank(documents, context)
-        found = zip(documents.docids, documents.scores, documents.lucene_docids, strict=True)
-        return [Found(str(id), float(score), int(number)) for id, score, number in found]
+        hits = zip(documents.docids, documents.scores, documents.lucene_docids, strict=True)
+        return [Match(str(id), float(score), int(number)) for id, score, number in hits]
 
     def _mixed(self, weights: Mapping[str, float], text: str, prf: Prf) -> dict[str, float]:
-        """The weights of a query, to a sum of 1, mixed with Anserini's relevance model of what they find."""
+        """Return a query's weights, normalized to a sum of 1, mixed with Anserini's relevance model of its results."""
         query = self._weighted(weights)
         context = self._context(query, text, 1)
         self._rm3(prf, 0.0).rerank(self._scored(query), context)
@@ -155,28 +155,29 @@ class Search:
 
 
 def adjusted(scores: list[float]) -> list[float]:
-    """Scores, descending, as Anserini's ScoreTiesAdjusterReranker leaves them: rounded to 1e-4, each of a run of equal
-    ones 1e-6 below the one before, in 32-bit floats (so that above 16 some stay equal).
+    """Return descending scores as Anserini's ScoreTiesAdjusterReranker does: rounded to 1e-4, and ties 1e-6 apart.
+
+    They are 32-bit floats, so that above 16 some ties remain.
 
     >>> adjusted([2.00001, 2.0, 1.0]) == [2.0, 1.9999990463256836, 1.0]
     True
     """
     rounded = (np.floor(np.array(scores, np.float32).astype(np.float64) * 1e4 + 0.5) / 1e4).astype(np.float32)
     ties = 0
-    for place in range(1, len(rounded)):
-        ties = 0 if rounded[place - 1] - rounded[place] > _STEP else ties + 1
-        rounded[place] -= _NUDGE * np.float32(ties)
+    for index in range(1, len(rounded)):
+        ties = 0 if rounded[index - 1] - rounded[index] > _STEP else ties + 1
+        rounded[index] -= _NUDGE * np.float32(ties)
     return [float(score) for score in rounded]
 
 
-def _bytes(found: Mapping[str, Any]) -> str:
-    """The string of a Lucene BytesRef."""
-    start = found["offset"]
-    return binascii.a2b_base64(found["bytes"])[start : start + found["length"]].decode("utf-8")
+def _bytes(ref: Mapping[str, Any]) -> str:
+    """Return the string of a Lucene BytesRef."""
+    start = ref["offset"]
+    return binascii.a2b_base64(ref["bytes"])[start : start + ref["length"]].decode("utf-8")
 
 
-def _speakable(text: str) -> str:
-    """Java's strings have no lone surrogates."""
+def _java_text(text: str) -> str:
+    """Replace lone surrogates, which Java's strings cannot hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -186,11 +187,11 @@ def _analyzed(text: str) -> Any:
 
 @cache
 def _java_analyzer() -> Any:
-    """Anserini's default analyzer: English, Porter."""
+    """Return Anserini's default analyzer (English, Porter)."""
     return java_class("io.anserini.index.IndexCollection").DEFAULT_ANALYZER
 
 
 @cache
 def _tokens() -> Tokens:
     english = analyzer("en")
-    return Tokens(**{each.name: getattr(english, each.name) for each in fields(english)})
+    return Tokens(**{field.name: getattr(english, field.name) for field in fields(english)})

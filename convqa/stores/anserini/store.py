@@ -1,4 +1,4 @@
-"""An Anserini index as a store: searched and read, never changed."""
+"""An Anserini index as a read-only store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from convqa.domain import Hit, Passage, Query, Ranking
-from convqa.errors import InputError, StoreDamaged, WorkError
+from convqa.errors import InputError, WorkError
 from convqa.stores.anserini.index import Index, fingerprint
 from convqa.stores.anserini.search import Search
 from convqa.stores.base import Encoder, Ids, Info, SearchParams, refuse_encoder, refuse_unknown
@@ -24,21 +24,19 @@ ANALYZER = "anserini-en"
 
 
 class Anserini:
-    """An Anserini index in a folder. Searches from many threads at once are safe.
+    """An Anserini index in a folder. Searching is thread-safe.
 
-    Rankings are SimpleSearcher's, order and scores: equal scores are made different by 1e-6 (in an index of Lucene 9
-    and later), and the ids of such ties ascend.
+    Order and scores are SimpleSearcher's: ties are set 1e-6 apart (from Lucene 9 on), by ascending id.
 
-    :raises InputError: if the folder has no index that can be read, or one without the texts of its passages.
-    :raises StoreDamaged: if files of it are missing or not as they were written.
+    :raises InputError: if the folder has no readable index, or one without texts.
+    :raises StoreDamaged: if files are missing or corrupt.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._name = f"the Anserini index {folder}"
-        checksum = fingerprint(folder)
-        if checksum is None:
-            raise StoreDamaged(f"{self._name} cannot be read: it went away while it was opened.")
+        # The checksum first: if the index changes meanwhile, the next opening notices.
+        checksum = fingerprint(folder) or ""
         self._index: Index | None = Index(folder)
         self._searches: dict[tuple[float, float], Search] = {}
         self._lock = threading.Lock()
@@ -53,7 +51,7 @@ class Anserini:
         )
 
     def info(self) -> Info:
-        """``checksum`` names the index, not the passages: the same passages indexed again have another."""
+        """Return the description. ``checksum`` changes when the passages are indexed again."""
         return self._info
 
     def check(self, params: SearchParams) -> None:
@@ -61,7 +59,7 @@ class Anserini:
         index = self._state()
         if params.prf is not None and not (index.has_vectors or index.has_json):
             raise InputError(
-                f"{self._name} cannot search with prf: it keeps neither term vectors nor JSON. Index the passages "
+                f"{self._name} cannot search with prf: it stores neither term vectors nor JSON. Index the passages "
                 "again with Anserini's option -storeDocvectors, or leave prf out."
             )
 
@@ -73,18 +71,18 @@ class Anserini:
 
         def rank(query: Query) -> Ranking:
             with index.in_use():
-                found = search.rank(query, k, params.stopwords, params.prf) if k else []
+                matches = search.rank(query, k, params.stopwords, params.prf) if k else []
                 documents = index.documents()
-                passages = [index.passage(hit.number, documents) for hit in found[:texts]]
-                shown = zip_longest(found, passages)
-                return Ranking(tuple(Hit(hit.id, hit.score, passage) for hit, passage in shown))
+                passages = [index.passage(match.number, documents) for match in matches[:texts]]
+                pairs = zip_longest(matches, passages)
+                return Ranking(tuple(Hit(match.id, match.score, passage) for match, passage in pairs))
 
         if len(queries) < 2:
             return [rank(query) for query in queries]
         return list(_threads().map(rank, queries))
 
     def search_vectors(self, matrix: object, k: int, encoder: Encoder, *_: object, **__: object) -> NoReturn:  # noqa: ARG002
-        """:raises InputError: always: there are no vectors."""
+        """:raises InputError: always, because there are no vectors."""
         refuse_encoder(encoder, self._info, self._name)
         raise AssertionError("an Anserini index has no vectors here")
 
@@ -126,5 +124,5 @@ class Anserini:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    """For the whole process: Java remembers every thread that ever asked it."""
+    """Return the pool of the process. Java never forgets a thread that called it."""
     return ThreadPoolExecutor(threads())

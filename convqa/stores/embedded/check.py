@@ -1,4 +1,4 @@
-"""Whether a collection's folder holds what was written: its files, tantivy's, and the sum of its passages' digests."""
+"""Integrity check of a collection's folder: its files, tantivy's files, and the sum of its passages' digests."""
 
 from __future__ import annotations
 
@@ -9,74 +9,60 @@ import struct
 from pathlib import Path
 
 from convqa.errors import StoreDamaged
+from convqa.stores.address import Address
 from convqa.stores.content import checksum, content, digest
-from convqa.stores.embedded import index
-from convqa.stores.embedded import manifest as manifests
-from convqa.stores.embedded.manifest import Manifest
-from convqa.stores.embedded.search import Snapshot
+from convqa.stores.embedded import index, manifest
+from convqa.stores.embedded.store import Embedded
 from convqa.stores.integrity import Check, Extent, damage
 
 _SEGMENT = re.compile(r"[0-9a-f]{32}\..+")
-_END = struct.Struct("<II")
-_MARK = 1337
+_FOOTER = struct.Struct("<II")
+_MAGIC = 1337
 
 
-def check(folder: Path) -> Check:
-    """Read every file of a collection; one that is committed to or replaced meanwhile is read again.
+def check(address: Address) -> Check:
+    """Read every file of a collection.
 
-    :raises InputError: if there is none, or a file of it may not be read.
+    :raises InputError: if there is no collection, or a file may not be read.
     """
-    while True:
-        before = manifests.identity(folder)
-        try:
-            found = _check(folder, Manifest.read(folder))
-        except PermissionError as error:
-            raise manifests.unreadable(folder, error) from error
-        if manifests.identity(folder) == before:
-            return found
-
-
-def _check(folder: Path, manifest: Manifest) -> Check:
-    data = folder / manifest.data
-    files = manifest.files | ({} if manifest.vectors is None else manifest.vectors.files)
-    problems = {name: damage(data / name, extent) for name, extent in files.items()}
-    for path in sorted(path for path in (data / index.FOLDER).glob("*") if _SEGMENT.fullmatch(path.name)):
-        written = _written(path)
-        problems[f"{index.FOLDER}/{path.name}"] = (
-            damage(path, written) if written else "it does not end as tantivy's do"
-        )
-    listed = [f"{name}: {problem}" for name, problem in problems.items() if problem]
+    folder = Path(address.url)
+    state = manifest.Manifest.read(folder)
+    data = folder / state.data
+    files = state.files | ({} if state.vectors is None else state.vectors.files)
+    try:
+        problems = {name: damage(data / name, extent) for name, extent in files.items()}
+        for path in sorted(path for path in (data / index.FOLDER).glob("*") if _SEGMENT.fullmatch(path.name)):
+            extent = _tantivy_extent(path)
+            problems[f"{index.FOLDER}/{path.name}"] = damage(path, extent) if extent else "its footer is malformed"
+    except PermissionError as error:
+        raise manifest.unreadable(folder, error) from error
+    listed = tuple(f"{name}: {problem}" for name, problem in problems.items() if problem)
     if listed:
-        return Check(f"{len(problems)} files", tuple(listed))
-    return Check(f"{len(problems)} files and {manifest.count} passages", tuple(_passages(folder, manifest)))
+        return Check(f"{len(problems)} files", listed)
+    return Check(f"{len(problems)} files and {state.count} passages", _check_passages(folder, state))
 
 
-def _written(path: Path) -> Extent | None:
-    """Tantivy's footer of a segment's file: a line of JSON, its length and a mark at the end."""
+def _tantivy_extent(path: Path) -> Extent | None:
+    """Read the footer of a segment file: a line of JSON, its length and a magic number. None if malformed."""
     try:
         with path.open("rb") as file:
-            file.seek(-_END.size, os.SEEK_END)
-            length, mark = _END.unpack(file.read())
-            start = file.seek(-_END.size - length, os.SEEK_END)
-            return Extent(start, json.loads(file.read(length))["crc"]) if mark == _MARK else None
+            file.seek(-_FOOTER.size, os.SEEK_END)
+            length, magic = _FOOTER.unpack(file.read())
+            start = file.seek(-_FOOTER.size - length, os.SEEK_END)
+            return Extent(start, json.loads(file.read(length))["crc"]) if magic == _MAGIC else None
     except PermissionError:
         raise
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _passages(folder: Path, manifest: Manifest) -> list[str]:
-    """The faults of the passages, and whatever keeps them from being read."""
-    count = sum = 0
+def _check_passages(folder: Path, state: manifest.Manifest) -> tuple[str, ...]:
+    count = total = 0
     try:
-        for passage in Snapshot(folder, manifest).scan():
-            count, sum = count + 1, sum + digest(content(passage))
+        for passage in Embedded(folder).scan():
+            count, total = count + 1, total + digest(content(passage))
     except StoreDamaged as error:
-        return [str(error)]
-    except (OSError, ValueError, IndexError, KeyError, TypeError, OverflowError) as error:
-        return [f"passages cannot be read ({error})"]
-    if (count, checksum(sum)) == (manifest.count, manifest.checksum):
-        return []
-    return [
-        f"{count} passages with the checksum {checksum(sum)}; written were {manifest.count} with {manifest.checksum}"
-    ]
+        return (str(error),)
+    if (count, checksum(total)) == (state.count, state.checksum):
+        return ()
+    return (f"expected {state.count} passages with the checksum {state.checksum}, got {count} with {checksum(total)}",)

@@ -1,8 +1,7 @@
-"""The embedded engine: a collection is a folder whose manifest names the folder inside it that holds the data.
+"""The embedded engine: a collection is a folder with a manifest, which names a data folder inside it.
 
-A build fills a data folder of its own; writing the manifest puts it in place, so that readers see the old collection or
-the new one. What a killed build left is removed by the next one. One writer is at work on a folder at a time. Whatever
-else lies in a folder is its user's and stays.
+A build fills a new data folder; then writing the manifest replaces the collection atomically. The next build removes
+what a killed one left. A folder has one writer at a time. Files that convqa did not create are never removed.
 """
 
 from __future__ import annotations
@@ -24,21 +23,18 @@ from convqa.stores.address import Address
 from convqa.stores.checks import check_folder, refuse_fields
 from convqa.stores.embedded import index
 from convqa.stores.embedded import manifest as manifests
-from convqa.stores.embedded.check import check as check_files
+from convqa.stores.embedded.check import check as check  # a function of the engine
 from convqa.stores.embedded.files import writing
 from convqa.stores.embedded.manifest import FORMAT, NAME, Manifest
 from convqa.stores.embedded.store import Embedded
-from convqa.stores.embedded.writer import LOCK, MADE, writer_lock
-from convqa.stores.integrity import Check
+from convqa.stores.embedded.writer import LOCK, OWN_PATHS, writer_lock
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
-"""The name of a data folder."""
-
 _COMMON = {NAME, part_of(Path(NAME)).name, LOCK}
-"""The names of what convqa makes in both folders. They are nobody's proof: other programs have such names, too."""
+"""File names that convqa uses in both folders. Other programs use them too, so they prove nothing."""
 
 
 def key(address: Address) -> str:
@@ -46,14 +42,13 @@ def key(address: Address) -> str:
 
 
 def identity(address: Address) -> tuple[int, ...] | None:
-    """A stamp that changes when the folder is committed to or replaced; None where there is nothing."""
     return manifests.identity(address.url)
 
 
 def is_collection(folder: Path) -> bool:
-    """Whether the folder has a manifest of convqa, or data files of convqa and a manifest that cannot be read.
+    """Return whether a folder has convqa's manifest, or an unreadable manifest and convqa's data.
 
-    One that is being built is none.
+    A collection that is being built does not count.
     """
     if _DATA.fullmatch(folder.name):
         return False
@@ -64,12 +59,11 @@ def is_collection(folder: Path) -> bool:
                 return True
             orjson.loads(manifest)
         except (PermissionError, orjson.JSONDecodeError):
-            return any(_made(path) for path in folder.iterdir())
+            return any(_own_paths(path) for path in folder.iterdir())
     return False
 
 
 def open_collection(address: Address) -> Embedded:
-    """:raises InputError, StoreDamaged: see :class:`Embedded`."""
     refuse_fields(address)
     return Embedded(Path(address.url))
 
@@ -78,20 +72,20 @@ def open_collection(address: Address) -> Embedded:
 def create(
     address: Address, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
 ) -> Iterator[Embedded]:
-    """A new collection, empty at first: it is in place, committed, when the block ends well.
+    """Create a collection, which appears when the block succeeds.
 
-    :param settings: ``source``, which the manifest keeps.
-    :raises InputError: if there is something in its place and it is not to be replaced, or is no collection; for any
-        other setting: this engine takes all at search time.
-    :raises WorkError: if another writer is at work on the folder.
+    :param settings: ``source``, which is recorded in the manifest.
+    :raises InputError: if the folder holds a collection and ``replace`` is false, or other files; for any other
+        setting, because k1 and b are given at search time.
+    :raises WorkError: if another writer holds the folder.
     """
     folder = Path(os.path.realpath(address.url))
-    others = dict(settings or {})
-    source = str(others.pop("source", ""))
-    if others:
+    unknown = dict(settings or {})
+    source = str(unknown.pop("source", ""))
+    if unknown:
         raise InputError(
-            f"collection {folder}: a folder has no settings, since k1 and b are given at search time; found "
-            f"{', '.join(sorted(others))}."
+            f"collection {folder}: expected no settings, because k1 and b are given at search time; got "
+            f"{', '.join(sorted(unknown))}."
         )
     _check_target(folder, replace)
     is_new = not folder.exists()
@@ -114,7 +108,6 @@ def create(
 
 @contextmanager
 def _build(folder: Path, language: str, source: str) -> Iterator[Embedded]:
-    """A store in a data folder of its own, which is put in place when the block ends well."""
     data = folder / f"data-{uuid.uuid4().hex[:12]}"
     with writing(folder):
         data.mkdir()
@@ -133,25 +126,25 @@ def _build(folder: Path, language: str, source: str) -> Iterator[Embedded]:
 
 
 def delete(address: Address) -> None:
-    """Remove a collection, or what a killed build or deletion left of one: what convqa made, and nothing else.
+    """Delete a collection, or the remains of a killed build or deletion.
 
-    Its folders go too, and the link that the address names, unless something else lies in them.
+    Other files, and the folders that hold them, are kept. A link to the folder is removed with it.
 
-    :raises InputError: if there is nothing of convqa's in the folder.
-    :raises WorkError: if a writer is at work on it, or some of it could not be removed.
+    :raises InputError: if the folder holds nothing of convqa's.
+    :raises WorkError: if a writer holds it, or a file cannot be removed.
     """
     link, folder = Path(address.url), Path(os.path.realpath(address.url))
     check_folder(folder, "collection")
-    if not (is_collection(folder) or any(_made(path) for path in folder.iterdir())):
+    if not (is_collection(folder) or any(_own_paths(path) for path in folder.iterdir())):
         raise InputError(f"{folder} is not a collection: nothing is deleted.")
     lock = writer_lock(folder)
     try:
-        # The manifest first: without it nobody opens what is being removed. The lock last.
-        _remove(sorted(_ours(folder), key=lambda path: (path == folder / LOCK, path != folder / NAME)))
+        # The manifest first, so that no reader opens the rest. The lock last.
+        _remove(sorted(_removable(folder), key=lambda path: (path == folder / LOCK, path != folder / NAME)))
     except OSError as error:
         raise WorkError(
-            f"collection {folder} is deleted only in part, or not at all: {error.filename} cannot be removed "
-            f"({error.strerror}). See to that, then give the command again."
+            f"collection {folder} was not deleted completely: {error.filename} cannot be removed ({error.strerror}). "
+            "Fix that and run the command again."
         ) from error
     finally:
         lock.release()
@@ -160,17 +153,11 @@ def delete(address: Address) -> None:
         if link.is_symlink():
             link.unlink()
     except OSError as error:
-        left = _left(folder) if folder.is_dir() else ""
-        logger.warning("%s stays: %s", folder, f"not convqa's: {left}" if left else error.strerror)
-
-
-def check(address: Address) -> Check:
-    """:raises InputError: see :func:`convqa.stores.embedded.check.check`."""
-    return check_files(Path(address.url))
+        logger.warning("%s is kept: %s", folder, error.strerror)
 
 
 def find(address: Address) -> list[str]:
-    """The collections in a folder: itself, or those directly inside."""
+    """Return the collections among a folder and its direct subfolders."""
     folder = Path(address.url)
     check_folder(folder, "folder")
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
@@ -181,61 +168,45 @@ def _check_target(folder: Path, replace: bool) -> None:
     if is_collection(folder):
         if not replace:
             raise InputError(
-                f"collection {folder} exists. Give --add to add to it or --replace to build it anew. "
+                f"collection {folder} exists. Give --add to add to it or --replace to rebuild it. "
                 f"If only vectors are missing: convqa index --collection {folder} --vectors ENCODER, without passages."
             )
-    elif folder.exists() and not _is_free(folder):
-        raise InputError(f"{folder} exists and is not a convqa collection: it is left alone. Give another place.")
+    elif folder.exists() and not (folder.is_dir() and set(folder.iterdir()) <= set(_removable(folder))):
+        raise InputError(f"{folder} exists and is not a convqa collection. Choose another folder.")
 
 
-def _is_free(folder: Path) -> bool:
-    """Whether a folder is empty but for what a killed build or deletion left."""
-    return folder.is_dir() and set(folder.iterdir()) <= set(_ours(folder))
-
-
-def _ours(folder: Path) -> list[Path]:
-    """The paths that convqa made in a folder and in the data folders in it, each folder behind its content."""
+def _removable(folder: Path) -> list[Path]:
+    """Return the paths that convqa created in a folder and its data folders, each folder after its content."""
     common = _COMMON if is_collection(folder) else _COMMON - {NAME}
-    return [made for path in folder.iterdir() for made in ([path] if path.name in common else _made(path))]
+    return [own for path in folder.iterdir() for own in ([path] if path.name in common else _own_paths(path))]
 
 
-def _made(data: Path) -> list[Path]:
-    """The paths that convqa made in a data folder, the folder last; none in one that only has such a name."""
+def _own_paths(data: Path) -> list[Path]:
+    """Return the paths that convqa created in a data folder, the folder last; [] for any other folder."""
     if not _DATA.fullmatch(data.name) or data.is_symlink() or not data.is_dir():
         return []
     inside = sorted(data.rglob("*"), reverse=True)
-    made = [path for path in inside if MADE.fullmatch(path.relative_to(data).as_posix())]
+    own = [path for path in inside if OWN_PATHS.fullmatch(path.relative_to(data).as_posix())]
     common = [data / name for name in _COMMON if data / name in inside]
-    return [*made, *common, data] if made or not inside else []
-
-
-def _left(folder: Path) -> str:
-    """The first names in a folder and in its data folders."""
-    paths = [*folder.glob("*"), *folder.glob("data-*/*")]
-    return ", ".join(sorted(str(path.relative_to(folder)) for path in paths)[:5])
+    return [*own, *common, data] if own or not inside else []
 
 
 def _remove_builds(folder: Path) -> None:
-    """Remove the data folders that the manifest does not name; none while it cannot be read."""
+    """Remove data folders that the manifest does not name, unless it is unreadable."""
     try:
         current = Manifest.read(folder).data if (folder / NAME).exists() else ""
     except (InputError, StoreDamaged):
         return
     try:
         for data in list(folder.iterdir()):
-            if data.name != current and (made := _made(data)):
-                _remove(made)
-                if data.exists():
-                    logger.warning("%s stays: not convqa's: %s", data, _left(data))
+            if data.name != current:
+                _remove(_own_paths(data))
     except OSError as error:
-        logger.warning(
-            "collection %s: files of an earlier one stay: %s cannot be removed (%s)",
-            folder, error.filename, error.strerror,
-        )  # fmt: skip
+        logger.warning("%s cannot be removed (%s) from collection %s", error.filename, error.strerror, folder)
 
 
 def _remove(paths: Iterable[Path]) -> None:
-    """Remove files, and folders in which nothing else is left."""
+    """Remove files and empty folders."""
     for path in paths:
         if not path.is_dir() or path.is_symlink():
             path.unlink(missing_ok=True)

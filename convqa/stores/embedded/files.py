@@ -1,6 +1,6 @@
-"""A collection's files: arrays and blobs, memory-mapped and append-only.
+"""A collection's files: memory-mapped, append-only arrays and blobs.
 
-``sizes``, everywhere: the files that the manifest names, with their bytes in use and the checksum of these.
+``sizes`` are the files that the manifest names, with the number and checksum of their used bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Sizes = Mapping[str, Extent]
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Say which collection could not be written: a place that cannot be written to, or no space."""
+    """Name the collection in errors of writing, such as a full disk."""
     try:
         yield
     except OSError as error:
@@ -35,12 +35,12 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def array(folder: Path, name: str, dtype: np.dtype[Any], sizes: Sizes) -> NDArray[Any]:
-    """A file as a read-only array that the system pages in; empty where the manifest names no such file."""
+    """Map a file as a read-only array; an empty one if the manifest does not name it."""
     return np.frombuffer(_mapped(folder, name, sizes), dtype)
 
 
 def write_array(folder: Path, name: str, values: NDArray[Any]) -> dict[str, Extent]:
-    """Write an array as a file of its own, made to last; returns its name with its extent."""
+    """Write and sync an array as a file; return its name and extent."""
     data = np.ascontiguousarray(values).data
     with (folder / name).open("wb") as file:
         file.write(data)
@@ -61,7 +61,7 @@ def _mapped(folder: Path, name: str, sizes: Sizes) -> mmap.mmap | bytes:
 
 
 class Blob:
-    """Rows of any length, by number: byte strings, or items of ``width`` bytes."""
+    """Rows of varying length by number: byte strings, or items of ``width`` bytes."""
 
     def __init__(self, folder: Path, name: str, sizes: Sizes, width: int = 1) -> None:
         self._data = _mapped(folder, f"{name}.data", sizes)
@@ -72,7 +72,7 @@ class Blob:
         return self.rows(np.array([number]))[0]
 
     def bounds(self, numbers: NDArray[Any]) -> tuple[Integers, Integers]:
-        """Where rows start and end, in items."""
+        """Return the starts and ends of rows, in items."""
         return self._offsets[numbers], self._offsets[numbers + 1]
 
     def rows(self, numbers: NDArray[Any]) -> list[bytes]:
@@ -81,14 +81,14 @@ class Blob:
 
 
 class Appender:
-    """A file that grows at its end, from the size that the manifest says: what is beyond was never committed."""
+    """A file that grows from the size that the manifest names; bytes beyond it were never committed."""
 
     def __init__(self, folder: Path, name: str, sizes: Sizes) -> None:
         self.name = name
         before = sizes.get(name, Extent(0, 0))
         self.size, self._crc = before.size, before.crc32
         if self.size == 0:
-            # A new file, since readers may have one of this name open that went out of use.
+            # A new inode, because readers may still map an unused file of this name.
             (folder / name).unlink(missing_ok=True)
         self._file = (folder / name).open("r+b" if self.size else "w+b")
         self._file.truncate(self.size)
@@ -100,14 +100,14 @@ class Appender:
         self._crc = zlib.crc32(data, self._crc)
 
     def read(self, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """``count`` items from the item ``start`` on, committed or not."""
+        """Return ``count`` items from ``start``, committed or not."""
         self._file.seek(start * dtype.itemsize)
         data = self._file.read(count * dtype.itemsize)
         self._file.seek(self.size)
         return np.frombuffer(data, dtype)
 
     def sync(self) -> dict[str, Extent]:
-        """Make the file last; returns its name with its extent."""
+        """Sync the file; return its name and extent."""
         self._file.flush()
         os.fsync(self._file.fileno())
         return {self.name: Extent(self.size, self._crc)}
@@ -117,7 +117,7 @@ class Appender:
 
 
 class BlobAppender:
-    """The writing side of a :class:`Blob`; ``files`` are to be synced and closed."""
+    """Writer of a :class:`Blob`. The caller syncs and closes ``files``."""
 
     def __init__(self, folder: Path, name: str, sizes: Sizes) -> None:
         self._data = Appender(folder, f"{name}.data", sizes)

@@ -1,7 +1,7 @@
-"""The tantivy index of a collection: finds candidates, by tantivy's own fixed k1 = 1.2 and b = .75.
+"""The tantivy index of a collection, which finds candidates with tantivy's fixed k1 = 1.2 and b = .75.
 
-A document has ``n`` (the passage's number), ``tokens`` (ours, joined by blanks), ``title`` (those of the title again)
-and ``meta`` (a digest of each name and value, for filters).
+Fields of a document: ``n`` (the passage's number), ``tokens`` (of title and text, joined by spaces), ``title`` (the
+title's tokens) and ``meta`` (a digest of each name and value, for filters).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _HEAP = 128 * 1024 * 1024
 
 
 def create(folder: Path) -> None:
-    """An empty index in ``folder``."""
+    """Create an empty index in a data folder."""
     path = folder / FOLDER
     path.mkdir()
     builder = tantivy.SchemaBuilder()
-    # An integer field: on an unsigned one tantivy-py's Document(n=3) kills the writer's thread.
+    # Not an unsigned field, on which tantivy-py's Document(n=3) kills the writer's thread.
     builder.add_integer_field("n", stored=False, indexed=True, fast=True)
     builder.add_text_field("tokens", stored=False, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("title", stored=False, tokenizer_name="whitespace", index_option="freq")
@@ -40,38 +40,33 @@ def create(folder: Path) -> None:
 
 
 def _named(path: Path) -> str:
-    """A path as tantivy takes it.
-
-    :raises InputError: for one that is not UTF-8.
-    """
+    """:raises InputError: for a path that is not UTF-8, which tantivy does not accept."""
     try:
         return str(path).encode().decode()
     except UnicodeEncodeError:
         raise InputError(
-            f"collection {path.parent.parent}: a collection's path must be UTF-8. Give another name or place."
+            f"collection {path.parent.parent}: a collection's path must be UTF-8. Rename or move it."
         ) from None
 
 
 def _open(path: Path) -> tantivy.Index:
-    # What tantivy raises for a file that may not be read is no OSError.
+    # tantivy raises no OSError for unreadable files. A writer may remove files meanwhile.
     for file in path.iterdir():
-        # One that is not there any more was a writer's, for a moment.
         if not os.access(file, os.R_OK) and file.exists():
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
     index = tantivy.Index.open(_named(path))
     # Tokenizers are not stored with an index.
-    blanks = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
-    index.register_tokenizer("whitespace", blanks)
+    index.register_tokenizer("whitespace", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
     return index
 
 
 @contextmanager
 def _lockable(path: Path) -> Iterator[Path]:
-    """A folder with the same files in which a lock can be made: tantivy makes one to open a reader."""
+    """Yield a writable folder with the same files, because tantivy creates a lock to open a reader."""
     if os.access(path, os.W_OK):
         yield path
         return
-    # A thread of tantivy's may still write there when the folder is removed.
+    # A tantivy thread may still write there when the folder is removed.
     with tempfile.TemporaryDirectory(prefix="convqa-", ignore_cleanup_errors=True) as links:
         for file in path.resolve().iterdir():
             if file.suffix != ".lock":
@@ -80,43 +75,45 @@ def _lockable(path: Path) -> Iterator[Path]:
 
 
 class CandidateIndex:
-    """The reading side: one state of the index, which later commits do not change."""
+    """Reader of one state of the index, which later commits do not change."""
 
     def __init__(self, folder: Path) -> None:
         path = folder / FOLDER
-        with _lockable(path) as place:
-            index = _open(place)
+        with _lockable(path) as readable:
+            index = _open(readable)
             self._schema = index.schema
             self._searcher = index.searcher()
 
     def best(self, query: Query, limit: int) -> tuple[Integers, Sequence[float]]:
-        """Numbers of the best ``limit`` passages, best first, and tantivy's scores.
+        """Return the numbers and tantivy's scores of the best ``limit`` passages, best first.
 
-        :raises ValueError: if the index is garbled.
+        :raises ValueError: if the index is corrupt.
         """
         try:
             hits = self._searcher.search(query, limit=limit, count=False).hits
             scores, addresses = zip(*hits, strict=True) if hits else ((), ())
             return np.array(self._searcher.fast_field_values("n", list(addresses)), np.int64), scores
         except BaseException as error:
-            # What tantivy raises for garbled files is no Exception, and no module has its class.
+            # Corrupt files make tantivy panic: a BaseException whose class cannot be imported.
             if type(error).__name__ == "PanicException":
-                raise ValueError(f"tantivy gave up ({error})") from error
+                raise ValueError(f"tantivy panicked ({error})") from error
             raise
 
     def accepted(self, filter: Filter) -> Integers:
-        """Numbers of all passages that a filter lets through."""
+        """Return the numbers of all passages that a filter accepts."""
         limit = max(1, self._searcher.num_docs)
         return self.best(Query.boolean_query(self._accepted(filter)), limit)[0]
 
     def query(self, weights: Mapping[str, float], title_weight: float | None, filter: Filter | None) -> Query:
-        """Any of the tokens, by weight; all filters."""
-        clauses = [(Occur.Should, self._term("tokens", token, weight)) for token, weight in weights.items()]
-        if title_weight:
-            clauses += [
-                (Occur.Should, self._term("title", token, weight * title_weight)) for token, weight in weights.items()
+        """Return a query for any of the weighted tokens, within a filter."""
+        fields = {"tokens": 1.0} | ({"title": title_weight} if title_weight else {})
+        query = Query.boolean_query(
+            [
+                (Occur.Should, self._term(field, token, weight * factor))
+                for field, factor in fields.items()
+                for token, weight in weights.items()
             ]
-        query = Query.boolean_query(clauses)
+        )
         return Query.boolean_query([(Occur.Must, query), *self._accepted(filter)]) if filter else query
 
     def _term(self, field: str, token: str, weight: float) -> Query:
@@ -132,7 +129,7 @@ class CandidateIndex:
 
 
 class IndexWriter:
-    """The writing side. One thread: with more, passages get other document numbers in every build."""
+    """Writer of the index. It has one thread, so that builds are reproducible."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FOLDER
@@ -141,7 +138,7 @@ class IndexWriter:
         self._writer = index.writer(heap_size=_HEAP, num_threads=1)
 
     def forget_from(self, first: int) -> None:
-        """Delete the passages with the number ``first`` and above."""
+        """Delete the passages from number ``first`` on."""
         numbers = Query.range_query(self._schema, "n", tantivy.FieldType.Integer, first, None)
         self._writer.delete_documents_by_query(numbers)
 
@@ -161,10 +158,10 @@ class IndexWriter:
         self._writer.commit()
 
     def close(self) -> None:
-        """End; what was not committed is dropped."""
+        """Drop uncommitted changes and stop."""
         self._writer.rollback()
         self._writer.wait_merging_threads()
-        # tantivy makes these two for their owner only.
+        # tantivy makes these two readable for their owner only.
         mode = self._path.stat().st_mode & 0o666
         for name in ("meta.json", ".managed.json"):
             (self._path / name).chmod(mode)

@@ -1,8 +1,9 @@
-"""Sorted 64-bit hashes that lead to numbers: of ids to passages, of tokens to terms with document frequencies."""
+"""Maps from sorted 64-bit hashes to numbers: from ids to passages, from tokens to terms."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache, reduce
 from hashlib import blake2b
 from pathlib import Path
@@ -11,25 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.stores.embedded.files import Sizes, array, write_array
+from convqa.stores.embedded.files import Blob, BlobAppender, Sizes, array, write_array
 from convqa.stores.integrity import Extent
 
 HASH = np.dtype("<u8")
 NUMBER = np.dtype("<u4")
 
 FIELDS = ("text", "title", "all")
-"""``all``: title and text as one."""
+"""``all`` is title and text together."""
 
 _REMEMBERED = 100_000
 
 
 def hashed(text: str) -> int:
-    """A 64-bit hash of a string, the same on every machine."""
+    """Return a 64-bit hash of a string, the same on every machine."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 class Lookup:
-    """Hashes, sorted, with a number for each. Two strings may share a hash: the caller compares what it finds."""
+    """Sorted hashes with a number each. Strings may share a hash, so callers compare what they find."""
 
     def __init__(self, hashes: NDArray[Any], numbers: NDArray[Any]) -> None:
         self.hashes = hashes
@@ -43,22 +44,20 @@ class Lookup:
         )
 
     def write(self, folder: Path, name: str, generation: int) -> dict[str, Extent]:
-        """Write the files of a generation; returns them with their extents."""
+        """Write the files of a generation; return their names and extents."""
         hashes = write_array(folder, f"{name}.hashes.{generation}", self.hashes)
         return hashes | write_array(folder, f"{name}.numbers.{generation}", self.numbers)
 
     def find(self, hash: int) -> list[int]:
-        """The numbers under a hash."""
-        wanted = np.uint64(hash)
-        start = int(self.hashes.searchsorted(wanted))
-        end = start
-        while end < len(self.hashes) and self.hashes[end] == wanted:
+        key = np.uint64(hash)
+        end = start = int(self.hashes.searchsorted(key))
+        while end < len(self.hashes) and self.hashes[end] == key:
             end += 1
         return self.numbers[start:end].tolist() if end > start else []
 
     @classmethod
     def of(cls, hashes: Sequence[int] | NDArray[Any], numbers: Sequence[int] | NDArray[Any]) -> Lookup:
-        """Sort pairs by hash; the numbers of one hash stay in their order."""
+        """Sort pairs by hash, keeping the order of numbers with equal hashes."""
         keys, values = np.asarray(hashes, HASH), np.asarray(numbers, NUMBER)
         order = keys.argsort(kind="stable")
         return cls(keys[order], values[order])
@@ -67,13 +66,19 @@ class Lookup:
         return Lookup.of(np.concatenate((self.hashes, other.hashes)), np.concatenate((self.numbers, other.numbers)))
 
     def without(self, numbers: NDArray[Any]) -> Lookup:
-        """The same without some numbers."""
         kept = ~np.isin(self.numbers, numbers)
         return Lookup(self.hashes[kept], self.numbers[kept])
 
 
+def numbers_of(id: str, lookup: Lookup | GrowingLookup, ids: Blob | BlobAppender) -> Iterator[int]:
+    """Yield the numbers of the passages with an id, including deleted ones."""
+    with suppress(UnicodeEncodeError):
+        encoded = id.encode()
+        yield from (number for number in lookup.find(hashed(id)) if ids[number] == encoded)
+
+
 class GrowingLookup:
-    """A lookup that takes new pairs in batches: runs of growing size, merged as they fill."""
+    """A lookup that grows in batches: sorted runs, merged as they fill."""
 
     def __init__(self, base: Lookup) -> None:
         self._runs = [base]
@@ -82,14 +87,13 @@ class GrowingLookup:
         return [number for run in self._runs for number in run.find(hash)]
 
     def contains(self, hashes: Sequence[int]) -> list[bool]:
-        """For each hash whether it is there: for many at once."""
-        wanted = np.array(hashes, HASH)
-        found = np.zeros(len(wanted), bool)
+        """Return for each hash whether it is present."""
+        keys = np.array(hashes, HASH)
+        present = np.zeros(len(keys), bool)
         for run in self._runs:
             if len(run.hashes):
-                places = np.minimum(run.hashes.searchsorted(wanted), len(run.hashes) - 1)
-                found |= run.hashes[places] == wanted
-        return found.tolist()
+                present |= run.hashes[np.minimum(run.hashes.searchsorted(keys), len(run.hashes) - 1)] == keys
+        return present.tolist()
 
     def extend(self, hashes: Sequence[int], numbers: Sequence[int]) -> None:
         run = Lookup.of(hashes, numbers)
@@ -98,17 +102,16 @@ class GrowingLookup:
         self._runs.append(run)
 
     def whole(self) -> Lookup:
-        """Everything as one lookup."""
         return reduce(Lookup.merged, self._runs)
 
 
 class Vocabulary:
-    """The reading side: term numbers by token, and document frequencies by field (of ``FIELDS``) and term."""
+    """Term numbers by token, and document frequencies by field (of ``FIELDS``) and term."""
 
     def __init__(self, folder: Path, generation: int, sizes: Sizes) -> None:
         lookup = self.lookup = Lookup.read(folder, "terms", generation, sizes)
         self.term = lru_cache(_REMEMBERED)(lambda token: next(iter(lookup.find(hashed(token))), None))
-        """A token's number, None if it is unknown. (Two tokens with one 64-bit hash are one term.)"""
+        """A token's number, None if unknown. Tokens with equal hashes share a term."""
         self.frequencies = array(folder, f"terms.frequencies.{generation}", NUMBER, sizes).reshape(3, -1)
 
     def __len__(self) -> int:
@@ -116,7 +119,7 @@ class Vocabulary:
 
 
 class VocabularyWriter(dict[str, int]):
-    """Token -> term number; an unknown token gets the next number when it is asked for."""
+    """Token -> term number; a new token gets the next number."""
 
     def __init__(self, base: Vocabulary) -> None:
         super().__init__()
@@ -132,7 +135,7 @@ class VocabularyWriter(dict[str, int]):
         return self[token]
 
     def count(self, terms: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], by: int = 1) -> None:
-        """Change document frequencies: for each of ``FIELDS`` its terms; one that is given n times, n times."""
+        """Change document frequencies by the terms of each of ``FIELDS``, with repeats."""
         size = len(self._base) + len(self._fresh)
         if size > self._frequencies.shape[1]:
             self._frequencies = np.pad(self._frequencies, ((0, 0), (0, size)))
@@ -141,7 +144,6 @@ class VocabularyWriter(dict[str, int]):
             frequencies[distinct.astype(np.int64)] += by * times
 
     def write(self, folder: Path, generation: int) -> dict[str, Extent]:
-        """Write all as the files of a generation; returns them with their extents."""
         whole = self._base.lookup.merged(Lookup.of(list(self._fresh), list(self._fresh.values())))
         frequencies = self._frequencies[:, : len(whole.hashes)].astype(NUMBER)
         return whole.write(folder, "terms", generation) | write_array(

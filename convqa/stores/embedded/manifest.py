@@ -1,10 +1,9 @@
-"""manifest.json: what a collection's folder holds. Replacing it is what commits."""
+"""manifest.json, which describes a collection's files. Replacing it commits a transaction."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 
 import orjson
@@ -23,20 +22,19 @@ VERSION = 4
 
 @dataclass(frozen=True, slots=True)
 class FieldTotals:
-    """Of the passages in which the field has a token: how many, and how many tokens they have."""
+    """The number of passages with a token in a field, and of their tokens in it."""
 
     passages: int = 0
     tokens: int = 0
 
     @property
     def average(self) -> float:
-        """Mean length in tokens."""
         return self.tokens / self.passages if self.passages else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """The vectors of ``count`` passages; ``generation`` is the number of the commit that made them."""
+    """The vectors of ``count`` passages, of the commit ``generation``."""
 
     encoder: Encoder
     options: VectorOptions
@@ -47,10 +45,9 @@ class VectorState:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """``numbers`` passages were ever added and ``count`` of them live.
+    """State of a collection: ``numbers`` passages were added, of which ``count`` are live.
 
-    ``data`` is the folder of the files, inside that of the manifest; ``files`` are names with what is in use of them.
-    ``source`` is what the passages came from, where a cached collection was made of them.
+    ``data`` is the subfolder with the ``files``. ``source`` is the file of the passages of a cached collection.
     """
 
     language: str
@@ -66,28 +63,26 @@ class Manifest:
     )
     files: dict[str, Extent] = field(default_factory=dict)
     vectors: VectorState | None = None
-    vector_commits: int = 0  # goes on when vectors are gone: no name of a file comes twice
+    vector_commits: int = 0  # never reset, so that file names stay unique
 
     def write(self, folder: Path) -> None:
-        """Replace the folder's manifest, whole or not at all, and make it last."""
+        """Replace the folder's manifest atomically."""
         with whole_file(folder / NAME) as file:
             file.write(orjson.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, option=orjson.OPT_INDENT_2))
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """The folder's manifest.
-
-        :raises InputError: if the folder is missing, not a collection of convqa, or of another version.
-        :raises StoreDamaged: if the manifest is not as it was written.
+        """:raises InputError: if the folder is missing, not a collection, or of another version.
+        :raises StoreDamaged: if the manifest is malformed.
         """
         path = folder / NAME
         try:
             data = orjson.loads(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
-            check_folder(folder, "collection", "Make one with: convqa index FILES")
+            check_folder(folder, "collection", "Create one with: convqa index FILES")
             raise InputError(
-                f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE_FOREIGN} If one was being made here, "
-                "give the command again."
+                f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE_FOREIGN} If indexing was "
+                "interrupted, run it again."
             ) from None
         except orjson.JSONDecodeError as error:
             raise StoreDamaged(f"{path} is not JSON ({error}). {_ADVICE_DAMAGED}") from error
@@ -96,25 +91,23 @@ class Manifest:
         except ValueError as error:
             raise InputError(f"{path} cannot be read: {error}") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise InputError(f"{path} is not of a convqa collection. {_ADVICE_FOREIGN}")
+            raise InputError(f"{path} does not belong to a convqa collection. {_ADVICE_FOREIGN}")
         if data.get("version") != VERSION:
             raise InputError(
                 f"{folder} has collection format {data.get('version')!r}; this version of convqa reads {VERSION}. "
                 "Index its passages again with --replace, or use the convqa that made it."
             )
         try:
-            return _adapter().validate_python(data)
+            return _ADAPTER.validate_python(data)
         except ValueError as error:
-            raise StoreDamaged(f"{path} is garbled: {error}. {_ADVICE_DAMAGED}") from error
+            raise StoreDamaged(f"{path} is malformed: {error}. {_ADVICE_DAMAGED}") from error
 
 
-@cache
-def _adapter() -> TypeAdapter[Manifest]:
-    return TypeAdapter(Manifest)
+_ADAPTER = TypeAdapter(Manifest)
 
 
 def identity(folder: str | Path) -> tuple[int, ...] | None:
-    """A stamp that changes when a folder is committed to or replaced; None without a manifest. One system call."""
+    """Return a stamp that changes with every commit or replacement; None without a manifest."""
     try:
         status = os.stat(os.path.join(folder, NAME))
     except (OSError, ValueError):
@@ -122,12 +115,12 @@ def identity(folder: str | Path) -> tuple[int, ...] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-_ADVICE_FOREIGN = "Wanted: a folder made by convqa index."
+_ADVICE_FOREIGN = "Expected a folder made by convqa index."
 _ADVICE_DAMAGED = "The collection is damaged: index its passages again with --replace."
 
 
 def unreadable(folder: Path, error: OSError | ValueError) -> InputError | StoreDamaged:
-    """The error for a folder whose files cannot be opened: kept from being read, or missing or garbled."""
+    """Return the error for files that cannot be opened: missing or malformed, or not permitted."""
     if isinstance(error, ValueError | FileNotFoundError | NotADirectoryError):
         return damaged(folder, error)
     return InputError(
@@ -136,6 +129,8 @@ def unreadable(folder: Path, error: OSError | ValueError) -> InputError | StoreD
 
 
 def damaged(folder: Path, error: Exception) -> StoreDamaged:
-    """The error for a folder whose files contradict each other."""
-    said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error) or type(error).__name__
-    return StoreDamaged(f"collection {folder}: {said}. {_ADVICE_DAMAGED}")
+    """Return the error for corrupt files."""
+    problem = (
+        f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error) or type(error).__name__
+    )
+    return StoreDamaged(f"collection {folder}: {problem}. {_ADVICE_DAMAGED}")

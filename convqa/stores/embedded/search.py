@@ -1,4 +1,4 @@
-"""One committed state of a collection: reads passages and ranks them. Immutable, shared by threads."""
+"""One committed state of a collection, which reads and ranks passages. Immutable and thread-safe."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import LARGEST_WEIGHT, Filter, Floats, Ids, Integers, SearchParams
+from convqa.stores.base import Filter, Floats, Ids, Integers, SearchParams, check_weights
 from convqa.stores.checks import stored_analyzer
 from convqa.stores.content import meta_terms
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import Blob, array
 from convqa.stores.embedded.forward import Forward
 from convqa.stores.embedded.index import CandidateIndex
-from convqa.stores.embedded.lookup import FIELDS, NUMBER, Lookup, Vocabulary, hashed
+from convqa.stores.embedded.lookup import FIELDS, NUMBER, Lookup, Vocabulary, numbers_of
 from convqa.stores.embedded.manifest import Manifest
 from convqa.stores.embedded.vectors import Vectors
 from convqa.stores.embedded.weights import Weights
@@ -32,23 +32,24 @@ from convqa.text.bm25 import K1, B, bm25
 from convqa.workers.threads import threads
 
 FEWEST_CANDIDATES = 300
-"""tantivy's top 300 hold the exact top 100 at .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1 (docs/benchmarks/engines.md)."""
+"""tantivy's top 300 hold the exact top 100 at k1/b .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1
+(docs/benchmarks/engines.md)."""
 
 _MOST_THREADS = 4
-"""Threads that search a batch. More would wait for Python's lock, which only tantivy's part releases."""
+"""Maximum threads per batch. More would wait for the GIL, which only tantivy releases."""
 
 _PASSAGES_PER_THREAD = 100_000
-"""Below this size of the collection tantivy's part is so short that threads cost more than they gain."""
+"""In smaller collections tantivy's share is so short that threads cost more than they gain."""
 
 _FILTERS = 8
-"""Filters that are remembered, each with 8 bytes for every passage that it lets through."""
+"""Number of cached filters, each with 8 bytes per accepted passage."""
 
 _SAME = 1 + 1e-5
-"""tantivy adds a passage's parts in no fixed order, so that equal passages may differ in the last bits."""
+"""Tolerance for tantivy's scores, whose last bits differ between equal passages."""
 
 
 class Snapshot:
-    """Opens by memory map; nothing is read before it is needed."""
+    """Memory-maps its files, which are read on demand."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         data, generation, sizes = folder / manifest.data, manifest.generation, manifest.files
@@ -70,7 +71,7 @@ class Snapshot:
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
-        """The state that the manifest names; when a commit or a replacement comes between, the next one."""
+        """Open the current state; try again if a commit or replacement interferes."""
         while True:
             before = manifests.identity(folder)
             try:
@@ -87,22 +88,18 @@ class Snapshot:
         return None if number is None else self._passage(number)
 
     def number(self, id: str) -> int | None:
-        """A live passage's number."""
-        try:
-            wanted, hash = id.encode(), hashed(id)
-        except UnicodeEncodeError:
-            return None
-        return next((number for number in self.lookup.find(hash) if self._ids[number] == wanted), None)
+        """Return a live passage's number, None if the id is unknown."""
+        return next(numbers_of(id, self.lookup, self._ids), None)
 
     def scan(self) -> Iterator[Passage]:
-        """Live passages in the order of adding."""
+        """Iterate over live passages in the order of adding."""
         deleted = set(self.deleted.tolist())
         for number in range(self.manifest.numbers):
             if number not in deleted:
                 yield self._passage(number)
 
     def without_vectors(self) -> Iterator[Passage]:
-        """Live passages that have no vector, in the order of adding."""
+        """Iterate over live passages without a vector, in the order of adding."""
         done = np.zeros(self.manifest.numbers, bool)
         done[self.deleted] = True
         if self.vectors is not None:
@@ -111,7 +108,6 @@ class Snapshot:
             yield self._passage(number)
 
     def vectors_of(self, ids: Ids) -> list[Floats | None]:
-        """The vectors of live passages; None where there is none."""
         if self.vectors is None:
             return [None] * len(ids)
         numbers = [self.number(id) for id in ids]
@@ -121,23 +117,22 @@ class Snapshot:
         return Passage.from_json(orjson.loads(self._passages[number]))
 
     def weights(self, query: Query, params: SearchParams) -> dict[str, float]:
-        """The weights of a query's tokens that the collection knows.
+        """Return the weights of a query's tokens that occur in the collection.
 
-        :raises ValueError: for weights that are no finite numbers, or too large.
+        :raises ValueError: for weights that are not finite, or too large.
         """
         weights = weigh(query, self.analyzer, params.stopwords)
-        if not sum(map(abs, weights.values())) < LARGEST_WEIGHT:
-            raise ValueError(f"the weights of a query's terms must be finite and below {LARGEST_WEIGHT:g}: {query}")
+        check_weights(weights.values(), query, negative=True)
         return {token: weights[token] for token in sorted(weights) if self.vocabulary.term(token) is not None}
 
     def search(self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int) -> list[Ranking]:
-        """Rank the best ``k`` passages for each query, given by its :meth:`weights`."""
-        k = min(k, self.manifest.numbers)  # tantivy makes room for as many hits as are asked for
+        """Rank the best ``k`` passages for each query, given as :meth:`weights`."""
+        k = min(k, self.manifest.numbers)  # tantivy allocates memory for ``k`` hits
         useful = 1 + self.manifest.numbers // _PASSAGES_PER_THREAD
         count = min(_MOST_THREADS, threads(), useful, len(weighed))
 
         def share(first: int) -> list[Ranking]:
-            # One for each term; zeros again after each query.
+            # Zero for each term, restored after each query.
             slots = np.zeros(len(self.vocabulary), np.uint16)
             return [
                 self._ranking(*self._scored(weights, k, params, slots), k, texts) if weights and k > 0 else Ranking()
@@ -146,21 +141,21 @@ class Snapshot:
 
         if count < 2:
             return share(0) if count else []
-        # tantivy lets other threads work. Made for each batch: threads do not survive a fork.
+        # A new pool per batch, because threads do not survive a fork.
         with ThreadPoolExecutor(count) as pool:
             shares = list(pool.map(share, range(count)))
-        return [shares[place % count][place // count] for place in range(len(weighed))]
+        return [shares[index % count][index // count] for index in range(len(weighed))]
 
     def search_vectors(self, matrix: Floats, k: int, texts: int, filter: Filter) -> list[Ranking]:
-        """Rank the best ``k`` of the passages that have vectors, for each row."""
+        """Rank the best ``k`` passages with vectors for each row."""
         if self.vectors is None or k < 1:
             return [Ranking()] * len(matrix)
         accepted = self._accepted(self.vectors, filter) if filter else None
-        found = self.vectors.best(matrix, min(k, self.manifest.numbers), accepted)
-        return [self._ranking(numbers, scores, k, texts) for numbers, scores in found]
+        best = self.vectors.best(matrix, min(k, self.manifest.numbers), accepted)
+        return [self._ranking(numbers, scores, k, texts) for numbers, scores in best]
 
     def _accepted(self, vectors: Vectors, filter: Filter) -> Integers:
-        """The rows of the vectors of the passages that a filter lets through; remembered, as turns share filters."""
+        """Return the vector rows of the passages that a filter accepts. Cached, because turns share filters."""
         key = meta_terms(filter)
         rows = self._rows.get(key)
         if rows is None:
@@ -176,34 +171,34 @@ class Snapshot:
     def _scored(
         self, weights: Mapping[str, float], k: int, params: SearchParams, slots: NDArray[Any]
     ) -> tuple[Integers, Floats]:
-        """Numbers and exact scores above 0 of candidates, as many as are needed to know all that tie with the k-th."""
+        """Return the numbers and exact positive scores of enough candidates to include all that tie with the k-th."""
         terms = np.array([self.vocabulary.term(token) for token in weights], np.int64)
         query = self.candidates.query(weights, params.title_weight, params.filter)
         values = np.fromiter(weights.values(), float, len(weights))
         limit = max(FEWEST_CANDIDATES, 3 * k)
         while True:
-            found = self._candidates(query, limit)
+            candidates = self._candidates(query, limit)
             slots[terms] = np.arange(1, len(terms) + 1)
-            scores = self._scores(found.numbers, slots, terms, values, params).astype(np.float32)
+            scores = self._scores(candidates.numbers, slots, terms, values, params).astype(np.float32)
             slots[terms] = 0
-            if found.settle(scores, k):
-                return found.numbers[scores > 0], scores[scores > 0]
-            limit = 2 * found.asked
+            if candidates.suffice(scores, k):
+                return candidates.numbers[scores > 0], scores[scores > 0]
+            limit = 2 * candidates.limit
 
     def _candidates(self, query: tantivy.Query, wanted: int) -> _Candidates:
         limit = wanted
         while True:
-            found, scores = self.candidates.best(query, limit)
-            live = found < self.manifest.numbers
+            numbers, scores = self.candidates.best(query, limit)
+            # The index may hold passages that the manifest does not: of a later commit, or just deleted.
+            live = numbers < self.manifest.numbers
             if len(self.deleted):
-                places = np.minimum(np.searchsorted(self.deleted, found), len(self.deleted) - 1)
-                live &= self.deleted[places] != found
-            # The index may know passages that the manifest does not: of a later commit, or deleted just now.
-            if np.count_nonzero(live) >= wanted or len(found) < limit:
-                kept = np.flatnonzero(live)
-                # Sorted: the forward file is read from its beginning to its end.
-                places = kept[found[kept].argsort()]
-                return _Candidates(found[places], places, scores, limit)
+                indexes = np.minimum(np.searchsorted(self.deleted, numbers), len(self.deleted) - 1)
+                live &= self.deleted[indexes] != numbers
+            if np.count_nonzero(live) >= wanted or len(numbers) < limit:
+                ranks = np.flatnonzero(live)
+                # Sorted by number, so that the forward file is read sequentially.
+                ranks = ranks[numbers[ranks].argsort()]
+                return _Candidates(numbers[ranks], ranks, scores, limit)
             limit *= 2
 
     def _scores(
@@ -231,14 +226,14 @@ class Snapshot:
             return Ranking()
         end = int(np.searchsorted(-ranked, -ranked[cut - 1], side="right"))
         best, values = numbers[order[:end]], ranked[:end]
-        for place in np.flatnonzero(~np.isfinite(values)):
-            Hit(self._ids[best[place]].decode(), values[place])  # raises
-        if texts:  # is asked for by those who look
+        for index in np.flatnonzero(~np.isfinite(values)):
+            Hit(self._ids[best[index]].decode(), values[index])  # raises NotFinite
+        if texts:
             return Ranking(self._hits(best, values, cut, texts))
         return Ranking.later(lambda: self._hits(best, values, cut))
 
     def _hits(self, numbers: Integers, scores: Floats, count: int, texts: int = 0) -> tuple[Hit, ...]:
-        """The first ``count`` hits of passages by falling scores, the first ``texts`` of them with their passages."""
+        """Return the first ``count`` hits of passages by descending score, the first ``texts`` with their passages."""
         try:
             ids = [id.decode() for id in self._ids.rows(numbers)]
             rows = list(zip(scores.tolist(), ids, numbers.tolist(), strict=True))
@@ -252,19 +247,19 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Passages that tantivy found, by number, and their ``places`` among the ``asked`` hits, whose scores are given."""
+    """Live passages among the best ``limit`` hits of tantivy, their ``ranks``, and the ``scores`` of all hits."""
 
     numbers: Integers
-    places: Integers
+    ranks: Integers
     scores: Sequence[float]
-    asked: int
+    limit: int
 
-    def settle(self, exact: Floats, k: int) -> bool:
-        """Whether no passage that was not found can tie with the k-th best."""
-        if len(self.scores) < self.asked:
+    def suffice(self, exact: Floats, k: int) -> bool:
+        """Return whether no other passage can tie with the k-th best."""
+        if len(self.scores) < self.limit:
             return True
         kth = -np.partition(-exact, k - 1)[k - 1]
         if kth <= 0:
             return True
-        tied = self.scores[int(self.places[exact == kth].max())]
+        tied = self.scores[int(self.ranks[exact == kth].max())]
         return bool(exact.min() < kth and tied > self.scores[-1] * _SAME)

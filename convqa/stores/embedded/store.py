@@ -1,4 +1,4 @@
-"""A collection in a folder: tantivy finds candidates, a forward file scores them exactly."""
+"""A collection in a folder: tantivy finds candidates, the forward file scores them exactly."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "wri
 
 
 class Embedded(Writing):
-    """A collection in a folder. Searches from many threads at once are safe; writing is one thread's work.
+    """A collection in a folder. Searching is thread-safe; writing is not.
 
-    An add, delete or commit that raises drops everything since the last commit.
-
-    :raises InputError: if the folder is no collection, or of a later version.
-    :raises StoreDamaged: if it is not as it was written.
+    :raises InputError: if the folder is not a collection, or of another version.
+    :raises StoreDamaged: if a file is missing or corrupt.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -50,9 +48,9 @@ class Embedded(Writing):
         )
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68; passages that score 0 are no hits.
+        """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68. Scores of 0 are no hits.
 
-        :raises ValueError: for weights of terms that are no finite numbers, or too large.
+        :raises ValueError: for term weights that are not finite, or too large.
         """
         self.check(params)
         state = self._state()
@@ -66,9 +64,9 @@ class Embedded(Writing):
     def search_vectors(
         self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
     ) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. Scores are inner products with the vectors as they are stored.
+        """See :class:`convqa.stores.base.Store`. Scores are inner products with the vectors in stored precision.
 
-        :raises InputError: also for a query that is no vector of the encoder.
+        :raises InputError: also for queries of the wrong shape.
         """
         refuse_encoder(encoder, self.info(), self._name)
         queries = checked_vectors(matrix, None, encoder, f"queries of {self._name}")
@@ -98,11 +96,10 @@ class Embedded(Writing):
         with self._transaction() as writer:
             writer.commit()
             self._writer = None
-        # Searches that run now hold the old state; it goes when they end.
+        # Running searches keep the old state.
         self._snapshot = Snapshot.open(self.folder)
 
     def close(self) -> None:
-        """Let go of the files; what was not committed is dropped."""
         self._drop()
         self._snapshot = None
 
@@ -118,7 +115,7 @@ class Embedded(Writing):
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Say which collection is damaged when its files are not as they were written."""
+        """Raise ``StoreDamaged`` for errors of corrupt files."""
         try:
             yield
         except (ValueError, IndexError, KeyError, TypeError, OverflowError) as error:

@@ -1,8 +1,8 @@
-"""Token weights of passages: vectors that are kept as inverted lists, which a query reads for its own tokens only.
+"""Token weights of passages: sparse vectors in inverted lists, of which a query reads those of its tokens.
 
 Each commit adds a block of lists. ``vectors.matrix`` holds the weights of a block sorted by token, ``vectors.starts``
-where each token's list begins, a row a block; rows and dead rows are as of :mod:`convqa.stores.embedded.vectors`. A
-weight is kept in 16 bits, as Lucene keeps a feature's: a 32-bit float without its sign and its last 15 bits.
+the start of each token's list, one row per block; rows and dead rows are as in :mod:`convqa.stores.embedded.vectors`.
+A weight takes 16 bits, as a Lucene feature does: a 32-bit float without its sign and its last 15 bits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DROPPED = 15
 
 
 class Weights(Vectors):
-    """The reading side of one state."""
+    """Reader of one state."""
 
     def __init__(self, folder: Path, state: VectorState) -> None:
         self._starts = array(folder, STARTS, OFFSET, state.files).reshape(-1, state.encoder.dimension + 1)
@@ -36,15 +36,16 @@ class Weights(Vectors):
         self._dead = array(folder, dead_name(state.generation), NUMBER, state.files)
 
     def _values(self, rows: Integers) -> Floats:
-        wanted, places = np.unique(rows, return_inverse=True)
-        made = np.zeros((len(wanted), self._starts.shape[1] - 1), np.float32)
-        tokens = np.repeat(np.tile(np.arange(made.shape[1]), len(self._starts)), np.diff(self._starts, axis=1).ravel())
-        at = np.flatnonzero(np.isin(self._lists["row"], wanted))
-        made[np.searchsorted(wanted, self._lists["row"][at]), tokens[at]] = _weights(self._lists[at])
-        return made[places]
+        distinct, inverse = np.unique(rows, return_inverse=True)
+        matrix = np.zeros((len(distinct), self._starts.shape[1] - 1), np.float32)
+        tokens = np.tile(np.arange(matrix.shape[1]), len(self._starts))
+        tokens = np.repeat(tokens, np.diff(self._starts, axis=1).ravel())
+        chosen = np.flatnonzero(np.isin(self._lists["row"], distinct))
+        matrix[np.searchsorted(distinct, self._lists["row"][chosen]), tokens[chosen]] = _weights(self._lists[chosen])
+        return matrix[inverse]
 
     def best(self, queries: Floats, k: int, among: Integers | None = None) -> Iterator[tuple[Integers, Floats]]:
-        """As of vectors; only passages that share a weighed token with the query."""
+        """See :meth:`Vectors.best`; only passages that share a weighted token with the query."""
         for query in queries:
             scores = self._products(query)
             rows = self.live if among is None else among
@@ -54,7 +55,7 @@ class Weights(Vectors):
             yield self._rows["number"][rows].astype(np.int64), scores[rows]
 
     def _products(self, query: Floats) -> Floats:
-        """The inner product with each row, added in 64 bits, token by token."""
+        """Return the inner product with each row, summed in 64 bits token by token."""
         tokens = np.flatnonzero(query)
         products = np.zeros(len(self._rows))
         for block in self._starts:
@@ -69,7 +70,7 @@ def _weights(listed: NDArray[Any]) -> Floats:
 
 
 class WeightWriter(VectorWriter):
-    """The writing side: weights wait in memory for the commit."""
+    """Writer of weights, which stay in memory until the commit."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         super().__init__(folder, manifest)
@@ -79,12 +80,12 @@ class WeightWriter(VectorWriter):
 
     def _check(self, options: VectorOptions) -> None:
         if options != VectorOptions():
-            raise InputError(f"{self._name}: token weights are kept in one way only: leave the options out.")
+            raise InputError(f"{self._name}: token weights have no vector options: leave them out.")
 
-    def _append(self, values: Floats, precision: str) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ARG002 - one way
+    def _append(self, values: Floats, precision: str) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ARG002
         rows, tokens = np.nonzero(values > 0)
         self._waiting.append((tokens, rows + self._rows.size // ROW.itemsize, values[rows, tokens]))
-        return np.zeros(len(values)), np.ones(len(values))  # no norm is asked for
+        return np.zeros(len(values)), np.ones(len(values))  # norms are unused
 
     def write(self, deleted: NDArray[Any]) -> VectorState | None:
         if self._waiting and self._state is not None:

@@ -1,9 +1,9 @@
-"""One transaction on a collection's folder. Data goes behind what is committed; replacing the manifest commits it.
+"""One transaction on a collection's folder. Data is appended; replacing the manifest commits it.
 
-Order of a commit: data files and tantivy, manifest, then tantivy's deletions. Killed before
-the manifest: readers see the old state (they ignore numbers and rows that it does not know), and the next commit
-removes the rest. Killed after it: readers leave out what is deleted, and the next writer deletes it again. Texts and
-vectors are written apart: files of a side that does not change stay as they are.
+A commit writes data files and tantivy, then the manifest, then tantivy's deletions. Killed before the manifest: readers
+see the old state and ignore later numbers and rows, which the next commit removes. Killed after it: readers skip
+deleted passages, and the next writer deletes them again. Texts and vectors are written separately: an unchanged side
+keeps its files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from convqa.stores.content import checksum, content, digest, duplicate
 from convqa.stores.embedded.files import Appender, BlobAppender, array, write_array, writing
 from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
-from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWriter, hashed
+from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWriter, hashed, numbers_of
 from convqa.stores.embedded.manifest import FieldTotals, Manifest
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vectors import VectorWriter
@@ -41,16 +41,16 @@ logger = logging.getLogger(__name__)
 LOCK = "writer.lock"
 _BATCH = 2000
 
-MADE = re.compile(
+OWN_PATHS = re.compile(
     r"(passages|ids|forward)\.(data|offsets)|forward\.counts|lengths|(ids|terms)\.(hashes|numbers)\.\d+"
     r"|(terms\.frequencies|deleted)\.\d+|vectors\.(matrix|rows|starts|dead\.\d+)|tantivy"
     r"|tantivy/([0-9a-f]{32}\..+|meta\.json|\.managed\.json|\.tantivy-(meta|writer)\.lock|\.tmp\w+)"
 )
-"""The paths of what convqa makes in a data folder."""
+"""Paths that convqa creates in a data folder."""
 
 
 def writer_lock(folder: Path) -> FileLock:
-    """The lock of a folder's one writer, taken; a ``WorkError`` if another writer is at work on the folder."""
+    """Acquire the lock of a folder's writer. :raises WorkError: if another writer holds it."""
     lock = FileLock(folder / LOCK)
     with writing(folder):
         try:
@@ -61,11 +61,11 @@ def writer_lock(folder: Path) -> FileLock:
 
 
 class Writer:
-    """Any number of adds, deletes and vectors, then ``commit`` or ``close`` (which drops them).
+    """A transaction, which ends with ``commit`` or ``close``.
 
     :param data: the data folder that the collection's reader has open.
-    :raises WorkError: if another writer is at work on the folder.
-    :raises RunError: if the collection was indexed anew since: what is to be written is of other passages.
+    :raises WorkError: if another writer holds the folder.
+    :raises RunError: if the collection was replaced since, so that the changes belong to other passages.
     """
 
     def __init__(self, folder: Path, data: str) -> None:
@@ -76,28 +76,26 @@ class Writer:
         try:
             self._base = Snapshot.open(folder)
             if self._base.manifest.data != data:
-                raise RunError(f"collection {folder} was indexed anew since it was opened: start again.")
+                raise RunError(f"collection {folder} was replaced since it was opened: start again.")
         except BaseException:
             self._lock.release()
             raise
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """See :meth:`TextWriter.add`."""
         self._texts().add(passages)
 
     def delete(self, ids: Ids) -> None:
-        """See :meth:`TextWriter.delete`."""
         self._texts().delete(ids)
 
     def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
-        """See :meth:`VectorWriter.add`. An id that is not in the collection is refused."""
+        """:raises InputError: also for an id that is not in the collection."""
         find = self._base.number if self._text is None else self._text.number
         numbers = [find(id) for id in ids]
         unknown = [id for id, number in zip(ids, numbers, strict=True) if number is None]
         if unknown:
             raise InputError(
-                f"collection {self._folder}: {len(unknown)} of {len(ids)} vectors are of passages that it does not "
-                f"have, first of {unknown[0]!r}. Add the passages first, or leave these vectors out."
+                f"collection {self._folder} lacks the passages of {len(unknown)} of {len(ids)} vectors, first "
+                f"{unknown[0]!r}. Add the passages first, or leave these vectors out."
             )
         with writing(self._folder):
             self._vector_side(encoder).add(np.array(numbers, NUMBER), matrix, encoder, options)
@@ -116,7 +114,7 @@ class Writer:
         return self._vectors
 
     def commit(self) -> None:
-        """Make all that was added and deleted visible to readers that open now, and end the transaction."""
+        """Make the changes visible to readers that open from now on, and end the transaction."""
         text, base = self._text, self._base.manifest
         with writing(self._folder):
             manifest, deleted = (base, self._base.deleted) if text is None else (text.write(), text.deleted)
@@ -132,14 +130,14 @@ class Writer:
         self.close()
 
     def _remove_unused(self, manifest: Manifest) -> None:
-        """Remove files of earlier states, and what killed writers left."""
+        """Remove files of earlier states and of killed writers."""
         used = {*manifest.files, *(manifest.vectors.files if manifest.vectors else ())}
         for path in self._base.data.iterdir():
-            if path.name not in used and MADE.fullmatch(path.name) and path.is_file():
+            if path.name not in used and OWN_PATHS.fullmatch(path.name) and path.is_file():
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """End; what was not committed is dropped."""
+        """Drop uncommitted changes and release the lock."""
         for part in (self._text, self._vectors):
             if part is not None:
                 part.close()
@@ -147,7 +145,7 @@ class Writer:
 
 
 class TextWriter:
-    """Adds and deletes on top of ``base``. The folder's writer has the lock, and says when to commit."""
+    """Adds to and deletes from ``base``. The folder's writer holds the lock and commits."""
 
     def __init__(self, base: Snapshot) -> None:
         manifest, data = base.manifest, base.data
@@ -169,39 +167,35 @@ class TextWriter:
         self._index.forget(self._deleted)
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Add passages; one that is there already, word for word, is skipped.
+        """Add passages; skip exact copies.
 
-        :raises InputError: for an id that is there with another content.
+        :raises InputError: for an id whose stored content differs.
         """
         stream = iter(passages)
         while batch := list(islice(stream, _BATCH)):
-            fresh = self._fresh([_Entry(content(one), one, one.id.encode(), hashed(one.id)) for one in batch])
-            if fresh:
+            entries = [_Entry(content(passage), passage, passage.id.encode(), hashed(passage.id)) for passage in batch]
+            if new := self._without_copies(entries):
                 with writing(self._base.folder):
-                    self._append(fresh)
+                    self._append(new)
 
-    def _fresh(self, batch: Sequence[_Entry]) -> list[_Entry]:
-        """Of a batch what is not there yet."""
-        fresh: dict[bytes, _Entry] = {}
-        for entry, perhaps in zip(batch, self._lookup.contains([entry.hash for entry in batch]), strict=True):
-            known = fresh[entry.id].data if entry.id in fresh else None
-            if perhaps and (number := self.number(entry.passage.id)) is not None:
-                known = self._passages[number]
-            if known is None:
-                fresh[entry.id] = entry
-            elif known == entry.data:
+    def _without_copies(self, batch: Sequence[_Entry]) -> list[_Entry]:
+        new: dict[bytes, _Entry] = {}
+        for entry, may_exist in zip(batch, self._lookup.contains([entry.hash for entry in batch]), strict=True):
+            stored = new[entry.id].data if entry.id in new else None
+            if may_exist and (number := self.number(entry.passage.id)) is not None:
+                stored = self._passages[number]
+            if stored is None:
+                new[entry.id] = entry
+            elif stored == entry.data:
                 self._repeated += 1
             else:
-                raise duplicate(orjson.loads(known)["text"], entry.passage)
-        return list(fresh.values())
+                raise duplicate(orjson.loads(stored)["text"], entry.passage)
+        return list(new.values())
 
     def number(self, id: str) -> int | None:
-        """A live passage's number, committed or not."""
-        try:
-            wanted, found = id.encode(), self._lookup.find(hashed(id))
-        except UnicodeEncodeError:
-            return None
-        return next((number for number in found if number not in self._deleted and self._ids[number] == wanted), None)
+        """Return a live passage's number, committed or not."""
+        numbers = numbers_of(id, self._lookup, self._ids)
+        return next((number for number in numbers if number not in self._deleted), None)
 
     def _append(self, entries: Sequence[_Entry]) -> None:
         tokens, vocabulary = self._analyzer.tokens, self._vocabulary
@@ -224,7 +218,7 @@ class TextWriter:
         self._numbers = last
 
     def delete(self, ids: Ids) -> None:
-        """Delete passages by id; ids that are not there are counted in one warning."""
+        """Delete passages by id; count unknown ids in one warning."""
         missing = 0
         with writing(self._base.folder):
             for id in ids:
@@ -239,7 +233,7 @@ class TextWriter:
             logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._base.folder)
 
     def write(self) -> Manifest:
-        """Make the files and the index last; return the manifest that names them."""
+        """Sync the files and commit the index; return the new manifest."""
         generation, data, deleted = self._base.manifest.generation + 1, self._base.data, self.deleted
         files: dict[str, Extent] = {}
         for file in self._files:
@@ -260,11 +254,11 @@ class TextWriter:
 
     @property
     def deleted(self) -> NDArray[Any]:
-        """The numbers of all deleted passages, in rising order."""
+        """The numbers of all deleted passages, ascending."""
         return np.array(sorted(self._deleted), NUMBER)
 
     def forget_deleted(self) -> None:
-        """Delete from the index what the manifest says is deleted, and say what came twice."""
+        """Delete passages from the index after the manifest is written, and log the number of copies."""
         newly = self._deleted - set(self._base.deleted.tolist())
         if newly:
             self._index.forget(newly)
@@ -273,20 +267,19 @@ class TextWriter:
             logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
 
     def close(self) -> None:
-        """End; what was not committed is dropped."""
         for file in self._files:
             file.close()
         self._index.close()
 
 
 def _totals(lengths: NDArray[Any]) -> dict[str, FieldTotals]:
-    """``lengths``: of shape (passages, 2), tokens of text and of title."""
+    """:param lengths: shape (passages, 2): the numbers of tokens in text and title."""
     columns = {"text": lengths[:, 0], "title": lengths[:, 1], "all": lengths.sum(axis=1)}
     return {name: FieldTotals(int(np.count_nonzero(column)), int(column.sum())) for name, column in columns.items()}
 
 
 class _Entry(NamedTuple):
-    """A passage with its content and id as they are stored."""
+    """A passage with its stored content and id."""
 
     data: bytes
     passage: Passage

@@ -132,5 +132,5 @@ def test_wrong_parameters_are_refused(options, message):
 
 
 def test_without_a_collection_warming_up_says_so():
-    with pytest.raises(InputError, match="no collection is given"):
+    with pytest.raises(InputError, match="no collection given"):
         Dense().warm_up()

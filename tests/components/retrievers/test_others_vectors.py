@@ -199,8 +199,8 @@ def test_distances_between_vectors_of_other_lengths_are_refused(filled, file):
         ),
         ("vector: embedding\nencoder: nobody", "unknown model 'nobody'"),
         ("vector: embedding\nencoder: resolver", "expected a model of kind 'encoder'"),
-        ("vector: embedding", "wanted both, vector .* and encoder"),
-        ("encoder: encoder", "wanted both"),
+        ("vector: embedding", "expected both or neither of vector .* and encoder"),
+        ("encoder: encoder", "expected both or neither"),
     ],
 )
 def test_mistakes_in_the_file_are_told(haystacks, told, message):
@@ -209,7 +209,7 @@ def test_mistakes_in_the_file_are_told(haystacks, told, message):
 
 
 def test_vectors_of_another_length_are_refused(haystacks):
-    with pytest.raises(InputError, match=r"'encoder' \(2 dimensions\); found a query of 'encoder' \(384 dimensions"):
+    with pytest.raises(InputError, match=r"'encoder' \(2 dimensions\), got a query of 'encoder' \(384 dimensions"):
         convqa.load("dense", haystacks([[1.0, 2.0]] * 5))
 
 

@@ -260,5 +260,5 @@ def test_plain_stored_text_is_a_passage(anserini_index):
     assert store.fetch(["p2"]) == [Passage("p2", "Rome was not built in a day.")]
     assert ids(store, "Rome", params=SearchParams(prf=Prf())) == ["p2"]
     bare = open_store(f"anserini:{anserini_index(RECORDS[:2], '-storeContents')}")
-    with pytest.raises(InputError, match=r"prf: it keeps neither term vectors nor JSON.*-storeDocvectors"):
+    with pytest.raises(InputError, match=r"prf: it stores neither term vectors nor JSON.*-storeDocvectors"):
         bare.check(SearchParams(prf=Prf()))

@@ -178,7 +178,7 @@ def test_what_this_version_cannot_read_is_said_and_can_be_deleted(url, changes, 
 @services
 def test_what_is_no_collection_is_said(url):
     known, name = index_of(url)
-    with pytest.raises(InputError, match="has fields of its own; leave fields, vector and encoder out"):
+    with pytest.raises(InputError, match="has fixed fields; leave fields, vector and encoder out"):
         open_collection(Address(url=url, fields=Fields(text="text")))
     known.indices.put_alias(index=name, name=f"{name}-two")
     known.indices.create(index=f"{name}-other", aliases={f"{name}-two": {}})

@@ -296,7 +296,7 @@ def test_vectors_that_do_not_fit_are_refused(store):
             None,
             r"passages \['p2'\]: vector 1 of 1 has .*NaN",
         ),
-        (["p2"], np.ones((1, 4)), Encoder("f", "d", 4), None, r"vectors of 'e' \(4 dim.*found some of 'f'"),
+        (["p2"], np.ones((1, 4)), Encoder("f", "d", 4), None, r"vectors of 'e' \(4 dim.*got vectors of 'f'"),
         (["p2"], np.ones((1, 4)), ENCODER, VectorOptions("int8"), "precision='float32'.*precision='int8'"),
     ):
         with pytest.raises(InputError, match=message):

@@ -23,4 +23,4 @@ from convqa.stores.embedded.search import _Candidates
 )
 def test_candidates_suffice_when_nothing_unseen_can_tie_with_the_kth(exact, found, k, settled):
     numbers = np.arange(4)
-    assert _Candidates(numbers, numbers, found, asked=4).settle(np.array(exact, np.float32), k) is settled
+    assert _Candidates(numbers, numbers, found, limit=4).suffice(np.array(exact, np.float32), k) is settled

@@ -7,9 +7,8 @@ import pytest
 
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.stores import create_store, delete_store, open_store
+from convqa.stores import check_store, create_store, delete_store, open_store
 from convqa.stores.base import Encoder, VectorOptions
-from convqa.stores.embedded.check import check
 
 MODEL = Encoder("splade", "abc", 40, sparse=True)
 COUNT = 30
@@ -122,16 +121,16 @@ def test_others_are_refused(weighed):
 
 
 def test_options_are_refused(store):
-    with pytest.raises(InputError, match="in one way only"):
+    with pytest.raises(InputError, match="have no vector options"):
         store.add_vectors(IDS, WEIGHTS, MODEL, VectorOptions("int8"))
 
 
 def test_damage_is_found_and_all_files_go(weighed, tmp_path):
     folder = tmp_path / "c"
-    assert check(folder).problems == ()
+    assert check_store(str(folder)).problems == ()
     weighed.close()
     (starts,) = folder.glob("data-*/vectors.starts")
     starts.write_bytes(b"x" * starts.stat().st_size)
-    assert "vectors.starts" in check(folder).problems[0]
+    assert "vectors.starts" in check_store(str(folder)).problems[0]
     delete_store(str(folder))
     assert not folder.exists()
