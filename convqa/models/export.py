@@ -31,8 +31,9 @@ def export(name: str, target: Path) -> None:
     from convqa.models.engines.torch.networks import LOADERS
 
     found = kind_of(folder)
-    # A model of entailment may score pairs; a generator is refused as what it is.
-    kind = {"support": "pairs", "generator": "encoder"}.get(found, found)
+    # A model of entailment may score pairs, and a masked language model may be an encoder; a generator is refused as
+    # what it is.
+    kind = {"support": "pairs", "sparse": "encoder", "generator": "encoder"}.get(found, found)
     module, tokenizer, about = LOADERS[kind](folder, Choice("torch", "cpu", "float32"))
     licence = licence_of(folder.path)
     about |= {

@@ -28,6 +28,6 @@ class Sparse(Dense):
         if kept is None or not kept.sparse:
             raise InputError(
                 f"collection {redact(str(self.collection))} has no token weights; make one that has with convqa index "
-                "SOURCES --collection FOLDER --sparse MODEL, or use another retriever."
+                "SOURCES --collection URL --sparse MODEL, or use another retriever."
             )
         return load_encoder(self.encoder or kept.name, options, sparse=True)

@@ -10,8 +10,9 @@ import orjson
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import Filter, Floats, Ids, SearchParams, check_weights
+from convqa.stores.base import Encoder, Filter, Floats, Ids, SearchParams, check_weights
 from convqa.stores.content import meta_terms
+from convqa.stores.elasticsearch import weights
 from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.reading import Answer, Reader
 from convqa.stores.elasticsearch.schema import document_id, is_text
@@ -48,27 +49,31 @@ def search(
     :raises InputError: for more hits than the server gives.
     :raises ValueError: for weights that are no finite numbers, negative, or too large.
     """
-    wanted = [_query(query, analyzer, k1, params) if k > 0 else None for query in queries]
-    bodies = [None if query is None else _body(query, k) for query in wanted]
+    wanted = [_query(query, analyzer, k1, params) for query in queries]
+    return rankings(_best(reader, wanted, k), k, texts, lambda ids: fetch(reader, ids))
+
+
+def _best(reader: Reader, queries: Sequence[dict[str, Any] | None], k: int) -> list[list[Scored]]:
+    """The hits that may be among the best ``k`` of each query: none with the score 0, and all that tie at the cut."""
+    bodies = [None if query is None or k < 1 else _body(query, k) for query in queries]
     found = [scored(answer) for answer in answers(reader, bodies, _SCORED)]
     # Where all hits from the cut to the last tie, others may tie too: then the server sorts by id as well. That takes
     # twice as long, so it is asked for these queries only.
     open_ends = [place for place, hits in enumerate(found) if len(hits) >= asked(k) and hits[k - 1][0] == hits[-1][0]]
-    bodies = [_body(wanted[place], k, sort=[{"_score": "desc"}, {"pid": "desc"}]) for place in open_ends]
+    bodies = [_body(queries[place], k, sort=[{"_score": "desc"}, {"pid": "desc"}]) for place in open_ends]
     for place, answer in zip(open_ends, answers(reader, bodies, _SORTED), strict=True):
         found[place] = [(hit["sort"][0], hit["sort"][1]) for hit in answer["hits"]["hits"]]
-    found = [[hit for hit in hits if hit[0]] for hits in found]
-    return rankings(found, k, texts, lambda ids: fetch(reader, ids))
+    return [[hit for hit in hits if hit[0]] for hits in found]
 
 
 def _query(query: Query, analyzer: Analyzer, k1: float, params: SearchParams) -> dict[str, Any] | None:
     """The server's query; None for one that finds nothing."""
-    weights = weigh(query, analyzer, params.stopwords)
-    check_weights(weights.values(), query)
+    weight_of = weigh(query, analyzer, params.stopwords)
+    check_weights(weight_of.values(), query)
     # Elasticsearch multiplies by k1 + 1.
     terms = [
         {"term": {"tokens": {"value": token, "boost": weight / (k1 + 1)}}}
-        for token, weight in weights.items()
+        for token, weight in weight_of.items()
         if is_text(token)
     ]
     return {"bool": {"should": terms, "minimum_should_match": 1, **_filter(params.filter)}} if terms else None
@@ -90,6 +95,14 @@ def search_vectors(
     return rankings(found, k, texts, lambda ids: fetch(passages, ids))
 
 
+def search_weights(
+    passages: Reader, neighbours: Reader, matrix: Floats, k: int, texts: int, filter: Filter | None
+) -> list[Ranking]:
+    """Rank the best ``k`` of the passages that share a weighted token with a row, by inner product."""
+    queries = [{"bool": {"must": weights.query(row), **_filter(filter)}} for row in matrix]
+    return rankings(_best(neighbours, queries, k), k, texts, lambda ids: fetch(passages, ids))
+
+
 def nearest(field: str, row: Floats, k: int, precision: str) -> dict[str, Any]:
     """The search for the ``k`` nearest vectors of a field, scored by the whole vectors."""
     candidates = min(MOST_HITS, max(_CANDIDATES, _CANDIDATES_EACH * k))
@@ -98,24 +111,29 @@ def nearest(field: str, row: Floats, k: int, precision: str) -> dict[str, Any]:
     return {**knn, "rescore_vector": {"oversample": oversample}} if oversample else knn
 
 
-def vectors(reader: Reader, ids: Ids) -> list[Floats | None]:
+def vectors(reader: Reader, ids: Ids, encoder: Encoder) -> list[Floats | None]:
     """The vectors of passages, out of an index of vectors; None where there is none.
 
-    They are not in ``_source``, so that a script reads them: exactly, as 32-bit floats.
+    They are not in ``_source``, so that a script reads them: exactly, as 32-bit floats. Token weights are stored.
     """
     keys = [document_id(id) for id in ids]
     distinct = sorted({key for key in keys if key})
-    script = {"vector": {"script": "doc['vector'].vectorValue"}}
-    bodies = [
-        orjson.dumps({"size": _VECTORS, "_source": False, "query": {"ids": {"values": chunk}}, "script_fields": script})
-        for chunk in slices(distinct, _VECTORS)
-    ]
+    script = {"script_fields": {"vector": {"script": "doc['vector'].vectorValue"}}}
+    wanted = {"size": _VECTORS, "_source": False, **({"fields": ["vector"]} if encoder.sparse else script)}
+    bodies = [orjson.dumps({**wanted, "query": {"ids": {"values": chunk}}}) for chunk in slices(distinct, _VECTORS)]
     found = {
-        hit["_id"]: np.array(hit["fields"]["vector"][0], np.float32)
+        hit["_id"]: _vector(hit, encoder)
         for answer in reader.search(bodies, ("hits.hits._id", "hits.hits.fields"))
         for hit in answer.get("hits", {}).get("hits", ())
     }
     return [found.get(key) for key in keys]
+
+
+def _vector(hit: Mapping[str, Any], encoder: Encoder) -> Floats:
+    if encoder.sparse:
+        # A passage without any weight has no field.
+        return weights.row_of(hit.get("fields", {"vector": [{}]})["vector"][0], encoder.dimension)
+    return np.array(hit["fields"]["vector"][0], np.float32)
 
 
 def inner_product(score: float) -> float:

@@ -26,7 +26,7 @@ from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import PARTS, Version, total, vectors_of
-from convqa.stores.elasticsearch.search import fetch, passage, search, search_vectors, vectors
+from convqa.stores.elasticsearch.search import fetch, passage, search, search_vectors, search_weights, vectors
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import without_vectors
 from convqa.stores.elasticsearch.writer import Build, Change
@@ -34,7 +34,7 @@ from convqa.stores.integrity import Check
 from convqa.stores.writing import Writing
 
 ENGINE = "elasticsearch"
-CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors"})
+CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors", "sparse"})
 
 
 class Elasticsearch(Writing):
@@ -93,13 +93,16 @@ class Elasticsearch(Writing):
         known = self._version().meta.vectors
         assert known is not None
         with self._reading_vectors():
+            if encoder.sparse:
+                return search_weights(self._passages, self._neighbours, rows, k, texts, filter)
             return search_vectors(self._passages, self._neighbours, known.options.precision, rows, k, texts, filter)
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
-        if self.info().encoder is None:
+        encoder = self.info().encoder
+        if encoder is None:
             return [None] * len(ids)
         with self._reading_vectors():
-            return vectors(self._neighbours, ids)
+            return vectors(self._neighbours, ids, encoder)
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         self._version()

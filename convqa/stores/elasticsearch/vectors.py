@@ -1,7 +1,7 @@
 """Vectors of passages: an index of their own beside that of the passages, under the same ``_id``.
 
 A document has ``pid``, the ``meta`` terms of its passage, for filters, and ``vector``; the last two are not kept in
-``_source``. Scores are inner products in the form of Elasticsearch's ``max_inner_product``.
+``_source``. Scores are inner products, those of vectors in the form of Elasticsearch's ``max_inner_product``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.index import Index
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import Item, VectorMeta, document_id, vectors_of
+from convqa.stores.elasticsearch.weights import FIELD, by_token
 from convqa.validation import shorten
 
 ROWS = 500
@@ -36,7 +37,7 @@ class VectorWriter:
 
     def __init__(self, passages: Index, meta: VectorMeta | None) -> None:
         self._passages, self._meta = passages, meta
-        self._waiting: list[tuple[str, Floats, list[str]]] = []
+        self._waiting: list[tuple[str, Floats | orjson.Fragment, list[str]]] = []
         self._index = Index(passages.target, vectors_of(passages.name))
         self._sender = Sender(passages.target, self._index.name)
         self._exists = meta is not None
@@ -46,12 +47,16 @@ class VectorWriter:
         place = f"collection {self._passages.target}"
         rows = checked_vectors(matrix, len(ids), encoder, f"{place}, passages {shorten(list(ids))}")
         meta = self._meta or VectorMeta(encoder, options or VectorOptions())
+        if meta.encoder.sparse and meta.options != VectorOptions():
+            raise InputError(f"{place}: token weights are kept in one way only: leave the options out.")
         if meta.options.precision not in _KINDS:
             kinds = ", ".join(_KINDS)
             raise InputError(f"Elasticsearch keeps no vectors as {meta.options.precision}; it can as {kinds}.")
         refuse_other_vectors(meta.encoder, meta.options, encoder, options, place)
         terms = self._terms(ids)
-        self._waiting += zip(ids, rows, terms, strict=True)
+        # A row of weights is as long as the vocabulary, and nearly empty.
+        kept = (orjson.Fragment(orjson.dumps(by_token(row))) for row in rows) if encoder.sparse else rows
+        self._waiting += zip(ids, kept, terms, strict=True)
         self._meta = meta
 
     def flush(self) -> None:
@@ -116,23 +121,27 @@ def without_vectors(passages: Reader, vectors: Reader | None) -> Iterator[Mappin
 
 
 def _mappings(meta: VectorMeta) -> dict[str, Any]:
-    kind = "flat" if meta.options.index == "exact" else "hnsw"
+    if meta.encoder.sparse:
+        vector: dict[str, Any] = FIELD
+    else:
+        kind = "flat" if meta.options.index == "exact" else "hnsw"
+        vector = {
+            "type": "dense_vector",
+            "dims": meta.encoder.dimension,
+            "similarity": "max_inner_product",
+            "index_options": {"type": _KINDS[meta.options.precision] + kind},
+        }
     return {
         "dynamic": False,
         "_source": {"excludes": ["vector", "meta"]},
         "properties": {
             "pid": {"type": "keyword", "index": False, "doc_values": True},
             "meta": {"type": "keyword", "doc_values": False},
-            "vector": {
-                "type": "dense_vector",
-                "dims": meta.encoder.dimension,
-                "similarity": "max_inner_product",
-                "index_options": {"type": _KINDS[meta.options.precision] + kind},
-            },
+            "vector": vector,
         },
     }
 
 
-def _item(id: str, row: Floats, terms: list[str]) -> Item:
+def _item(id: str, row: Floats | orjson.Fragment, terms: list[str]) -> Item:
     source = {"pid": id, "vector": row, "meta": terms}
     return Item(document_id(id), id, orjson.dumps(source, option=orjson.OPT_SERIALIZE_NUMPY))

@@ -66,7 +66,7 @@ def test_it_says_what_it_is_and_refuses_what_it_cannot(url):
     store = open_store(url)
     info = store.info()
     assert (info.engine, info.count, info.k1, info.b, info.vectors) == ("elasticsearch", 1300, 0.9, 0.4, 0)
-    assert info.capabilities == {"stopwords", "filter", "write", "vectors"}
+    assert info.capabilities == {"stopwords", "filter", "write", "vectors", "sparse"}
     told = r"made with k1=0\.9 and b=0\.4 and cannot search with k1=0\.82.*retriever\.k1=null.*collections set URL"
     with pytest.raises(InputError, match=told):
         store.check(SearchParams(k1=0.82, b=0.68))

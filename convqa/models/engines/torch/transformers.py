@@ -173,12 +173,9 @@ def positions(config: Any) -> int | None:
 
 def pooling_of(path: Path) -> Pooling:
     """How an encoder makes one vector of many; a plain model takes the mean."""
-    file = path / "modules.json"
+    file, paths = path / "modules.json", modules_of(path)
     if not file.is_file():
         return "mean"
-    listed = {"modules": read_json(file, "sentence-transformers' list of modules")}
-    modules = read_as(_Settings, listed, str(file), _ADVICE).modules
-    paths = {module.type.rsplit(".", 1)[-1]: module.path for module in modules}
     unknown = sorted(set(paths) - _MODULES)
     if unknown or "Pooling" not in paths:
         raise InputError(
@@ -194,6 +191,16 @@ def pooling_of(path: Path) -> Pooling:
     if not settings.include_prompt:
         raise InputError(f"{file}: leaves the prompt out of the pooling (include_prompt), which convqa does not do.")
     return _POOLING[modes[0]]
+
+
+def modules_of(path: Path) -> dict[str, str]:
+    """The types of sentence-transformers' modules, with their folders; empty for a plain model."""
+    file = path / "modules.json"
+    if not file.is_file():
+        return {}
+    listed = {"modules": read_json(file, "sentence-transformers' list of modules")}
+    modules = read_as(_Settings, listed, str(file), _ADVICE).modules
+    return {module.type.rsplit(".", 1)[-1]: module.path for module in modules}
 
 
 def prefixes_of(path: Path) -> dict[Role, str]:
