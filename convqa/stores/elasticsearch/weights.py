@@ -19,14 +19,14 @@ from convqa.text.analysis import MOST_TOKENS
 logger = logging.getLogger(__name__)
 
 FIELD = {"type": "sparse_vector", "store": True, "index_options": {"prune": False}}
-"""The mapping. The weights are stored to be read back: they are not in ``_source``, and no script can read them."""
+"""The mapping. Weights are stored because neither ``_source`` nor a script can return them."""
 
 _LEAST = np.finfo(np.float32).smallest_normal
-"""The smallest weight that Lucene takes."""
+"""The smallest weight in Lucene."""
 
 
 def by_token(row: Floats) -> dict[str, float]:
-    """The weights of a row that are not 0, by token."""
+    """Return the positive weights of a row by token."""
     tokens = np.flatnonzero(row >= _LEAST)
     return dict(zip(map(str, tokens.tolist()), row[tokens].tolist(), strict=True))
 
@@ -38,10 +38,10 @@ def row_of(weights: Mapping[str, float], dimension: int) -> Floats:
 
 
 def query(row: Floats) -> dict[str, Any]:
-    """A query that scores by inner product with a row."""
+    """Return a query that scores by inner product with a row."""
     weights = by_token(row)
     if len(weights) > MOST_TOKENS:
-        # A server may refuse more.
+        # Servers may refuse more clauses.
         logger.warning("a query has weights of %d tokens: the heaviest %d are searched", len(weights), MOST_TOKENS)
         weights = dict(sorted(weights.items(), key=lambda item: (-item[1], int(item[0])))[:MOST_TOKENS])
     return {"sparse_vector": {"field": "vector", "query_vector": weights, "prune": False}}

@@ -195,7 +195,7 @@ def test_distances_between_vectors_of_other_lengths_are_refused(filled, file):
         ("vector: embeding\nencoder: encoder", "no field 'embeding'.*Did you mean 'embedding'"),
         (
             "vector: content\nencoder: encoder",
-            r"'content' \(text, float\) cannot be searched; wanted: an indexed dense",
+            r"'content' \(text, float\) cannot be searched; expected an indexed dense",
         ),
         ("vector: embedding\nencoder: nobody", "no model is called 'nobody'"),
         ("vector: embedding\nencoder: resolver", "wanted an encoder"),
