@@ -185,7 +185,7 @@ def test_lengths_do_not_count_but_for_distances(filled, file, encoder):
 
 def test_distances_between_vectors_of_other_lengths_are_refused(filled, file):
     filled(3.0, similarity="l2_norm")
-    with pytest.raises(InputError, match=r"l2_norm, and has a vector of length 3; wanted"):
+    with pytest.raises(InputError, match=r"l2_norm, and has a vector of length 3; expected"):
         Dense(file(OTHERS)).warm_up()
 
 
