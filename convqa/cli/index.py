@@ -86,7 +86,7 @@ Vectors = Annotated[
 
 SparseModel = Annotated[
     str | None,
-    typer.Option("--sparse", metavar="MODEL", help="Instead token weights of a model such as SPLADE (folders only)."),
+    typer.Option("--sparse", metavar="MODEL", help="Instead token weights of a model such as SPLADE."),
 ]
 ShardOf = Annotated[
     str | None,

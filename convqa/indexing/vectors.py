@@ -101,7 +101,7 @@ def _writable(url: str, model: TextEncoder) -> WritableStore:
     if not isinstance(store, WritableStore) or not {"write", "vectors"} <= info.capabilities:
         raise InputError(f"{place} ({info.engine}) cannot be given vectors: convqa did not make it, or only reads it.")
     if model.sparse and "sparse" not in info.capabilities:
-        raise InputError(f"{place} ({info.engine}) keeps no token weights; wanted a collection in a folder.")
+        raise InputError(f"{place} ({info.engine}) keeps no token weights; a folder or Elasticsearch does.")
     if info.encoder not in {None, named(model)}:
         raise InputError(
             f"{place} has vectors of {label(info.encoder)}; found the encoder {label(named(model))}. Give the "

@@ -20,8 +20,8 @@ FAULTS = {
     429: (1, "status 429: told to fail.*Try again later.*What was done is kept"),
     500: (1, "status 500: told to fail.*What was done is kept"),
     503: (1, "status 503: told to fail.*What was done is kept"),
-    "garbled": (2, "answers, but not as Elasticsearch does: is there a proxy before it"),
-    "page": (2, "answers, but not as Elasticsearch does: is there a proxy before it"),
+    "garbled": (2, "answers, but not as Elasticsearch does: is it OpenSearch, or a proxy"),
+    "page": (2, "answers, but not as Elasticsearch does: is it OpenSearch, or a proxy"),
 }
 """What the proxy does to each search; the run's exit code, and what it says."""
 

@@ -28,6 +28,6 @@ class Sparse(Dense):
         if encoder is None or not encoder.sparse:
             raise InputError(
                 f"collection {redact(str(self.collection))} has no token weights; make one with convqa index "
-                "SOURCES --collection FOLDER --sparse MODEL, or use another retriever."
+                "SOURCES --collection URL --sparse MODEL, or use another retriever."
             )
         return load_encoder(self.encoder or encoder.name, options, sparse=True)

@@ -1,4 +1,4 @@
-"""Bulk requests: retried where a busy server rejects documents, and no document is written twice."""
+"""Bulk-index documents, retrying rejected ones without duplicates."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from convqa.stores.elasticsearch.target import Target
 
 ITEMS = 2000
 BYTES = 20_000_000
-"""Of one request, at most; a larger document goes alone."""
+"""Maximum bytes per request; a larger document is sent alone."""
 
 PATIENCE = 120.0
-"""Seconds for which a request is sent again to a server that is too busy, or does not answer."""
+"""Seconds for which requests to a busy or silent server are retried."""
 
 _TIMEOUT = 120.0
 _TOO_LARGE = 413
@@ -31,11 +31,11 @@ Action = Literal["create", "index", "delete"]
 
 
 class Stopped(Exception):
-    """The sender was told to stop."""
+    """The sender was stopped."""
 
 
 class Sender:
-    """Sends to one index; safe for threads."""
+    """Sends documents to one index; safe for threads."""
 
     def __init__(self, target: Target, index: str) -> None:
         self._target, self._index = target, index
@@ -43,15 +43,15 @@ class Sender:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Wake those who wait for a busy server; whatever is sent from now on raises ``Stopped``."""
+        """End pauses before retries; any later request raises ``Stopped``."""
         self._stopped.set()
 
     def send(self, action: Action, items: Sequence[Item]) -> list[Item]:
-        """Send items until each has its answer. Returns those that were refused: for something (or nothing) was there.
+        """Send items until each is answered. Return those whose document exists (to create) or is missing (to delete).
 
-        :raises InputError: for a document that the server cannot take.
-        :raises WorkError: for one that it refuses for another reason.
-        :raises StoreUnavailable: when it stays busy or away for longer than ``PATIENCE``.
+        :raises InputError: for a document that the server cannot index.
+        :raises WorkError: for a document that it refuses for another reason.
+        :raises StoreUnavailable: if it stays busy or away for longer than ``PATIENCE``.
         """
         waiting, refused = list(items), list[Item]()
 
@@ -69,8 +69,8 @@ class Sender:
             if waiting:
                 raise Again(
                     StoreUnavailable(
-                        f"Elasticsearch at {self._target.http} is too busy: it turned {len(waiting)} documents away "
-                        f"for {PATIENCE:.0f} s. Try again later, with fewer threads, or give the server more memory."
+                        f"Elasticsearch at {self._target.http} is too busy: it rejected {len(waiting)} documents for "
+                        f"{PATIENCE:.0f} s. Try again later, with fewer threads, or give the server more memory."
                     )
                 )
             return refused
@@ -78,43 +78,43 @@ class Sender:
         return ask(self._target, attempt, PATIENCE, waits=True, sleep=self._stopped.wait) if waiting else []
 
     def _request(self, action: Action, items: Sequence[Item]) -> list[Any]:
-        """The answer to each item; none if all were done."""
+        """Return the answer to each item; empty if all succeeded."""
         verb = f'{{"{action}":{{"_id":"'.encode()
         lines: list[bytes] = []
         for item in items:
             lines.append(verb + item.key.encode() + b'"}}')
             if item.body:
                 lines.append(item.body)
-        # The client takes lines that are JSON already, whatever its types say.
+        # The client accepts lines of JSON, against its type.
         body: Any = [b"\n".join(lines)]
         answer = self._client.bulk(index=self._index, operations=body, filter_path=_KEPT).body
         return list(answer["items"]) if answer["errors"] else []
 
     def _halves(self, action: Action, items: list[Item]) -> list[Item]:
-        """The server, or a proxy before it, takes no request of this size."""
+        """Send items in two requests: the server, or a proxy, refused the size of one."""
         if len(items) == 1:
             raise InputError(
-                f"passage {items[0].id!r} has {len(items[0].body):,} bytes, more than the server takes in one request. "
+                f"passage {items[0].id!r} has {len(items[0].body):,} bytes, more than the server accepts in a request. "
                 "Split it, or raise http.max_content_length."
             )
         middle = len(items) // 2
         return self.send(action, items[:middle]) + self.send(action, items[middle:])
 
     def _sort(self, action: Action, items: list[Item], answers: list[Any], refused: list[Item]) -> list[Item]:
-        """Returns the items that have to be sent again."""
+        """Return the items to send again."""
         again: list[Item] = []
         for item, answer in zip(items, answers, strict=bool(answers)):
-            status, told = answer[action]["status"], answer[action].get("error", {})
+            status, error = answer[action]["status"], answer[action].get("error", {})
             if status < 300:
                 continue
             if status == _CONFLICT or (action == "delete" and status == _MISSING):
                 refused.append(item)
-            elif told.get("type") == BLOCKED:
-                raise blocked(self._index, told.get("reason", ""), self._target)
+            elif error.get("type") == BLOCKED:
+                raise blocked(self._index, error.get("reason", ""), self._target)
             elif status in BUSY:
                 again.append(item)
             else:
-                reason = f"{told.get('type', '')}: {told.get('reason', '')[:300]}"
+                reason = f"{error.get('type', '')}: {error.get('reason', '')[:300]}"
                 raise (InputError if status == 400 else WorkError)(
                     f"passage {item.id!r} was refused by Elasticsearch at {self._target.http} (status {status}, "
                     f"{reason})"
@@ -123,13 +123,12 @@ class Sender:
 
 
 def slices(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """A sequence in pieces of this size, and one for the rest."""
     for start in range(0, len(values), size):
         yield values[start : start + size]
 
 
 def chunks(items: Iterable[Item], batch: int = 0) -> Iterator[list[Item]]:
-    """Items in lists for one request each; none goes beyond a batch of so many places."""
+    """Cut items into one list per request; none crosses a multiple of ``batch`` places."""
     chunk: list[Item] = []
     size = 0
     for item in items:

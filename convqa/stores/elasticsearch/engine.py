@@ -1,8 +1,8 @@
-"""Collections on a server: an alias NAME, behind it an index ``NAME-YYYYMMDDHHMMSS-xxxx`` that is one version of it.
+"""Collections on a server: an alias NAME of an index ``NAME-YYYYMMDDHHMMSS-xxxx``, one version of the collection.
 
-A version's passages never change. A new version is filled beside it and put in place by one call; then the old one is
-removed. A load that was killed leaves its index, with which the next load of the same collection goes on; whatever else
-was left is removed by the next writer.
+The passages of a version never change. A new version is filled separately, the alias is switched to it in one call, and
+the old one is removed. The next load of a collection resumes the index of a killed one; the next writer removes any
+other leftovers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from convqa.stores.elasticsearch.foreign import Foreign
 from convqa.stores.elasticsearch.index import Index, indices_like, is_own, is_version, look_up, put, sweep, unfinished
 from convqa.stores.elasticsearch.layout import Layout
 from convqa.stores.elasticsearch.lock import Lock, lock_of
-from convqa.stores.elasticsearch.options import Options, changes
+from convqa.stores.elasticsearch.options import IndexSettings, changes
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import VERSION, Meta, Version, mappings, meta_of, settings
 from convqa.stores.elasticsearch.store import Building, Elasticsearch
@@ -37,42 +37,40 @@ from convqa.text.analysis import analyzer
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 220
-"""Bytes: Elasticsearch takes 255, of which the version and the vectors' index need some."""
+"""Bytes. Elasticsearch allows 255, and the suffixes of versions and vectors need some."""
 
 _ALL = "*.mappings,*.settings.index"
 
 
 def key(address: Address) -> str:
-    """The server and the index; for an index of others also what is told about it."""
-    told = address.fields, address.vector, address.encoder
-    return Target.parse(address.url).url + (f" {told!r} {address.language}" if any(told) else "")
+    """Return the server and the index; for a foreign index also its fields, encoder and language."""
+    foreign = address.fields, address.vector, address.encoder
+    return Target.parse(address.url).url + (f" {foreign!r} {address.language}" if any(foreign) else "")
 
 
 def identity(address: Address) -> Hashable | None:
-    """A stamp that changes with every commit, and when the alias means another index; None where there is nothing."""
+    """Return a stamp that changes with every commit and switch of the alias; None for a missing collection."""
     target = Target.parse(address.url)
-    found = look_up(target)
-    if found is None:
+    index = look_up(target)
+    if index is None:
         return None
-    return Version.of(*found).mark if is_own(found[1]) else _checksum(target, found[0])
+    return Version.of(*index).mark if is_own(index[1]) else _checksum(target, index[0])
 
 
 def open_collection(address: Address) -> Elasticsearch | Foreign:
-    """:raises InputError: if there is nothing, or it cannot be searched as passages.
-    :raises StoreUnavailable, StoreDamaged: see :class:`Elasticsearch`.
-    """
+    """:raises InputError: if the index is missing or incomplete, or its fields are unknown."""
     target = Target.parse(address.url)
-    found = look_up(target, _ALL)
-    if found is None:
+    named = look_up(target, _ALL)
+    if named is None:
         raise missing(target)
-    name, index = found
+    name, index = named
     if is_own(index):
         refuse_fields(address)
         version = Version.of(name, index)
         if not version.meta.ready:
             raise InputError(
-                f"index {name} at {target.http} is not whole: it is being made, or its making was cut off. Run the "
-                "same convqa index again, which goes on with it."
+                f"index {name} at {target.http} is incomplete: it is being made, or its load was interrupted. Run the "
+                "same convqa index again to resume it."
             )
         return Elasticsearch(target, version)
     shards = int(index["settings"]["index"]["number_of_shards"])
@@ -88,23 +86,21 @@ def open_collection(address: Address) -> Elasticsearch | Foreign:
 def create(
     address: Address, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
 ) -> Iterator[WritableStore]:
-    """A new collection; it is behind its alias, whole, when the block ends well.
+    """Make a new collection, which becomes visible when the block ends without an error.
 
-    A mistake in what is indexed leaves nothing. What stops a run (a server that does not answer, a kill) leaves an
-    unfinished index, with which the next ``create`` of the same collection, language and settings goes on: give it the
-    same passages in the same order, and those that are there are not sent again.
+    An error in the input leaves nothing. A server that does not answer, or a kill, leaves an unfinished index. The next
+    ``create`` with the same language and settings resumes it, if it gets the same passages in the same order.
 
     :param settings: ``shards``, ``replicas``, ``k1``, ``b``, and ``threads`` that send.
-    :raises InputError: if there is a collection already and it is not to be replaced, or something that is none; for
-        an unknown setting.
-    :raises WorkError: if another process is writing to it, or the server has not what was sent.
+    :raises InputError: for an existing collection without ``replace``, a foreign index, or an unknown setting.
+    :raises WorkError: if another process is writing to it, or the server lacks passages that were sent.
     """
-    target, options = Target.parse(address.url), Options.of(address.url, settings)
+    target, options = Target.parse(address.url), IndexSettings.of(address.url, settings)
     refuse_fields(address)
     if target.index.endswith(lock_of("")):
-        raise InputError(f"collection {target}: a name that ends with {lock_of('')} is a lock's; give another name.")
+        raise InputError(f"collection {target}: names that end with {lock_of('')} are reserved; choose another.")
     if len(target.index.encode()) > _LONGEST_NAME:
-        raise InputError(f"collection {target}: the name is too long; wanted: at most {_LONGEST_NAME} bytes.")
+        raise InputError(f"collection {target}: the name is too long; expected at most {_LONGEST_NAME} bytes.")
     wanted = Meta(language, analyzer(language).name)
     _replaced(target, replace)
     with Lock(target) as writing:
@@ -128,11 +124,7 @@ def create(
 
 
 def delete(address: Address) -> None:
-    """Remove a collection, its vectors, and what loads left; also where a load that was cut off is all there is.
-
-    :raises InputError: if there is none, or the index was not made by convqa.
-    :raises WorkError: if another process is writing to it.
-    """
+    """Delete a collection with its vectors and unfinished versions."""
     target = Target.parse(address.url)
     if not (_versions(target) or indices_like(target, lock_of(target.index))):
         raise InputError(f"there is no collection {target}. See convqa collections list.")
@@ -143,11 +135,7 @@ def delete(address: Address) -> None:
 
 
 def change(address: Address, settings: Mapping[str, object]) -> None:
-    """Change k1, b or the number of replicas. Another k1 or b makes a new version, which takes the old one's place.
-
-    :raises InputError: for another setting, or if there is no collection that convqa made.
-    :raises WorkError: if another process is writing to it.
-    """
+    """Change the number of replicas, or k1 and b, which makes a new version."""
     target, wanted = Target.parse(address.url), changes(address.url, settings)
     _existing(target)
     with Lock(target) as writing:
@@ -164,11 +152,7 @@ def change(address: Address, settings: Mapping[str, object]) -> None:
 
 
 def check(address: Address) -> Check:
-    """Read every passage, and compare it with the digest beside it, and all with the collection's checksum.
-
-    :raises InputError: if there is none, or convqa did not make it.
-    :raises RunError: if it is replaced meanwhile.
-    """
+    """Verify the digest of every passage and the collection's checksum."""
     store = open_collection(address)
     if isinstance(store, Foreign):
         raise InputError(f"collection {redact(address.url)} was not made by convqa: it has no checksums.")
@@ -176,64 +160,62 @@ def check(address: Address) -> Check:
 
 
 def find(address: Address) -> list[str]:
-    """The URLs of the collections on a server; of an address with an index, that one alone."""
     target = Target.parse(address.url, needs_index=False)
-    found = {
+    aliases = {
         alias
         for name, index in indices_like(target, target.index or "*").items()
         for alias in index.get("aliases", {})
         if is_own(index) and is_version(name, alias)
     }
-    return [Target(target.host, target.port, target.https, target.user, alias).url for alias in sorted(found)]
+    return [Target(target.host, target.port, target.https, target.user, alias).url for alias in sorted(aliases)]
 
 
 def take_over(address: Address) -> None:
-    """Free a collection from the lock of another machine, whose process is gone."""
+    """Remove the lock of a dead process of another machine."""
     lock.take_over(Target.parse(address.url))
 
 
 def _own(target: Target) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the index of a collection that convqa made; None where there is nothing. Another's index is refused."""
-    found = look_up(target)
-    if found is not None and not is_own(found[1]):
-        raise InputError(f"index {found[0]} at {target.http} was not made by convqa: it is left alone.")
-    if found is not None and not is_version(found[0], target.index):
-        raise InputError(f"{target.index!r} at {target.http} is an index by its own name, no collection: left alone.")
-    return found
+    """Return the name and record of a collection's index, None for a missing one; refuse foreign indexes."""
+    index = look_up(target)
+    if index is not None and not is_own(index[1]):
+        raise InputError(f"index {index[0]} at {target.http} was not made by convqa: it is left alone.")
+    if index is not None and not is_version(index[0], target.index):
+        raise InputError(f"{target.index!r} at {target.http} is an index, not the alias of a collection: left alone.")
+    return index
 
 
 def _existing(target: Target) -> tuple[str, Mapping[str, Any]]:
-    found = _own(target)
-    if found is None:
+    index = _own(target)
+    if index is None:
         raise InputError(f"there is no collection {target}. See convqa collections list.")
-    return found
+    return index
 
 
 def _replaced(target: Target, replace: bool) -> Index | None:
-    """Return the old version whose place a new collection takes, if there is one; refuse if that is to stay."""
-    found = _own(target)
-    if found is not None and not replace:
+    """Return the old version that a new collection replaces, None if there is none; refuse without ``replace``."""
+    index = _own(target)
+    if index is not None and not replace:
         raise InputError(f"collection {target} exists. Give --add to add to it or --replace to build it anew.")
-    return found and Index(target, found[0])
+    return index and Index(target, index[0])
 
 
 def _versions(target: Target) -> list[str]:
-    """The index of a collection, if there is one, and those that nobody searches."""
-    found = _own(target)
-    return [*([] if found is None else [found[0]]), *unfinished(target)]
+    index = _own(target)
+    return [*([] if index is None else [index[0]]), *unfinished(target)]
 
 
-def _begin(target: Target, wanted: Meta, options: Options) -> tuple[Index, Meta]:
-    """The unfinished index to go on with, or a new one; other unfinished ones are removed."""
+def _begin(target: Target, wanted: Meta, options: IndexSettings) -> tuple[Index, Meta]:
+    """Return the unfinished index to resume, or a new one; remove other unfinished ones."""
     chosen: tuple[Index, Meta] | None = None
-    for name, found in unfinished(target).items():
+    for name, record in unfinished(target).items():
         index = Index(target, name)
-        meta = _resumable(name, found, wanted, options)
+        meta = _resumable(name, record, wanted, options)
         if meta is not None and chosen is None:
-            logger.info("%s: going on with an unfinished load that has %d passages", target, meta.count)
+            logger.info("%s: resuming an unfinished load with %d passages", target, meta.count)
             chosen = index, meta
         else:
-            logger.warning("%s: the unfinished index %s of an earlier command is removed", target, name)
+            logger.warning("%s: removing the unfinished index %s of an earlier command", target, name)
             index.delete()
     if chosen is not None:
         return chosen
@@ -242,11 +224,11 @@ def _begin(target: Target, wanted: Meta, options: Options) -> tuple[Index, Meta]
     return index, wanted
 
 
-def _resumable(name: str, found: Mapping[str, Any], wanted: Meta, options: Options) -> Meta | None:
-    """The meta of an unfinished index, if what is wanted can go on from it."""
-    if meta_of(found).get("version") != VERSION:
+def _resumable(name: str, index: Mapping[str, Any], wanted: Meta, options: IndexSettings) -> Meta | None:
+    """Return the metadata of an unfinished index; None if a load with these settings cannot resume it."""
+    if meta_of(index).get("version") != VERSION:
         return None
-    version = Version.of(name, found)
+    version = Version.of(name, index)
     meta = version.meta
     have = (version.shards, version.k1, version.b, meta.language, meta.analyzer, meta.ready)
     want = (options.shards, options.k1, options.b, wanted.language, wanted.analyzer, False)
@@ -254,11 +236,11 @@ def _resumable(name: str, found: Mapping[str, Any], wanted: Meta, options: Optio
 
 
 def _checksum(target: Target, name: str) -> str:
-    """A stamp that changes whenever an index of others does: of its identity and the last write's number of each shard.
+    """Return a stamp of a foreign index's state: its UUID and the last sequence number of each shard.
 
-    It names the index's state, not its content: two indexes with the same passages have different ones.
+    Two indexes with the same passages have different stamps.
     """
-    answer = ask(target, lambda known: known.indices.stats(index=name, metric="docs", level="shards"))
+    answer = ask(target, lambda es: es.indices.stats(index=name, metric="docs", level="shards"))
     index = answer["indices"][name]
     written = {
         number: max(copy["seq_no"]["max_seq_no"] for copy in copies)

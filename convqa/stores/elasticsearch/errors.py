@@ -1,7 +1,4 @@
-"""Errors of a server and of the way to it, in the user's words.
-
-What the server itself explains is passed on; what is added says what to do.
-"""
+"""Errors of a server and of connections to it, as convqa's errors: the server's reason, and what to do."""
 
 from __future__ import annotations
 
@@ -14,17 +11,16 @@ from elasticsearch import ApiError, UnsupportedProductError
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.stores.elasticsearch.target import CA, VARIABLES, Credentials, Target
 
-# Its log of retries and failures says the same as our errors, with a traceback.
+# These logs repeat our errors, with tracebacks.
 logging.getLogger("elastic_transport").setLevel(logging.ERROR)
 logging.getLogger("urllib3.connection").addFilter(
     lambda record: "did not match expected hostname" not in str(record.msg)
 )
 
 BUSY = frozenset({429, 502, 503, 504})
-"""Statuses that pass."""
 
 BLOCKED = "cluster_block_exception"
-"""Also of a full disk, which has the status of a busy server and does not pass."""
+"""A full disk has it too, with the status of a busy server; it is not transient."""
 
 SEARCH_FAILED = "search_phase_execution_exception"
 
@@ -39,7 +35,7 @@ _TLS_ADVICE = {
     "CERTIFICATE_VERIFY_FAILED": f"Set {CA} to its authority's file (config/certs/http_ca.crt of Elasticsearch).",
     "X509": f"Set {CA} to a file with the authority's certificate (PEM).",
 }
-"""Words of a TLS handshake that failed by a mistake in the set-up, and what to do; the first that fits counts."""
+"""Words in the message of a failed TLS handshake -> what to do; the first match counts."""
 
 _STATUS_ADVICE = {
     401: f"Set {VARIABLES}; the user is the URL's (elasticsearch+https://USER@HOST/INDEX), else elastic.",
@@ -53,11 +49,11 @@ _KIND_ADVICE = {
 
 
 class IndexMissing(InputError):
-    """There is no such index or alias on the server."""
+    """The server lacks an index or alias."""
 
 
 def passes(error: TransportError | ApiError, waits: bool = False) -> bool:
-    """Whether a request may be sent again; ``waits``: also where nothing listens, or no answer came in time."""
+    """Return whether a request may be retried; ``waits``: also where nothing listens, or no answer came in time."""
     if isinstance(error, UnsupportedProductError | TlsError):
         return False
     if isinstance(error, ApiError):
@@ -68,11 +64,11 @@ def passes(error: TransportError | ApiError, waits: bool = False) -> bool:
 
 
 def translated(error: TransportError | ApiError, target: Target) -> BaseException:
-    """The same error as one of ours."""
+    """Return convqa's error for one of the client's."""
     if isinstance(error, UnsupportedProductError | SerializationError):
         return InputError(
-            f"{target.http} answers, but not as Elasticsearch does: is there a proxy before it? Give the address of an "
-            "Elasticsearch 8.19 or later."
+            f"{target.http} answers, but not as Elasticsearch does: is it OpenSearch, or a proxy? Give the address of "
+            "an Elasticsearch 8.19 or later, or index the passages into a folder."
         )
     if isinstance(error, ApiError):
         return refused(error.meta.status, error.body, target)
@@ -85,16 +81,16 @@ def translated(error: TransportError | ApiError, target: Target) -> BaseExceptio
     if isinstance(error, TlsError):
         advice = next((advice for word, advice in _TLS_ADVICE.items() if word in reason), "")
         return (InputError if advice else StoreUnavailable)(f"no TLS with {target.http}: {reason}. {advice}".rstrip())
-    told = reason.rpartition(": ")[2]
     tls = "" if target.https else f" If it speaks HTTPS, write elasticsearch+https://... and set {CA}."
     return StoreUnavailable(
-        f"nothing answers at {target.http}: {told}. Start Elasticsearch (in a checkout of convqa: docker compose "
-        f"-f docker/compose.yaml up --detach --wait elasticsearch), or correct host and port of {target}.{tls}"
+        f"nothing answers at {target.http}: {reason.rpartition(': ')[2]}. Start Elasticsearch (in a checkout of "
+        "convqa: docker compose -f docker/compose.yaml up --detach --wait elasticsearch), or correct host and "
+        f"port of {target}.{tls}"
     )
 
 
 def refused(status: int, body: Any, target: Target) -> BaseException:
-    """The error for an answer that is one: of a request, or of one search among many."""
+    """Return the error for a failed request, or a failed search among many."""
     kind, reason, index = cause(body)
     name = index or target.index
     if kind in {"index_not_found_exception", "aliases_not_found_exception"}:
@@ -106,8 +102,10 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
             f"index {name!r} at {target.http} is red: a shard has no copy that answers. Bring its node back; "
             f"{target.http}/_cat/shards/{name}?v and {target.http}/_cluster/allocation/explain say which and why."
         )
-    # What the server says of a login might show it.
-    words = Credentials.of(target).shown if status == 401 else reason or kind or "in words that are not Elasticsearch's"
+    # The server's reason might show the login.
+    words = (
+        Credentials.of(target).shown if status == 401 else reason or kind or "not in the form of Elasticsearch's errors"
+    )
     message = f"Elasticsearch at {target.http} refused a request to {name or 'the server'} (status {status}: {words})."
     if kind == "index_closed_exception":
         return StoreUnavailable(f"{message} It is closed. Open it: POST {target.http}/{name}/_open")
@@ -116,21 +114,19 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
     if status >= 500:
         return StoreUnavailable(message)
     if not kind and status != 401:
-        return InputError(f"{message} Is there a proxy before it? Give the address of Elasticsearch itself.")
+        return InputError(f"{message} Is it OpenSearch, or a proxy? Give the address of Elasticsearch itself.")
     advice = _KIND_ADVICE.get(kind) or _STATUS_ADVICE.get(status)
     return InputError(f"{message} {advice}") if advice else WorkError(message)
 
 
 def missing(target: Target, name: str = "") -> IndexMissing:
-    """The error for an index or alias that is not there."""
     return IndexMissing(
         f"there is no index {name or target.index!r} at {target.http}. Make it with convqa index SOURCES --collection "
-        f"{target}, or see convqa collections list for those that are there."
+        f"{target}, or see convqa collections list for existing ones."
     )
 
 
 def blocked(index: str, reason: str, target: Target) -> StoreUnavailable:
-    """The error for an index that is not to be written to, or read."""
     return StoreUnavailable(
         f"index {index!r} at {target.http} is blocked: {reason.partition(';')[0]}. Make room on the server's disk if "
         f"that is full, or lift the block in {target.http}/{index}/_settings."
@@ -138,13 +134,13 @@ def blocked(index: str, reason: str, target: Target) -> StoreUnavailable:
 
 
 def cause(body: Any) -> tuple[str, str, str]:
-    """Kind, reason and index of an error in an answer; "" for what it does not say."""
+    """Return the type, reason and index of an error in an answer; "" for those that it lacks."""
     error = body.get("error") if isinstance(body, dict) else None
     if not isinstance(error, dict):
         return "", "", ""
     first: dict[str, Any] = next(iter(error.get("root_cause") or error.get("failed_shards") or ()), {})
     index = error.get("index") or first.get("index") or ""
     if error.get("type") == SEARCH_FAILED:
-        # That only says that all shards failed.
+        # Its own reason is only that all shards failed.
         error = first["reason"] if isinstance(first.get("reason"), dict) else first or error
     return str(error.get("type") or ""), str(error.get("reason") or "")[:300], str(index)

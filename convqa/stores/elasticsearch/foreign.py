@@ -1,7 +1,7 @@
-"""An index that others filled, for reading: searched as its own mapping analyses it.
+"""Read-only access to foreign indexes, which are searched by their own analysis.
 
-Which of its fields are a passage's, a file of ``configs/collections`` says (``fields``); without one, the index of
-Haystack's ``ElasticsearchDocumentStore`` is recognised.
+A file of ``configs/collections`` names the fields of a passage (``fields``). Without one, indexes of Haystack's
+``ElasticsearchDocumentStore`` are recognised.
 """
 
 from __future__ import annotations
@@ -46,18 +46,17 @@ _LOOKED_UP = 1000
 _VECTORS = 200
 _SAME_LENGTH = 0.01
 _LONGEST_KEY = 512
-"""Bytes of an ``_id``."""
 
 
 class Foreign:
-    """See :class:`convqa.stores.base.Store`. Read-only; nothing on the server is changed.
+    """See :class:`convqa.stores.base.Store`.
 
-    Words are analysed by the server. Long stop words are dropped here, before it. A passage's score is the sum of the
-    field's own BM25 over the question's words and, with their weights, the history's terms, without the old factor
-    (k1 + 1); where the index has titles, theirs is added (``title_weight``, 1 if none is given).
+    The server analyses words, after long stop words are dropped here. The score of a passage is the sum of the field's
+    BM25, without the factor k1 + 1, over the words of the question and the weighted terms of the history; that of the
+    title is added with ``title_weight`` (default 1).
 
-    :param reader: of the index. :param counts: its documents, and those that have a vector. :param checksum: its own.
-    :param encoder: by its name, what made its vectors. Nothing here knows whether it did.
+    :param counts: the numbers of documents and of those with a vector.
+    :param encoder: the encoder that the user names for its vectors.
     """
 
     closed = False
@@ -75,7 +74,7 @@ class Foreign:
         self._reader, self._layout = reader, layout
         self._analyzer = analyzer(language)
         self.compared: set[str] = set()
-        """The identities of the encoders of which the vectors are known to be."""
+        """Identities of encoders whose vectors were compared with the index's."""
         self._info = Info(
             engine=ENGINE,
             count=counts[0],
@@ -98,26 +97,26 @@ class Foreign:
         return self._info
 
     def check(self, params: SearchParams) -> None:
-        """:raises InputError: for a filter on a field that is not indexed, too."""
+        """:raises InputError: also for a filter on a field that is not indexed."""
         refuse_unknown(params, self.info(), f"collection {self.target}")
         self._filter(params)
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Ties at the cut are settled among the first k + 50.
 
-        :raises InputError: for two documents with one id: their passages could not be told apart.
-        :raises ValueError: for weights that are no finite numbers, negative, or too large.
+        :raises InputError: for two documents with the same passage id.
+        :raises ValueError: for weights that are not finite, negative, or too large.
         """
         self.check(params)
         bodies = [self._body(query, k, params) if k > 0 else None for query in queries]
         with self._reader.reading():
-            found = answers(self._reader, bodies, _SCORED)
-            return rankings([self._scored(answer) for answer in found], k, texts, self.fetch)
+            matches = [self._scored(answer) for answer in answers(self._reader, bodies, _SCORED)]
+            return rankings(matches, k, texts, self.fetch)
 
     def search_vectors(
         self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
     ) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. Scores are inner products by the field's own measure."""
+        """See :class:`convqa.stores.base.Store`. Scores are inner products by the field's similarity."""
         place, field = f"collection {self.target}", self._layout.vector
         refuse_encoder(encoder, self.info(), place)
         assert field is not None
@@ -126,22 +125,22 @@ class Foreign:
         near = [nearest(field.name, row, k, field.precision) | accepted for row in rows]
         bodies = [self._asked(k, knn=knn) if k > 0 else None for knn in near]
         with self._reader.reading():
-            found = [self._scored(answer) for answer in answers(self._reader, bodies, _SCORED)]
-            found = [[(field.product(score), id) for score, id in hits] for hits in found]
-            return rankings(found, k, texts, self.fetch)
+            matches = [self._scored(answer) for answer in answers(self._reader, bodies, _SCORED)]
+            matches = [[(field.product(score), id) for score, id in hits] for hits in matches]
+            return rankings(matches, k, texts, self.fetch)
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
-        """The vectors of passages, at length 1; None where there is none."""
-        wanted = sorted({id for id in ids if id and is_text(id)})
-        chunks = slices(wanted, _VECTORS)
+        """Return the vectors of passages, normalized, None for missing ones."""
+        distinct = sorted({id for id in ids if id and is_text(id)})
+        chunks = slices(distinct, _VECTORS)
         queries = [self._layout.with_ids(chunk) if self._layout.id else {"ids": {"values": chunk}} for chunk in chunks]
-        found = {passage.id: vector for query in queries for passage, vector in self._with_vectors(query, _VECTORS)}
-        return [found.get(id) for id in ids]
+        vectors = {passage.id: vector for query in queries for passage, vector in self._with_vectors(query, _VECTORS)}
+        return [vectors.get(id) for id in ids]
 
     def sample(self, count: int) -> list[tuple[Passage, Floats]]:
-        """Some passages with their vectors, at length 1.
+        """Return some passages with their vectors, normalized.
 
-        :raises InputError: if lengths count where vectors are compared, and are not 1.
+        :raises InputError: for vectors compared by ``l2_norm`` whose length is not 1.
         """
         assert self._layout.vector is not None
         return self._with_vectors({"exists": {"field": self._layout.vector.name}}, count)
@@ -152,7 +151,7 @@ class Foreign:
         body = {"size": size, "query": query, "fields": [field.name], "_source": {"excludes": [field.name]}}
         with self._reader.reading():
             (answer,) = self._reader.search([orjson.dumps(body)], ("hits.hits",))
-        found = []
+        pairs = []
         for hit in answer.get("hits", {}).get("hits", []):
             if field.name in hit.get("fields", {}):
                 vector = np.array(hit["fields"][field.name], np.float32)
@@ -160,28 +159,28 @@ class Foreign:
                 if field.similarity == "l2_norm" and abs(length - 1) > _SAME_LENGTH:
                     raise InputError(
                         f"collection {self.target}: the field {field.name!r} compares by l2_norm, and has a vector of "
-                        f"length {length:.3g}; wanted: vectors of length 1, or the similarity cosine."
+                        f"length {length:.3g}; expected vectors of length 1, or the similarity cosine."
                     )
-                found.append((self._layout.passage(hit["_id"], hit["_source"]), vector / length))
-        return found
+                pairs.append((self._layout.passage(hit["_id"], hit["_source"]), vector / length))
+        return pairs
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         self.info()
-        wanted = list(dict.fromkeys(id for id in ids if id and is_text(id)))
+        distinct = list(dict.fromkeys(id for id in ids if id and is_text(id)))
         with self._reader.reading():
             if self._layout.id:
-                documents = self._by_field(wanted)
+                documents = self._by_field(distinct)
             else:
-                documents = self._reader.documents([id for id in wanted if len(id.encode()) <= _LONGEST_KEY]).items()
+                documents = self._reader.documents([id for id in distinct if len(id.encode()) <= _LONGEST_KEY]).items()
         passages = [self._layout.passage(key, source) for key, source in documents]
-        found = {passage.id: passage for passage in passages}
-        return [found.get(id) for id in ids]
+        passage_of = {passage.id: passage for passage in passages}
+        return [passage_of.get(id) for id in ids]
 
     def _by_field(self, ids: Ids) -> Iterable[tuple[str, Answer]]:
         queries = [self._layout.with_ids(chunk) for chunk in slices(ids, _LOOKED_UP)]
         bodies = [orjson.dumps({"size": _LOOKED_UP, "query": query}) for query in queries]
-        found = self._reader.search(bodies, ("hits.hits._id", "hits.hits._source"))
-        return ((hit["_id"], hit["_source"]) for answer in found for hit in answer.get("hits", {}).get("hits", []))
+        answers = self._reader.search(bodies, ("hits.hits._id", "hits.hits._source"))
+        return ((hit["_id"], hit["_source"]) for answer in answers for hit in answer.get("hits", {}).get("hits", []))
 
     def scan(self) -> Iterator[Passage]:
         self.info()
@@ -193,7 +192,6 @@ class Foreign:
         self.closed = True
 
     def _body(self, query: Query, k: int, params: SearchParams) -> bytes | None:
-        """A search; None for one that finds nothing."""
         parts = [(query.text, 1.0), *query.terms]
         check_weights((weight for _, weight in parts), query)
         clauses = [
@@ -212,19 +210,19 @@ class Foreign:
         return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
     def _shortened(self, parts: Sequence[tuple[str, float]], params: SearchParams) -> list[tuple[str, float]]:
-        """Texts with words to search for, at most as many as the server takes."""
+        """Return texts without stop words, with at most as many words as a server accepts."""
         drops = self._is_stopword if params.stopwords == "long" else lambda _: False
         numbered = [(number, word) for number, (text, weight) in enumerate(parts) if weight for word in text.split()]
         words = [(number, word) for number, word in numbered if is_text(word) and not drops(word)]
         most = MOST_TOKENS // (1 if self._layout.title is None else 2)
         if len(words) > most:
-            logger.warning("a query has more words than Elasticsearch takes: the first are searched")
+            logger.warning("a query has more words than Elasticsearch accepts: the first are searched")
         groups = groupby(words[:most], key=itemgetter(0))
         return [(" ".join(word for _, word in group), parts[number][1]) for number, group in groups]
 
     def _is_stopword(self, word: str) -> bool:
-        found = self._analyzer.words(word)
-        return bool(found) and self._analyzer.long_stopwords.issuperset(found)
+        words = self._analyzer.words(word)
+        return bool(words) and self._analyzer.long_stopwords.issuperset(words)
 
     def _filter(self, params: SearchParams) -> list[dict[str, Any]]:
         return [self._layout.filter(name, values) for name, values in (params.filter or {}).items()]
@@ -235,7 +233,7 @@ class Foreign:
         for id, count in Counter(ids).items():
             if count > 1:
                 raise InputError(
-                    f"collection {self.target}: {count} documents have the same id, {id!r}. Wanted under fields: an id "
-                    "that each document has alone, or none, for its own _id."
+                    f"collection {self.target}: {count} documents have the same id, {id!r}. Name a unique field as id "
+                    "under fields, or none, to use _id."
                 )
         return [(hit["_score"], id) for hit, id in zip(hits, ids, strict=True) if hit["_score"]]

@@ -1,4 +1,4 @@
-"""Indexes on a server: create, clone and check them, and put a version of a collection behind its alias."""
+"""Indexes on a server: create, clone, check and delete them, and switch the alias of a collection."""
 
 from __future__ import annotations
 
@@ -21,16 +21,13 @@ from convqa.stores.elasticsearch.schema import FORMAT, PARTS, Meta, meta_of, tot
 from convqa.stores.elasticsearch.target import Target
 
 _GRACE = 1.0
-"""Seconds in which searches that have found an old version may end."""
+"""Seconds for searches of an old version to end."""
 _LONGEST = 6 * 3600.0
 _OWN = "*.aliases,*.mappings._meta,*.settings.index"
 
 
 class Index:
-    """An index by its own name, never an alias; without a name, a new version ``NAME-YYYYMMDDHHMMSS-xxxx``.
-
-    :raises InputError, StoreUnavailable, WorkError: from any method, see :func:`ask`.
-    """
+    """An index by its own name, not an alias; by default a new version ``NAME-YYYYMMDDHHMMSS-xxxx``."""
 
     def __init__(self, target: Target, name: str = "") -> None:
         now = time.strftime("%Y%m%d%H%M%S", time.gmtime())
@@ -38,10 +35,10 @@ class Index:
         self._both = f"{self.name},{vectors_of(self.name)}"
 
     def create(self, settings: Mapping[str, Any], mappings: Mapping[str, Any]) -> None:
-        self._ask(lambda known: known.indices.create(index=self.name, settings=settings, mappings=mappings))
+        self._ask(lambda es: es.indices.create(index=self.name, settings=settings, mappings=mappings))
 
     def clone(self, has_vectors: bool, settings: Mapping[str, Any] | None = None) -> Index:
-        """Return a copy that nobody searches yet, with its vectors: hard links to files, within a second or so."""
+        """Return a copy without an alias, with its vectors. It takes about a second, as files are hard-linked."""
         copy = Index(self.target)
         self.configure({"blocks.write": True})
         plain = {"index.blocks.write": None, "index.number_of_replicas": 0}
@@ -52,122 +49,118 @@ class Index:
 
     def _clone(self, source: str, name: str, settings: Mapping[str, Any]) -> None:
         how: dict[str, Any] = {"settings": settings, "timeout": "10m"}
-        self._ask(lambda known: known.indices.clone(index=source, target=name, **how), is_long=True)
+        self._ask(lambda es: es.indices.clone(index=source, target=name, **how), is_long=True)
 
     def delete(self) -> None:
         """Remove the index and its vectors."""
-        self._ask(lambda known: known.indices.delete(index=self._both, ignore_unavailable=True))
+        self._ask(lambda es: es.indices.delete(index=self._both, ignore_unavailable=True))
 
     def write(self, meta: Meta) -> None:
-        """Replace what the index says about itself."""
-        self._ask(lambda known: known.indices.put_mapping(index=self.name, meta=meta.to_json()))
+        self._ask(lambda es: es.indices.put_mapping(index=self.name, meta=meta.to_json()))
 
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Change settings of the index and its vectors."""
         how: dict[str, Any] = {"settings": settings, "ignore_unavailable": True}
-        self._ask(lambda known: known.indices.put_settings(index=self._both, **how))
+        self._ask(lambda es: es.indices.put_settings(index=self._both, **how))
 
     def refresh(self) -> None:
-        self._ask(lambda known: known.indices.refresh(index=self.name), True)
+        self._ask(lambda es: es.indices.refresh(index=self.name), True)
 
     def count(self, query: Mapping[str, Any] | None = None) -> int:
-        """Visible documents, of a query or all."""
-        return int(self._ask(lambda known: known.count(index=self.name, query=query))["count"])
+        return int(self._ask(lambda es: es.count(index=self.name, query=query))["count"])
 
     def totals(self) -> tuple[int, int]:
-        """How many passages are visible, and the sum of their digests."""
+        """Return the number of visible passages and the sum of their digests."""
         sums = {part: {"sum": {"field": part}} for part in PARTS}
         how: dict[str, Any] = {"size": 0, "track_total_hits": True, "allow_partial_search_results": False}
-        answer = self._ask(lambda known: known.search(index=self.name, aggs=sums, **how), True)
-        found = {part: answer["aggregations"][part]["value"] for part in PARTS}
-        return int(answer["hits"]["total"]["value"]), total(found)
+        answer = self._ask(lambda es: es.search(index=self.name, aggs=sums, **how), True)
+        values = {part: answer["aggregations"][part]["value"] for part in PARTS}
+        return int(answer["hits"]["total"]["value"]), total(values)
 
     def check_totals(self, count: int, sum: int) -> str:
-        """Return the checksum; a ``WorkError`` if a refreshed index has not just the passages that were sent."""
-        found, digests = self.totals()
-        if (found, checksum(digests)) != (count, checksum(sum)):
+        """Return the checksum; raise a ``WorkError`` unless the refreshed index has just what was sent."""
+        visible, digests = self.totals()
+        if (visible, checksum(digests)) != (count, checksum(sum)):
             raise WorkError(
                 f"collection {self.target}: {count} passages with checksum {checksum(sum)} were sent, and "
-                f"Elasticsearch has {found} with {checksum(digests)}. Did something else write to {self.name}? Run the "
-                "command again."
+                f"Elasticsearch has {visible} with {checksum(digests)}. Did something else write to {self.name}? Run "
+                "the command again."
             )
         return checksum(sum)
 
     def remove_after(self, place: int) -> None:
-        """Remove the documents after a place."""
         self.refresh()
         query = {"range": {"place": {"gt": place}}}
         how: dict[str, Any] = {"conflicts": "proceed", "refresh": True}
-        self._ask(lambda known: known.delete_by_query(index=self.name, query=query, **how), True)
+        self._ask(lambda es: es.delete_by_query(index=self.name, query=query, **how), True)
 
     def merge(self) -> None:
-        """Put each shard into one segment, without what was deleted. Searches fail meanwhile."""
-        self._ask(lambda known: known.indices.forcemerge(index=self.name, max_num_segments=1), True)
+        """Merge each shard into one segment without deleted documents. Searches fail meanwhile."""
+        self._ask(lambda es: es.indices.forcemerge(index=self.name, max_num_segments=1), True)
         self.refresh()
 
     def _ask(self, call: Callable[[Elasticsearch], Any], is_long: bool = False) -> Any:
         if is_long:
-            return ask(self.target, lambda known: call(known.options(request_timeout=_LONGEST)), PATIENCE, waits=True)
+            return ask(self.target, lambda es: call(es.options(request_timeout=_LONGEST)), PATIENCE, waits=True)
         return ask(self.target, call)
 
 
 def indices_like(target: Target, pattern: str, path: str = _OWN) -> dict[str, Any]:
-    """The server's records of the indexes that a pattern, name or alias means; empty where there are none."""
+    """Return the server's records of the indexes that match a pattern, name or alias, by name."""
     how: dict[str, Any] = {"expand_wildcards": ["open", "closed"], "filter_path": f"{path},error,status"}
-    found = ask(target, lambda known: known.options(ignore_status=404).indices.get(index=pattern, **how))
-    if found.meta.status == 404:
-        error = refused(404, found.body, target)
+    answer = ask(target, lambda es: es.options(ignore_status=404).indices.get(index=pattern, **how))
+    if answer.meta.status == 404:
+        error = refused(404, answer.body, target)
         if not isinstance(error, IndexMissing):
             raise error
         return {}
-    return dict(found.body)
+    return dict(answer.body)
 
 
 def look_up(target: Target, path: str = _OWN) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the one index that a name or alias means, by its own name; None where there is nothing."""
-    found = indices_like(target, target.index, path)
-    if len(found) > 1:
-        raise InputError(
-            f"collection {target} is an alias of {len(found)} indexes ({', '.join(sorted(found)[:5])}); wanted: one."
-        )
-    return next(iter(found.items()), None)
+    """Return the name and record of the index that a name or alias refers to; None if there is none."""
+    indices = indices_like(target, target.index, path)
+    if len(indices) > 1:
+        names = ", ".join(sorted(indices)[:5])
+        raise InputError(f"collection {target} is an alias of {len(indices)} indexes ({names}); expected one.")
+    return next(iter(indices.items()), None)
 
 
 def put(index: Index, old: Index | None, replicas: int, lock: Lock) -> None:
-    """Put a version behind its collection's alias, in the place of an old one, by one call; then remove that."""
+    """Switch a collection's alias to a version in one call, and then remove the old one."""
     target = index.target
     if replicas:
         index.configure({"number_of_replicas": replicas})
     actions: list[dict[str, Any]] = [{"add": {"index": index.name, "alias": target.index}}]
     if old is not None:
-        # Without must_exist the server adds the alias even where the old version has lost it.
+        # Without must_exist the server adds the alias even if the old version has lost it.
         actions.append({"remove": {"index": old.name, "alias": target.index, "must_exist": True}})
     lock.check()
     try:
-        ask(target, lambda known: known.indices.update_aliases(actions=actions))
+        ask(target, lambda es: es.indices.update_aliases(actions=actions))
     except IndexMissing as error:
         raise WorkError(f"collection {target} was taken over by another process: nothing was changed.") from error
     if old is not None:
         time.sleep(_GRACE)
-        # What stays is removed by the next writer.
+        # The next writer removes what stays.
         with suppress(ConvqaError, RunError):
             old.delete()
 
 
 def unfinished(target: Target) -> dict[str, Mapping[str, Any]]:
-    """The versions of a collection that no alias names, newest first. Only the holder of the lock works on them."""
-    found = indices_like(target, f"{target.index}-*")
+    """Return the versions of a collection without an alias, newest first. Only the holder of the lock uses them."""
+    indices = indices_like(target, f"{target.index}-*")
     return {
-        name: found[name]
-        for name in sorted(found, reverse=True)
-        if is_version(name, target.index) and is_own(found[name]) and not found[name].get("aliases")
+        name: indices[name]
+        for name in sorted(indices, reverse=True)
+        if is_version(name, target.index) and is_own(indices[name]) and not indices[name].get("aliases")
     }
 
 
 def sweep(target: Target) -> None:
-    """Remove the versions that killed changes left. A load that was cut off stays, for the next one to go on with."""
-    for name, found in unfinished(target).items():
-        if meta_of(found).get("ready"):
+    """Remove versions that killed changes left. An interrupted load stays, for the next one to resume."""
+    for name, index in unfinished(target).items():
+        if meta_of(index).get("ready"):
             Index(target, name).delete()
 
 

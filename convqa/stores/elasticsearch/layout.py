@@ -1,4 +1,4 @@
-"""Where an index that others filled keeps its passages, and how it scores them: from its mapping and settings."""
+"""The fields of a passage in a foreign index, and how it scores them, by its mapping and settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convqa.stores.elasticsearch.search import inner_product
 
 _HAYSTACK = Fields(text="content")
 _NOT_META = frozenset({"content", "id", "blob", "embedding", "sparse_embedding", "score", "dataframe"})
-"""Of a document of Haystack's; its other fields are meta."""
+"""Fields of Haystack's documents that are not meta."""
 
 _KEYWORDS = frozenset({"keyword", "constant_keyword", "wildcard"})
 _NUMBERS = frozenset(
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class TextField:
-    """A field of words. ``k1`` and ``b`` are None where it is not scored by BM25."""
+    """A field of words. ``k1`` and ``b`` are None if it is not scored by BM25."""
 
     name: str
     analyzer: str
@@ -33,14 +33,14 @@ class TextField:
     b: float | None
 
     def match(self, text: str, weight: float) -> dict[str, Any]:
-        """Elasticsearch's BM25 has the old factor k1 + 1, which is divided out here."""
+        """Return the clause for a text, without the factor k1 + 1 of Elasticsearch's BM25."""
         boost = weight if self.k1 is None else weight / (self.k1 + 1)
         return {"match": {self.name: {"query": text, "boost": boost}}}
 
 
 @dataclass(frozen=True, slots=True)
 class VectorField:
-    """A field of vectors: their length, how two are compared, and how they are shortened ("" = not)."""
+    """A field of vectors: their dimension, similarity and quantization ("" for none)."""
 
     name: str
     dimension: int
@@ -48,19 +48,19 @@ class VectorField:
     precision: str
 
     def product(self, score: float) -> float:
-        """The inner product of two vectors from the server's score; of ``l2_norm`` and ``cosine`` at length 1."""
+        """Return the inner product from the server's score; for ``l2_norm`` and ``cosine``, of vectors of length 1."""
         if self.similarity == "max_inner_product":
             return inner_product(score)
         return 1.5 - 0.5 / score if self.similarity == "l2_norm" else 2 * score - 1
 
 
 class Layout:
-    """The fields of a passage: ``text``, and ``title`` and ``vector`` where there are any.
+    """The fields of a passage: ``text``, and optionally ``title`` and ``vector``.
 
     :param fields: None for an index of Haystack's. An id "" or "_id" is the document's ``_id``.
-    :param index: what the server says of it. :param place: the index, as messages name it.
+    :param index: the server's record of it. :param place: its name in messages.
     :param vector: the field of its vectors, "" for none.
-    :raises InputError: for a field that the index lacks, or an index whose fields are not told.
+    :raises InputError: for an unknown field, or an index whose fields are unknown.
     """
 
     def __init__(self, fields: Fields | None, index: Mapping[str, Any], place: str, vector: str = "") -> None:
@@ -69,11 +69,11 @@ class Layout:
         self._settings: Mapping[str, Any] = index["settings"]["index"]
         if fields is None and self._mapped.get("content", {}).get("type") != "text":
             raise InputError(
-                f"collection {place} was not made by convqa, nor by Haystack: which of its fields are a passage's? "
+                f"collection {place} was made by neither convqa nor Haystack: which of its fields are a passage's? "
                 "Name them in a file FILE.yaml with url and fields (text, id, title, url, meta) and give "
                 f"--collection FILE.yaml. Its fields: {self._listed()}."
             )
-        # None: all meta that Haystack's documents have.
+        # None: all meta of Haystack's documents.
         self._meta = None if fields is None else fields.meta
         fields = fields or _HAYSTACK
         for name in filter(None, (fields.url, *fields.meta)):
@@ -87,45 +87,42 @@ class Layout:
         self.vector = self._vector(vector) if vector else None
 
     def match(self, text: str, weight: float, title_weight: float | None) -> list[dict[str, Any]]:
-        """The clauses that score a text; ``title_weight`` None is 1."""
         clauses = [self.text.match(text, weight)]
         if self.title is not None and title_weight != 0:
             clauses.append(self.title.match(text, weight * (1.0 if title_weight is None else title_weight)))
         return clauses
 
     def filter(self, name: str, accepted: Sequence[MetaValue]) -> dict[str, Any]:
-        """The clause for a meta field that equals one of the values. A value of another type equals none."""
+        """Return the clause for a meta field that equals one of the values, of the same type."""
         if self._meta is not None and name not in self._meta:
             raise InputError(f"collection {self._place} has no meta field {name!r}." + nearest(name, self._meta))
         field, kind = self._exact(name)
         return {"terms": {field: [value for value in accepted if _fits(value, kind)]}}
 
     def with_ids(self, ids: Sequence[str]) -> dict[str, Any]:
-        """The query for the documents with these ids, which stand in a field."""
         field, kind = self._exact(self.id)
         return {"terms": {field: [id for id in ids if kind in _KEYWORDS or _NUMBER.fullmatch(id)]}}
 
     def id_of(self, key: str, source: Mapping[str, Any]) -> str:
-        """The id of a document's passage; a document without one is damage. ``key``: its ``_id``."""
         id = _string(value(source, self.id)) if self.id else key
         if not id:
             raise StoreDamaged(f"document {key!r} has no value in the field {self.id!r}, which names passages.")
         return id
 
     def passage(self, key: str, source: Mapping[str, Any]) -> Passage:
-        """A document as a passage. :raises StoreDamaged: for a document without id."""
+        """Return the passage of a document. :raises StoreDamaged: for a document without id."""
         title = _string(value(source, self.title.name)) if self.title else ""
         url = _string(value(source, self._url)) if self._url else ""
         names = [name for name in source if name not in _NOT_META] if self._meta is None else self._meta
-        found = {name: value(source, name) for name in names}
-        meta = {name: one for name, one in found.items() if isinstance(one, str | int | float | bool)}
+        values = {name: value(source, name) for name in names}
+        meta = {name: item for name, item in values.items() if isinstance(item, str | int | float | bool)}
         return Passage(self.id_of(key, source), _string(value(source, self.text.name)), title, url, meta)
 
     def _text(self, name: str) -> TextField:
         field = self._known(name)
         if field["type"] != "text":
             raise InputError(
-                f"collection {self._place}: the field {name!r} has the type {field['type']}; wanted: text, which can "
+                f"collection {self._place}: the field {name!r} has the type {field['type']}; expected text, which can "
                 "be searched by words."
             )
         default = "default" if "default" in self._settings.get("analysis", {}).get("analyzer", {}) else "standard"
@@ -145,7 +142,7 @@ class Layout:
         if field["type"] != "dense_vector" or field.get("index") is False or not kind.endswith("float"):
             raise InputError(
                 f"collection {self._place}: the field {name!r} ({field['type']}, {kind}) cannot be searched; "
-                "wanted: an indexed dense_vector of floats."
+                "expected an indexed dense_vector of floats."
             )
         if "dims" not in field:
             raise InputError(f"collection {self._place}: no document has a vector in the field {name!r}.")
@@ -161,15 +158,15 @@ class Layout:
         return self._mapped[name]
 
     def _exact(self, name: str) -> tuple[str, str]:
-        """The field that has a field's values as they are, and its type."""
+        """Return the field, or its inner field, with exact values, and its type."""
         field = self._known(name)
         for candidate in (name, *(f"{name}.{inner}" for inner in field.get("fields", {}))):
             kind = str(self._mapped[candidate]["type"])
             if kind in _KEYWORDS | _NUMBERS | {"boolean"}:
                 return candidate, kind
         raise InputError(
-            f"collection {self._place}: the field {name!r} ({field['type']}) is not indexed in a way that finds its "
-            "values as they are; wanted: keyword, a number or boolean."
+            f"collection {self._place}: the field {name!r} ({field['type']}) is not indexed for exact values; expected "
+            "keyword, a number or boolean."
         )
 
     def _listed(self) -> str:
@@ -177,22 +174,22 @@ class Layout:
 
 
 def flat(properties: Mapping[str, Any], prefix: str = "") -> dict[str, Mapping[str, Any]]:
-    """The fields of a mapping, inner and extra ones too.
+    """Return the fields of a mapping by their full names.
 
     >>> flat({"a": {"properties": {"b": {"type": "text", "fields": {"raw": {"type": "keyword"}}}}}})
     {'a.b': {'type': 'text', 'fields': {'raw': {'type': 'keyword'}}}, 'a.b.raw': {'type': 'keyword'}}
     """
-    found: dict[str, Mapping[str, Any]] = {}
+    fields: dict[str, Mapping[str, Any]] = {}
     for name, mapping in properties.items():
         if "type" in mapping and mapping["type"] != "object":
-            found[prefix + name] = mapping
+            fields[prefix + name] = mapping
         for inner in ("fields", "properties"):
-            found |= flat(mapping.get(inner, {}), f"{prefix}{name}.")
-    return found
+            fields |= flat(mapping.get(inner, {}), f"{prefix}{name}.")
+    return fields
 
 
 def value(source: Any, name: str) -> Any:
-    """A field of a document; names with dots go into objects, where no field has the whole name."""
+    """Return a field of a document. A dot separates an object and its field, unless the whole name is a field."""
     if not isinstance(source, Mapping):
         return None
     if name in source:
@@ -201,10 +198,10 @@ def value(source: Any, name: str) -> Any:
     return value(source.get(head), rest) if rest else None
 
 
-def _string(found: Any) -> str:
-    if isinstance(found, list):
-        return "\n".join(map(_string, found))
-    return "" if found is None else str(found)
+def _string(value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join(map(_string, value))
+    return "" if value is None else str(value)
 
 
 def _fits(value: MetaValue, kind: str) -> bool:

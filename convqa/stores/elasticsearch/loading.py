@@ -1,4 +1,4 @@
-"""Bulk-load passages: analyse, send in threads, and recognise those that are there already."""
+"""Bulk-load passages: analyse them, send them in threads, and recognise existing ones."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from convqa.text.analysis import analyzer
 logger = logging.getLogger(__name__)
 
 THREADS = 4
-"""Threads that send; one more analyses."""
+"""Sending threads; one more analyses."""
 
 BATCH = 20_000
-"""Passages of which at most so many are sent again after a kill, and as many are held while it is seen how far an
-earlier load came."""
+"""Passages per batch: the most that are sent again after a kill, or held while resuming."""
 
 
 class Loading:
-    """Adds passages to an index; memory holds a few requests. ``repeated`` passages were there, word for word."""
+    """Adds passages to an index; memory holds a few requests."""
 
     def __init__(self, index: Index, language: str, threads: int) -> None:
         self._reader = Reader(index.target, index.name)
@@ -38,10 +37,10 @@ class Loading:
         self._repeated = 0
 
     def send(self, entries: Iterable[Entry]) -> Iterator[tuple[int, int, int]]:
-        """Send passages in requests of one batch each. After each: how many it added, the sum of their digests, and
-        the place up to which all are in the index.
+        """Send passages in requests that cross no batch. Yield for each the number of added passages, the sum of their
+        digests, and the place up to which all are in the index.
 
-        :raises DuplicatePassage: for an id that is there with another content.
+        :raises DuplicatePassage: for an existing id with other content.
         """
         sent: deque[tuple[int, Future[tuple[int, int, int]]]] = deque()
 
@@ -63,12 +62,10 @@ class Loading:
             raise
 
     def close(self) -> None:
-        """End; waits for requests that are on their way."""
         self._sender.stop()
         self._executor.shutdown(wait=True, cancel_futures=True)
 
     def report(self) -> None:
-        """Say once what came again."""
         if self._repeated:
             logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
 
@@ -77,21 +74,21 @@ class Loading:
         waiting = items
         while waiting:
             refused = self._sender.send("create", waiting)
-            there = self._reader.documents([item.key for item in refused], ("place", "passage"), realtime=True)
+            existing = self._reader.documents([item.key for item in refused], ("place", "passage"), realtime=True)
             for item in refused:
-                # That of the same place is the same: its request was sent again, and had been carried out.
-                entry, stored = _entry(item), there.get(item.key)
+                # At the same place it is this passage, of a request that succeeded and was sent again.
+                entry, stored = _entry(item), existing.get(item.key)
                 if stored is not None and stored["place"] != entry.place:
                     if content(Passage.from_json(stored["passage"])) != entry.content:
                         raise duplicate(stored["passage"]["text"], entry.passage)
                     del added[entry.place]
-            # What is there no longer is sent again.
-            waiting = [item for item in refused if item.key not in there]
+            # Those that were deleted meanwhile are sent again.
+            waiting = [item for item in refused if item.key not in existing]
         return len(added), sum(added.values()), _entry(items[-1]).place
 
 
 def numbered(passages: Iterable[Passage], place: int) -> Iterator[Entry]:
-    """Passages with what is stored of them, by places after the given one; one that cannot be stored is refused."""
+    """Number passages after a place, with their contents and digests; refuse those that cannot be stored."""
     for number, passage in enumerate(passages, place + 1):
         data = content(passage)
         if len(passage.id) > LONGEST_ID // 4 and len(passage.id.encode()) > LONGEST_ID:

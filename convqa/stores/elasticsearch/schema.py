@@ -1,11 +1,10 @@
-"""A version of a collection: an index of passages, what its documents hold, and what it says about itself.
+"""A version of a collection: its index, documents and metadata.
 
-Documents: ``_id`` is a digest of the passage's id (an ``_id`` has at most 512 bytes, an id of QReCC up to 1,401); the
-id itself is a doc value, which is also the fastest to read. ``tokens`` are those of title and text, by our own
-analysis, joined by blanks. ``d0`` ... ``d7`` are the passage's digest in parts of 16 bits, so that the server can sum
-them exactly. ``place`` numbers the documents of an index in the order in which they were sent: it tells what a killed
-load left, and whether a document came before or is that of a request which was sent twice. The passage lies in
-``_source`` only. Vectors lie in an index of their own (``INDEX-vectors``), under the same ``_id``.
+Documents: ``_id`` is a digest of the passage's id (an ``_id`` has at most 512 bytes, QReCC's ids up to 1,401); the id
+is the doc value ``pid``. ``tokens`` are those of title and text by convqa's analysis, joined by blanks. ``d0`` ...
+``d7`` are the 16-bit parts of the passage's digest, which the server sums exactly. ``place`` is the index of a document
+in the order of sending: it shows what a killed load left, and whether a request was sent twice. The passage is in
+``_source`` only. Vectors are in an index of their own (``INDEX-vectors``), under the same ``_id``.
 """
 
 from __future__ import annotations
@@ -26,16 +25,15 @@ from convqa.text.analysis import Analyzer
 FORMAT = "convqa-index"
 VERSION = 2
 PARTS = tuple(f"d{number}" for number in range(8))
-"""The fields of a digest's 16-bit parts, the lowest first."""
+"""Fields of the 16-bit parts of a digest, lowest first."""
 
 LONGEST_ID = 32_766
-"""Bytes: what Lucene takes as a doc value."""
 
 _PART = 16
 
 
 class Entry(NamedTuple):
-    """A passage on its way into an index, with what is stored of it, the digest of that, and its place."""
+    """A passage to index, with its stored content, the digest of that, and its place."""
 
     passage: Passage
     content: bytes
@@ -45,7 +43,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One document: its ``_id``, the passage's id for messages, its JSON (empty for a deletion), and what it is of."""
+    """One document: its ``_id``, the passage's id for messages, its JSON (empty for a deletion), and its entry."""
 
     key: str
     id: str
@@ -55,7 +53,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class VectorMeta:
-    """The vectors of a version: who encoded them, how they are kept, how many there are, and how often some came."""
+    """The vectors of a version: their encoder, options and number, and the number of commits."""
 
     encoder: Encoder
     options: VectorOptions
@@ -65,11 +63,10 @@ class VectorMeta:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """An index's description of itself, as ``_meta`` of its mapping.
+    """The metadata of an index, ``_meta`` of its mapping.
 
-    ``places`` is the number of the last document. ``ready`` is False while the index is loaded; ``prefix`` then has a
-    digest for each batch that is there, up to and including it, and ``count`` and ``checksum`` are of these batches:
-    where a killed load goes on.
+    ``places`` is the place of the last document. While an index is loaded, ``ready`` is False, ``prefix`` has for each
+    complete batch the digest of all passages up to its end, and ``count`` and ``checksum`` are those of these batches.
     """
 
     language: str
@@ -85,33 +82,33 @@ class Meta:
         return {"format": FORMAT, "version": VERSION, **asdict(self)}
 
     @classmethod
-    def of(cls, found: Mapping[str, Any], name: str) -> Meta:
-        """The meta of an index.
+    def of(cls, meta: Mapping[str, Any], name: str) -> Meta:
+        """Read the metadata of an index.
 
-        :raises InputError: if convqa did not make it, or another version did.
-        :raises StoreDamaged: if it lacks something.
+        :raises InputError: if convqa, or this version of it, did not make the index.
+        :raises StoreDamaged: if a field is missing.
         """
-        if found.get("format") != FORMAT:
+        if meta.get("format") != FORMAT:
             raise InputError(f"index {name} was not made by convqa.")
-        if found.get("version") != VERSION:
+        if meta.get("version") != VERSION:
             raise InputError(
-                f"index {name} has format {found.get('version')!r}; this version of convqa reads {VERSION}. Index the "
+                f"index {name} has format {meta.get('version')!r}; this version of convqa reads {VERSION}. Index the "
                 "passages again with --replace, or use the convqa that made it."
             )
         try:
-            kept = {field.name: found[field.name] for field in fields(cls)}
+            kept = {field.name: meta[field.name] for field in fields(cls)}
             vectors = kept["vectors"]
             if vectors is not None:
                 options = VectorOptions(**vectors["options"])
                 vectors = VectorMeta(Encoder(**vectors["encoder"]), options, vectors["count"], vectors["commits"])
             return cls(**{**kept, "prefix": tuple(kept["prefix"]), "vectors": vectors})
         except (KeyError, TypeError) as error:
-            raise StoreDamaged(f"index {name}: its _meta lacks {error}: index its passages again.") from error
+            raise StoreDamaged(f"index {name}: its _meta lacks {error}. Index its passages again.") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """An index that convqa made. ``k1`` and ``b`` are those that the server scores with, which its settings tell."""
+    """An index that convqa made. ``k1`` and ``b`` are those of its settings, by which the server scores."""
 
     name: str
     meta: Meta
@@ -122,7 +119,7 @@ class Version:
 
     @classmethod
     def of(cls, name: str, index: Mapping[str, Any]) -> Version:
-        """From what the server says of an index. :raises InputError, StoreDamaged: see :meth:`Meta.of`."""
+        """Read the server's record of an index. :raises InputError, StoreDamaged: see :meth:`Meta.of`."""
         meta, settings = Meta.of(meta_of(index), name), index["settings"]["index"]
         similarity = settings["similarity"]["default"]
         shards, replicas = int(settings["number_of_shards"]), int(settings["number_of_replicas"])
@@ -130,32 +127,29 @@ class Version:
 
     @property
     def mark(self) -> tuple[str, int]:
-        """A stamp that changes whenever the collection does."""
+        """A stamp that changes with the collection."""
         return self.name, 0 if self.meta.vectors is None else self.meta.vectors.commits
 
 
 def meta_of(index: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An index's description of itself; empty for most that others made."""
     return index.get("mappings", {}).get("_meta") or {}
 
 
 def vectors_of(index: str) -> str:
-    """The index of the vectors of one of passages."""
     return f"{index}-vectors"
 
 
 def document_id(id: str) -> str:
-    """The ``_id`` of a passage; "" for an id that no passage has (half of a surrogate pair is no text)."""
+    """Return the ``_id`` of a passage; "" for an id with lone surrogates, which no passage has."""
     return blake2b(id.encode(), digest_size=16).hexdigest() if is_text(id) else ""
 
 
 def is_text(text: str) -> bool:
-    """Whether a text has no half of a surrogate pair, which no index holds."""
+    """Return whether a text has no lone surrogates, which cannot be indexed."""
     return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def document(analyzer: Analyzer, entry: Entry) -> Item:
-    """A passage as the server gets it."""
     passage = entry.passage
     body = {
         "pid": passage.id,
@@ -169,12 +163,12 @@ def document(analyzer: Analyzer, entry: Entry) -> Item:
 
 
 def parts(digest: int) -> dict[str, int]:
-    """A digest as fields of 16 bits: sums of them are exact in the server's doubles up to 2**37 documents."""
+    """Split a digest into 16-bit fields, whose sums in the server's doubles are exact up to 2**37 documents."""
     return {name: digest >> (_PART * place) & (2**_PART - 1) for place, name in enumerate(PARTS)}
 
 
 def total(sums: Mapping[str, float]) -> int:
-    """The sum of digests, modulo 2**128, from the sums of their parts.
+    """Return the sum of digests, modulo 2**128, from the sums of their parts.
 
     >>> total(parts(12345678901234567890)) == 12345678901234567890
     True
@@ -183,7 +177,7 @@ def total(sums: Mapping[str, float]) -> int:
 
 
 def settings(shards: int, k1: float, b: float) -> dict[str, Any]:
-    """An index that is searched only after a refresh that we ask for, and from which deletions can be expunged."""
+    """Return settings of an index that is refreshed on request only, and whose deleted documents can be expunged."""
     return {
         "number_of_shards": shards,
         "number_of_replicas": 0,
@@ -192,7 +186,7 @@ def settings(shards: int, k1: float, b: float) -> dict[str, Any]:
         "similarity": {"default": {"type": "BM25", "k1": k1, "b": b}},
         "analysis": {
             "analyzer": {"convqa": {"type": "custom", "tokenizer": "convqa"}},
-            # Our tokens have at most 255 characters, which may be twice as many for Lucene.
+            # Tokens have at most 255 characters, up to 510 for Lucene.
             "tokenizer": {"convqa": {"type": "whitespace", "max_token_length": 1024}},
         },
     }

@@ -1,4 +1,4 @@
-"""A collection in Elasticsearch that convqa made: one version of it, which is found once, at opening."""
+"""A collection in Elasticsearch that convqa made: the version at the time of opening."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import PARTS, Version, total, vectors_of
-from convqa.stores.elasticsearch.search import fetch, passage, search, search_vectors, vectors
+from convqa.stores.elasticsearch.search import fetch, passage, search, search_vectors, search_weights, vectors
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import without_vectors
 from convqa.stores.elasticsearch.writer import Build, Change
@@ -34,17 +34,17 @@ from convqa.stores.integrity import Check
 from convqa.stores.writing import Writing
 
 ENGINE = "elasticsearch"
-CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors"})
+CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors", "sparse"})
 
 
 class Elasticsearch(Writing):
-    """A collection that convqa made. Searches from many threads at once are safe; writing is one thread's work.
+    """A collection that convqa made. Many threads may search at once; only one may write.
 
-    It keeps to the version that the alias meant when it was opened, or that it committed itself. A change of another
-    process is another version, and the old one is removed: then what reads passages raises a ``RunError``. An add,
-    delete or commit that raises drops everything since the last commit.
+    It reads the version that was current when it was opened, or that it committed. A change by another process makes
+    a new version and removes this one: reading then raises a ``RunError``. An add, delete or commit that raises drops
+    everything since the last commit.
 
-    :raises InputError: for a version that was analysed by another version of convqa.
+    :raises InputError: for a version analysed by another version of convqa.
     """
 
     _current: Version | None = None
@@ -56,8 +56,8 @@ class Elasticsearch(Writing):
 
     def info(self) -> Info:
         version = self._version()
-        meta, vectors = version.meta, version.meta.vectors
-        has_vectors = vectors is not None and vectors.count > 0
+        meta = version.meta
+        vectors = meta.vectors if meta.vectors and meta.vectors.count else None
         return Info(
             engine=ENGINE,
             count=meta.count,
@@ -65,20 +65,20 @@ class Elasticsearch(Writing):
             analyzer=meta.analyzer,
             fields=("title", "text"),
             checksum=meta.checksum,
-            encoder=vectors.encoder if vectors and has_vectors else None,
+            encoder=vectors.encoder if vectors else None,
             vectors=vectors.count if vectors else 0,
             capabilities=CAPABILITIES,
             k1=version.k1,
             b=version.b,
-            vector_options=vectors.options if vectors and has_vectors else None,
+            vector_options=vectors.options if vectors else None,
         )
 
     def check(self, params: SearchParams) -> None:
-        """:raises InputError: for another k1 or b than the index has, too; it says how to go on."""
+        """:raises InputError: also for a k1 or b other than the index's."""
         refuse_unknown(params, self.info(), f"collection {self.target}")
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. k1 and b are the index's; passages that score 0 are no hits."""
+        """See :class:`convqa.stores.base.Store`. k1 and b are the index's; passages with score 0 are left out."""
         self.check(params)
         with self._passages.reading():
             return search(self._passages, self._words, self._version().k1, queries, k, params, texts)
@@ -86,20 +86,23 @@ class Elasticsearch(Writing):
     def search_vectors(
         self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
     ) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. Scores are inner products as the server computes them (float32)."""
+        """See :class:`convqa.stores.base.Store`. The server computes inner products in float32."""
         place = f"collection {self.target}"
         refuse_encoder(encoder, self.info(), place)
         rows = checked_vectors(matrix, None, encoder, f"queries of {place}")
-        known = self._version().meta.vectors
-        assert known is not None
+        meta = self._version().meta.vectors
+        assert meta is not None
         with self._reading_vectors():
-            return search_vectors(self._passages, self._neighbours, known.options.precision, rows, k, texts, filter)
+            if encoder.sparse:
+                return search_weights(self._passages, self._neighbours, rows, k, texts, filter)
+            return search_vectors(self._passages, self._neighbours, meta.options.precision, rows, k, texts, filter)
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
-        if self.info().encoder is None:
+        encoder = self.info().encoder
+        if encoder is None:
             return [None] * len(ids)
         with self._reading_vectors():
-            return vectors(self._neighbours, ids)
+            return vectors(self._neighbours, ids, encoder)
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         self._version()
@@ -107,21 +110,20 @@ class Elasticsearch(Writing):
             return fetch(self._passages, ids)
 
     def scan(self) -> Iterator[Passage]:
-        """All passages; a version that is removed meanwhile ends it with a ``RunError``."""
         self._version()
         return self._pages(self._passages.scan())
 
     def compare(self) -> Check:
-        """Compare every passage with the digest that was written beside it, and all with the collection's checksum."""
+        """Compare every passage with its digest, and all with the collection's checksum."""
         meta, count, sum = self._version().meta, 0, 0
         problems = []
         with self._passages.reading():
             for hit in self._passages.scan(PARTS):
-                found = digest(content(passage(hit["_source"], self._passages)))
+                actual = digest(content(passage(hit["_source"], self._passages)))
                 written = {name: value for name, (value,) in hit.get("fields", {}).items()}
-                if set(written) != set(PARTS) or total(written) != found:
+                if set(written) != set(PARTS) or total(written) != actual:
                     problems.append(f"passage {hit['_source'].get('pid')!r}: not as it was written")
-                count, sum = count + 1, sum + found
+                count, sum = count + 1, sum + actual
         if (count, checksum(sum)) != (meta.count, meta.checksum):
             problems.append(
                 f"{count} passages with the checksum {checksum(sum)}; written were {meta.count} with {meta.checksum}"
@@ -130,8 +132,8 @@ class Elasticsearch(Writing):
         return Check(f"{count} passages", tuple(problems), unchecked)
 
     def without_vectors(self) -> Iterator[Passage]:
-        known = self._version().meta.vectors
-        return self._pages(without_vectors(self._passages, None if known is None else self._neighbours))
+        has_vectors = self._version().meta.vectors is not None
+        return self._pages(without_vectors(self._passages, self._neighbours if has_vectors else None))
 
     def commit(self) -> None:
         if self._writer is None:
@@ -142,7 +144,7 @@ class Elasticsearch(Writing):
             self._writer = None
 
     def close(self) -> None:
-        """Let go; what was not committed is dropped. The connections are the process's, and stay."""
+        """Close the collection and drop what was not committed. Connections belong to the process and stay open."""
         self._drop()
         self._current = None
 
@@ -167,16 +169,16 @@ class Elasticsearch(Writing):
 
     @contextmanager
     def _reading_vectors(self) -> Iterator[None]:
-        """Around what reads vectors: a ``RunError`` if others have changed those of the version that is open."""
+        """Raise a ``RunError`` if another process has changed the vectors of the open version."""
         version = self._version()
         with self._passages.reading():
             yield
             if self._writer is None and version.meta.ready:
-                found = look_up(self.target)
-                if found is None or Version.of(*found).mark != version.mark:
+                current = look_up(self.target)
+                if current is None or Version.of(*current).mark != version.mark:
                     raise RunError(
-                        f"collection {self.target} changed since it was opened: its passages or vectors are others "
-                        "now. Start again: one run must not mix two collections."
+                        f"the passages or vectors of collection {self.target} changed since it was opened. Start "
+                        "again: one run must not mix two collections."
                     )
 
     def _begin(self) -> Transaction:
@@ -184,10 +186,7 @@ class Elasticsearch(Writing):
 
 
 class Building(Elasticsearch):
-    """A collection while it is made: written to as any other, read as far as it was committed.
-
-    ``close`` does not drop anything: the end of the block of ``create`` does.
-    """
+    """A collection that is being made. ``close`` drops nothing; the end of ``create``'s block does."""
 
     def __init__(self, target: Target, build: Build, version: Version) -> None:
         super().__init__(target, version)

@@ -1,4 +1,4 @@
-"""Where an Elasticsearch server and its index are, by a URL; and how to log in, by the environment or secret files."""
+"""The URL of a collection in Elasticsearch, and the login from the environment or secret files."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ API_KEY = "CONVQA_ELASTICSEARCH_API_KEY"
 PASSWORD = "CONVQA_ELASTICSEARCH_PASSWORD"
 CA = "CONVQA_ELASTICSEARCH_CA"
 SUPERUSER = "elastic"
-VARIABLES = f"{API_KEY} or {PASSWORD} (or {API_KEY}_FILE or {PASSWORD}_FILE, which name a file that holds it)"
+VARIABLES = f"{API_KEY} or {PASSWORD} (or {API_KEY}_FILE or {PASSWORD}_FILE for a file with it)"
 
 SCHEME = "elasticsearch"
 _TLS = f"{SCHEME}+https"
 _PORT = 9200
 _FORM = f"{SCHEME}://[USER@]HOST[:9200]/INDEX or {_TLS}://[USER@]HOST[:9200]/INDEX"
 _NAME = re.compile(r'(?![-_+]|\.{1,2}$)[^\\/*?"<>| ,#:\x00-\x1f\ud800-\udfff]+')
-"""Names that Elasticsearch takes for an index, but for capital letters; ``*`` and ``,`` would mean several."""
+"""Valid names of an index, apart from capital letters; ``*`` and ``,`` would match several indexes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server, and one of its indexes or aliases ("" = none); never a password."""
+    """A server and one of its indexes or aliases ("" for none), without a password."""
 
     host: str
     port: int
@@ -39,38 +39,38 @@ class Target:
 
     @classmethod
     def parse(cls, url: str, needs_index: bool = True) -> Target:
-        """The parts of ``elasticsearch://[user@]host[:9200]/index`` or ``elasticsearch+https://...``.
+        """Parse ``elasticsearch://[user@]host[:9200]/index`` or ``elasticsearch+https://...``.
 
-        :raises InputError: for anything else, and for a password, which no message shows.
+        :raises InputError: for other forms, and for a password, which no message shows.
         """
         shown = redact(url)
         try:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
         except ValueError:
-            # Its words may show a part of a password.
-            raise InputError(f"collection {shown}: host or port cannot be read. Wanted: {_FORM}.") from None
+            # Its message may show part of a password.
+            raise InputError(f"collection {shown}: malformed host or port; expected {_FORM}.") from None
         if parts.password is not None:
             raise InputError(
-                f"collection {shown}: the URL has a password, which would end in logs and shell histories. Leave it "
-                "out (elasticsearch://USER@HOST/INDEX) and set CONVQA_ELASTICSEARCH_PASSWORD instead."
+                f"collection {shown}: the URL has a password, which logs and shell histories would keep. Leave it out "
+                "(elasticsearch://USER@HOST/INDEX) and set CONVQA_ELASTICSEARCH_PASSWORD instead."
             )
         is_host = bool(host) and host.isprintable()
         if parts.scheme not in {SCHEME, _TLS} or not is_host or parts.query or parts.fragment:
-            raise InputError(f"collection {shown} is no place on an Elasticsearch server. Wanted: {_FORM}.")
+            raise InputError(f"collection {shown} is not the URL of an Elasticsearch index; expected {_FORM}.")
         index = unquote(parts.path.strip("/"))
         if not index and needs_index:
-            raise InputError(f"collection {shown} names a server and no index. Wanted: {_FORM}.")
+            raise InputError(f"collection {shown} names a server but no index; expected {_FORM}.")
         if index and (not _NAME.fullmatch(index) or index != index.lower()):
             raise InputError(
-                f"collection {shown}: Elasticsearch takes no index with the name {index!r}. Wanted: lower-case "
-                "letters, digits, '-', '_' and '.', beginning with a letter or digit."
+                f"collection {shown}: {index!r} is not a valid index name; expected lower-case letters, digits, '-', "
+                "'_' and '.', beginning with a letter or digit."
             )
         return cls(unquote(host), port or _PORT, parts.scheme == _TLS, unquote(parts.username or ""), index)
 
     @property
     def url(self) -> str:
-        """As a user writes it; equal for equal targets."""
+        """The normalized URL; equal for equal targets."""
         user = f"{quote(self.user, safe='')}@" if self.user else ""
         return f"{_TLS if self.https else SCHEME}://{user}{self._place}" + (
             f"/{quote(self.index, safe='')}" if self.index else ""
@@ -78,7 +78,7 @@ class Target:
 
     @property
     def http(self) -> str:
-        """The server as HTTP clients name it, without user and index."""
+        """The server's HTTP address, without user and index."""
         return f"{'https' if self.https else 'http'}://{self._place}"
 
     @property
@@ -91,7 +91,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """How to log in to a server: an API key, or user and password, or nothing. ``ca``: the authority's file."""
+    """An API key, or user and password, or neither. ``ca``: the file of the certificate authority."""
 
     user: str = ""
     password: str = field(default="", repr=False)
@@ -100,7 +100,7 @@ class Credentials:
 
     @classmethod
     def of(cls, target: Target, environment: Mapping[str, str] = os.environ) -> Credentials:
-        """The login for a server in the environment. An empty variable counts as none."""
+        """Read the login for a server from the environment. Empty variables count as unset."""
         api_key, password = _secret(API_KEY, environment), _secret(PASSWORD, environment)
         if api_key and password:
             raise InputError(f"the environment has both {API_KEY} and {PASSWORD}; unset one of them.")
@@ -111,34 +111,33 @@ class Credentials:
             )
         ca = environment.get(CA, "") if target.https else ""
         if ca and not os.access(ca, os.R_OK):
-            raise InputError(f"{CA}: {ca} cannot be read. Wanted: the authority's certificate (PEM).")
+            raise InputError(f"{CA}: {ca} is not readable; expected the authority's certificate (PEM).")
         return cls((target.user or SUPERUSER) if password else "", password, api_key, ca)
 
     @property
     def shown(self) -> str:
-        """The login in words, without the secret."""
+        """The login for messages, without the secret."""
         if self.api_key:
             return f"the API key of {API_KEY}"
         return f"user {self.user!r} with the password of {PASSWORD}" if self.password else "no login"
 
     @property
     def options(self) -> dict[str, object]:
-        """As the client takes them."""
-        # The client would take ASCII alone; the server reads UTF-8 (RFC 7617).
+        # The client would encode ASCII only; the server reads UTF-8 (RFC 7617).
         login = b64encode(f"{self.user}:{self.password}".encode()).decode() if self.password else ""
-        found = {"api_key": self.api_key, "basic_auth": login, "ca_certs": self.ca}
-        return {name: value for name, value in found.items() if value}
+        options = {"api_key": self.api_key, "basic_auth": login, "ca_certs": self.ca}
+        return {name: value for name, value in options.items() if value}
 
 
 def _secret(name: str, environment: Mapping[str, str]) -> str:
-    """A variable's value, or what the file holds that ``NAME_FILE`` names."""
+    """Return a variable's value, or the content of the file in ``NAME_FILE``."""
     value, file = environment.get(name, ""), environment.get(f"{name}_FILE", "")
     if file and not value:
         try:
-            # A line break at the end of a file is its editor's.
+            # Editors end a file with a line break.
             value = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{name}_FILE: {file} cannot be read ({type(error).__name__}).") from None
+            raise InputError(f"{name}_FILE: {file} is not readable ({type(error).__name__}).") from None
     if not value.isprintable() or (name == API_KEY and not value.isascii()):
-        raise InputError(f"{name} has signs that it cannot have (a line break?); wanted: the secret alone.")
+        raise InputError(f"{name} has invalid characters (a line break?); expected the secret alone.")
     return value

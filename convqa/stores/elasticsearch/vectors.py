@@ -1,7 +1,7 @@
-"""Vectors of passages: an index of their own beside that of the passages, under the same ``_id``.
+"""The index of the vectors of passages, under the same ``_id``.
 
-A document has ``pid``, the ``meta`` terms of its passage, for filters, and ``vector``; the last two are not kept in
-``_source``. Scores are inner products in the form of Elasticsearch's ``max_inner_product``.
+A document has ``pid``, ``vector`` and, for filters, the ``meta`` terms of its passage; the last two are not in
+``_source``. Scores are inner products, those of vectors in the form of Elasticsearch's ``max_inner_product``.
 """
 
 from __future__ import annotations
@@ -22,63 +22,65 @@ from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.index import Index
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import Item, VectorMeta, document_id, vectors_of
+from convqa.stores.elasticsearch.weights import FIELD, by_token
 from convqa.validation import shorten
 
 ROWS = 500
-"""Vectors of one request."""
 
 _KINDS = {"float32": "", "int8": "int8_", "bit": "bbq_"}
-"""The beginning of the names of Elasticsearch's kinds of vector indexes, by precision."""
+"""Precision -> prefix of the types of Elasticsearch's vector indexes."""
 
 
 class VectorWriter:
-    """Gives the passages of an index their vectors. Each is checked when it is added, and sent by ``flush``."""
+    """Adds vectors to the passages of an index. ``add`` checks them, and ``flush`` sends them."""
 
     def __init__(self, passages: Index, meta: VectorMeta | None) -> None:
         self._passages, self._meta = passages, meta
-        self._waiting: list[tuple[str, Floats, list[str]]] = []
+        self._waiting: list[tuple[str, Floats | orjson.Fragment, list[str]]] = []
         self._index = Index(passages.target, vectors_of(passages.name))
         self._sender = Sender(passages.target, self._index.name)
         self._exists = meta is not None
 
     def add(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None) -> None:
-        """See :class:`convqa.stores.base.WritableStore`."""
         place = f"collection {self._passages.target}"
         rows = checked_vectors(matrix, len(ids), encoder, f"{place}, passages {shorten(list(ids))}")
         meta = self._meta or VectorMeta(encoder, options or VectorOptions())
+        if meta.encoder.sparse and meta.options != VectorOptions():
+            raise InputError(f"{place}: token weights are kept in one way only: leave the options out.")
         if meta.options.precision not in _KINDS:
             kinds = ", ".join(_KINDS)
-            raise InputError(f"Elasticsearch keeps no vectors as {meta.options.precision}; it can as {kinds}.")
+            raise InputError(f"Elasticsearch keeps no vectors as {meta.options.precision}; expected {kinds}.")
         refuse_other_vectors(meta.encoder, meta.options, encoder, options, place)
         terms = self._terms(ids)
-        self._waiting += zip(ids, rows, terms, strict=True)
+        # A row of weights has the length of the vocabulary, and few entries.
+        kept = (orjson.Fragment(orjson.dumps(by_token(row))) for row in rows) if encoder.sparse else rows
+        self._waiting += zip(ids, kept, terms, strict=True)
         self._meta = meta
 
     def flush(self) -> None:
-        """Send what was added. No search sees it before ``commit``."""
+        """Send what was added. Searches see it after ``commit``."""
         if self._meta is not None and not self._exists:
-            # One that was cut off before its first commit may have left an index.
+            # A load that ended before its first commit may have left an index.
             self._index.delete()
             self._index.create(self._settings(), _mappings(self._meta))
             self._exists = True
         for piece in slices(self._waiting, ROWS):
-            # Of one that was given twice, the last stays.
-            latest = {id: _item(id, row, terms) for id, row, terms in piece}
-            self._sender.send("index", list(latest.values()))
+            # The last vector of a passage counts.
+            items = {id: _item(id, row, terms) for id, row, terms in piece}
+            self._sender.send("index", list(items.values()))
         self._waiting = []
 
     def move(self, other: VectorWriter) -> None:
-        """Leave what was added to a writer of another index."""
+        """Hand over what was added to the writer of another index."""
         other._meta, other._waiting = self._meta, self._waiting
 
     def delete(self, ids: Ids) -> None:
-        """Remove the vectors of passages that are deleted."""
         self.flush()
         if self._exists:
             self._sender.send("delete", [Item(document_id(id), id) for id in ids])
 
     def commit(self) -> VectorMeta | None:
-        """Let searches see what was added. Returns what the passages' index is to say of its vectors."""
+        """Let searches see what was added. Return the metadata for the index of passages."""
         self.flush()
         if self._meta is not None:
             self._index.refresh()
@@ -87,13 +89,13 @@ class VectorWriter:
 
     def _settings(self) -> dict[str, Any]:
         name = self._passages.name
-        answer = ask(self._passages.target, lambda known: known.indices.get_settings(index=name))
+        answer = ask(self._passages.target, lambda es: es.indices.get_settings(index=name))
         index = answer.body[name]["settings"]["index"]
         kept = {setting: index[setting] for setting in ("number_of_shards", "number_of_replicas")}
         return {**kept, "refresh_interval": "-1"}
 
     def _terms(self, ids: Ids) -> Iterator[list[str]]:
-        """The meta terms of passages, all of which are there."""
+        """Return the meta terms of passages; refuse unknown passages."""
         keys = [document_id(id) for id in ids]
         reader = Reader(self._passages.target, self._passages.name)
         sources = reader.documents([key for key in keys if key], ("passage.meta",), realtime=True)
@@ -108,31 +110,35 @@ class VectorWriter:
 
 
 def without_vectors(passages: Reader, vectors: Reader | None) -> Iterator[Mapping[str, Any]]:
-    """The visible passages, as hits, that have no visible vector. ``vectors``: their index, if there is one."""
+    """Yield the visible passages without a visible vector as hits. ``vectors`` reads their index, if it exists."""
     hits = passages.scan()
     while page := list(islice(hits, ROWS)):
-        found = vectors.documents([hit["_id"] for hit in page], ()) if vectors is not None else {}
-        yield from (hit for hit in page if hit["_id"] not in found)
+        existing = vectors.documents([hit["_id"] for hit in page], ()) if vectors is not None else {}
+        yield from (hit for hit in page if hit["_id"] not in existing)
 
 
 def _mappings(meta: VectorMeta) -> dict[str, Any]:
-    kind = "flat" if meta.options.index == "exact" else "hnsw"
+    if meta.encoder.sparse:
+        vector: dict[str, Any] = FIELD
+    else:
+        kind = "flat" if meta.options.index == "exact" else "hnsw"
+        vector = {
+            "type": "dense_vector",
+            "dims": meta.encoder.dimension,
+            "similarity": "max_inner_product",
+            "index_options": {"type": _KINDS[meta.options.precision] + kind},
+        }
     return {
         "dynamic": False,
         "_source": {"excludes": ["vector", "meta"]},
         "properties": {
             "pid": {"type": "keyword", "index": False, "doc_values": True},
             "meta": {"type": "keyword", "doc_values": False},
-            "vector": {
-                "type": "dense_vector",
-                "dims": meta.encoder.dimension,
-                "similarity": "max_inner_product",
-                "index_options": {"type": _KINDS[meta.options.precision] + kind},
-            },
+            "vector": vector,
         },
     }
 
 
-def _item(id: str, row: Floats, terms: list[str]) -> Item:
+def _item(id: str, row: Floats | orjson.Fragment, terms: list[str]) -> Item:
     source = {"pid": id, "vector": row, "meta": terms}
     return Item(document_id(id), id, orjson.dumps(source, option=orjson.OPT_SERIALIZE_NUMPY))

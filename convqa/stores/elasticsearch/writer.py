@@ -1,12 +1,11 @@
-"""Writing to a collection: to an index that nobody searches yet, or to a collection that is searched meanwhile.
+"""Write to a new index, or to a collection that is being searched.
 
-Passages are added to and deleted from a clone of the version that is searched, which takes its place when it is whole.
-Vectors alone are written to the index that is searched: no search sees them before the refresh of ``commit``, and one
-that was cut off in it has lost nothing, as the same vectors come again.
+Passages are added to and deleted from a clone of the current version, which replaces it when it is complete. Vectors
+alone are written to the current version: searches see them after the refresh of ``commit``.
 
-The stream of passages that fills a new index is cut into batches. Whenever all passages of the first n have been
-answered, the index's meta notes a digest of the stream up to there. A load that goes on leaves out the batches whose
-digests agree, removes whatever came after them, and sends the rest.
+The stream of passages that fills a new index is cut into batches. When the first n batches are indexed, the index's
+metadata records a digest of the stream up to there. A resumed load skips the batches whose digests agree, deletes
+later documents, and sends the rest.
 """
 
 from __future__ import annotations
@@ -34,11 +33,10 @@ from convqa.stores.elasticsearch.vectors import VectorWriter
 logger = logging.getLogger(__name__)
 
 _DELETED = 500
-"""Passages that are looked up and deleted by one request."""
 
 
 class Writer:
-    """Adds, deletes and vectors for one index; ``finish`` proves that it holds what was sent."""
+    """Adds and deletes passages and vectors of one index; ``finish`` verifies the result."""
 
     def __init__(self, index: Index, meta: Meta, threads: int = THREADS) -> None:
         self.index, self._meta = index, meta
@@ -48,7 +46,6 @@ class Writer:
         self._has_deleted = self._has_failed = self._merges = False
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """See :class:`convqa.stores.base.WritableStore`."""
         self._refuse_failed()
         try:
             self._load(self._to_send(numbered(passages, self._places)))
@@ -57,19 +54,19 @@ class Writer:
             raise
 
     def delete(self, ids: Ids) -> None:
-        """Delete passages with their vectors; ids that are not there are counted in one warning."""
+        """Delete passages with their vectors; log how many ids are unknown."""
         deleted = 0
         sender = Sender(self.index.target, self.index.name)
         reader = Reader(self.index.target, self.index.name)
         for piece in slices(ids, _DELETED):
-            known = {key: id for id in piece if (key := document_id(id))}
-            found = reader.documents(list(known), ("passage",), realtime=True)
-            for source in found.values():
+            id_of = {key: id for id in piece if (key := document_id(id))}
+            sources = reader.documents(list(id_of), ("passage",), realtime=True)
+            for source in sources.values():
                 self._count -= 1
                 self._sum -= digest(content(Passage.from_json(source["passage"])))
-            sender.send("delete", [Item(key, known[key]) for key in found])
-            self.vectors.delete([known[key] for key in found])
-            deleted += len(found)
+            sender.send("delete", [Item(key, id_of[key]) for key in sources])
+            self.vectors.delete([id_of[key] for key in sources])
+            deleted += len(sources)
         self._has_deleted = self._has_deleted or deleted > 0
         if deleted < len(ids):
             logger.warning(
@@ -82,7 +79,7 @@ class Writer:
         self.vectors.flush()
 
     def commit(self) -> Meta:
-        """Let those who know the index by its name see what has come; a ``WorkError`` if not all of it has."""
+        """Refresh the index; raise a ``WorkError`` unless it has everything that was sent."""
         self._refuse_failed()
         self._end_stream()
         self.index.refresh()
@@ -91,10 +88,10 @@ class Writer:
         return replace(self._meta, count=self._count, checksum=sum, places=self._places, vectors=vectors)
 
     def finish(self) -> Meta:
-        """Everything is there: what the index says of itself from now on."""
+        """Complete the index and return its metadata."""
         meta = replace(self.commit(), ready=True, prefix=())
         if self._has_deleted:
-            # Scores count deleted documents, which an index keeps for a while, and its clone does not.
+            # Deleted documents count in scores. An index retains them for a while; its clone can merge them away.
             deleted_from, self.index = self.index, self.index.clone(meta.vectors is not None)
             deleted_from.delete()
         if self._has_deleted or self._merges:
@@ -112,7 +109,7 @@ class Writer:
             yield entry
 
     def _end_stream(self) -> None:
-        """Nothing is held any more."""
+        """Send passages that are held back."""
 
     def _load(self, entries: Iterable[Entry]) -> None:
         for count, sum, place in self._loading.send(entries):
@@ -121,15 +118,15 @@ class Writer:
             self._answered(place)
 
     def _answered(self, place: int) -> None:
-        """All passages up to a place are in the index."""
+        """Called when all passages up to a place are in the index."""
 
     def _refuse_failed(self) -> None:
         if self._has_failed:
-            raise WorkError(f"collection {self.index.target}: an add failed, so that it cannot become whole.")
+            raise WorkError(f"collection {self.index.target}: an add failed, so it cannot be completed.")
 
 
 class Build(Writer):
-    """Fills a new index, or goes on with an unfinished one, which gets the same passages in the same order."""
+    """Fills a new index, or resumes an unfinished one with the same passages in the same order."""
 
     def __init__(self, index: Index, meta: Meta, threads: int) -> None:
         super().__init__(index, replace(meta, count=0, checksum=checksum(0), places=0), threads)
@@ -139,18 +136,18 @@ class Build(Writer):
         self._held: list[Entry] | None = [] if meta.prefix else None
         self._noted = 0
         self._may_resume = self._merges = True
-        # Vectors are quickly sent again, and may be another encoder's.
+        # Vectors are sent again, as they may be another encoder's.
         Index(index.target, vectors_of(index.name)).delete()
 
     def delete(self, ids: Ids) -> None:
         self._end_stream()
-        # What was deleted would be missing from the batches that are left out.
+        # A resumed load would not delete them again.
         self._may_resume = False
         self.index.write(replace(self._meta, prefix=()))
         super().delete(ids)
 
     def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
-        """While the stream goes as that of the earlier load, nothing."""
+        """Yield entries from where the stream differs from that of the earlier load."""
         prefix = self._earlier.prefix
         for entry in super()._to_send(entries):
             self._hash.update(entry.digest.to_bytes(16, "little"))
@@ -170,18 +167,18 @@ class Build(Writer):
                 yield from self._go_on()
 
     def _go_on(self) -> Iterator[Entry]:
-        """From here on everything is sent; a ``WorkError`` if what the earlier load noted is not there."""
+        """Send everything from here on; raise a ``WorkError`` if passages of the earlier load are missing."""
         held, self._held = self._held or [], None
         if self._noted < len(self._earlier.prefix):
-            # Its count is of more batches than are left.
+            # Its count includes batches that differ.
             self.index.write(replace(self._meta, prefix=()))
         self.index.remove_after(self._noted * loading.BATCH)
         self._count, self._sum = self.index.totals()
-        found = self._count, checksum(self._sum)
-        if self._noted == len(self._earlier.prefix) and found != (self._earlier.count, self._earlier.checksum):
+        totals = self._count, checksum(self._sum)
+        if self._noted == len(self._earlier.prefix) and totals != (self._earlier.count, self._earlier.checksum):
             raise WorkError(
-                f"collection {self.index.target}: an unfinished load noted {self._earlier.count} passages, and "
-                f"Elasticsearch has {self._count}. It is removed: run the command again."
+                f"collection {self.index.target}: an unfinished load recorded {self._earlier.count} passages, "
+                f"and Elasticsearch has {self._count}. It is removed: run the command again."
             )
         self._note()
         yield from held
@@ -197,17 +194,17 @@ class Build(Writer):
             self._note()
 
     def _note(self) -> None:
-        """Where a load that goes on may begin: requests end with their batch, so that the count is of whole ones."""
+        """Record the complete batches. Requests do not cross batches, so the count is theirs."""
         prefix = tuple(self._digests[: self._noted])
         self.index.write(replace(self._meta, count=self._count, checksum=checksum(self._sum), prefix=prefix))
 
 
 class Change:
-    """One transaction: any number of adds, deletes and vectors, then ``commit`` or ``close``, which drops them.
+    """A transaction: any number of adds, deletes and vectors, then ``commit`` or ``close``, which drops them.
 
-    :param version: what the alias meant when the collection was opened.
+    :param version: the version when the collection was opened.
     :raises WorkError: if another process is writing to the collection.
-    :raises RunError: if the alias means another index by now.
+    :raises RunError: if it has changed since.
     """
 
     def __init__(self, target: Target, version: Version) -> None:
@@ -216,10 +213,10 @@ class Change:
         self._clone: Writer | None = None
         self._lock = Lock(target)
         try:
-            found = look_up(target)
-            if found is None or Version.of(*found).mark != version.mark:
+            index = look_up(target)
+            if index is None or Version.of(*index).mark != version.mark:
                 raise RunError(f"collection {target} was changed or indexed anew since it was opened: start again.")
-            self._version = Version.of(*found)
+            self._version = Version.of(*index)
             sweep(target)
         except BaseException:
             self._lock.release()
@@ -238,10 +235,10 @@ class Change:
             self._clone.add_vectors(ids, matrix, encoder, options)
 
     def commit(self) -> Version:
-        """Make all that was added and deleted visible, and end the transaction. Returns what is searched now."""
+        """Make all changes visible, and end the transaction. Return the new version."""
         if self._clone is None:
             self._lock.check()
-            # It has been blocked since it was cloned.
+            # Cloning has blocked writes.
             self._index.configure({"blocks.write": None})
             meta = replace(self._version.meta, vectors=self._vectors.commit())
             self._index.write(meta)
@@ -249,7 +246,7 @@ class Change:
         else:
             meta = self._clone.finish()
             self._clone.close()
-            # From here on it may be what the alias means.
+            # From here on the alias may refer to it.
             index, self._clone = self._clone.index, None
             put(index, self._index, self._version.replicas, self._lock)
             version = replace(self._version, name=index.name, meta=meta)
@@ -257,11 +254,11 @@ class Change:
         return version
 
     def close(self) -> None:
-        """End; what was not committed is dropped."""
+        """End the transaction and drop what was not committed."""
         try:
             if self._clone is not None:
                 self._clone.close()
-                # What stays is removed by the next writer.
+                # The next writer removes what stays.
                 with suppress(ConvqaError, RunError):
                     self._clone.index.delete()
                 self._clone = None

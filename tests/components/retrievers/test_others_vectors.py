@@ -185,7 +185,7 @@ def test_lengths_do_not_count_but_for_distances(filled, file, encoder):
 
 def test_distances_between_vectors_of_other_lengths_are_refused(filled, file):
     filled(3.0, similarity="l2_norm")
-    with pytest.raises(InputError, match=r"l2_norm, and has a vector of length 3; wanted"):
+    with pytest.raises(InputError, match=r"l2_norm, and has a vector of length 3; expected"):
         Dense(file(OTHERS)).warm_up()
 
 
@@ -195,7 +195,7 @@ def test_distances_between_vectors_of_other_lengths_are_refused(filled, file):
         ("vector: embeding\nencoder: encoder", "no field 'embeding'.*Did you mean 'embedding'"),
         (
             "vector: content\nencoder: encoder",
-            r"'content' \(text, float\) cannot be searched; wanted: an indexed dense",
+            r"'content' \(text, float\) cannot be searched; expected an indexed dense",
         ),
         ("vector: embedding\nencoder: nobody", "unknown model 'nobody'"),
         ("vector: embedding\nencoder: resolver", "expected a model of kind 'encoder'"),

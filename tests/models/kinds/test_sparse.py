@@ -85,6 +85,18 @@ def test_other_models_are_refused(cross_encoder):
         load_encoder("encoder", sparse=True)
 
 
+@pytest.mark.parametrize(("module", "kind"), [("", "sparse"), ("SpladePooling", "sparse"), ("Pooling", "encoder")])
+def test_a_masked_language_model_is_sparse_unless_its_tokens_are_pooled(sparse_encoder, tmp_path, module, kind):
+    folder = shutil.copytree(sparse_encoder, tmp_path / "model")
+    if module:
+        types = {"": "Transformer", "1_Pooling": module}
+        listed = [{"path": path, "type": f"sentence_transformers.models.{name}"} for path, name in types.items()]
+        (folder / "modules.json").write_text(json.dumps(listed))
+        (folder / "1_Pooling").mkdir()
+        (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "mean"}')
+    assert check(str(folder))["kind"] == kind
+
+
 def test_it_is_no_dense_encoder(sparse_encoder):
     assert load_encoder(str(sparse_encoder), sparse=True).sparse
     assert not load_encoder("encoder").sparse

@@ -50,9 +50,7 @@ def opensearch():
 
 def test_opensearch_is_refused_by_its_name(opensearch):
     for act in (lambda: open_store(f"{opensearch}/passages"), lambda: find_stores(opensearch)):
-        with pytest.raises(
-            InputError, match=r"is OpenSearch 3\.8\.0, which convqa does not support. Give the address of"
-        ):
+        with pytest.raises(InputError, match=r"is it OpenSearch, or a proxy\? Give the address of"):
             act()
 
 
@@ -76,13 +74,13 @@ def test_a_server_needs_no_index():
     server = Target.parse("elasticsearch://host", needs_index=False)
     assert (server.index, server.url, server.http) == ("", "elasticsearch://host:9200", "http://host:9200")
     assert Target.parse("elasticsearch+https://[::1]/", needs_index=False).http == "https://[::1]:9200"
-    with pytest.raises(InputError, match="names a server and no index"):
+    with pytest.raises(InputError, match="names a server but no index"):
         Target.parse("elasticsearch://host/")
 
 
 @pytest.mark.parametrize("name", ["Docs", "_docs", "-docs", "%2Bdocs", "a%2Cb", "a*", "a%20b", "a/b", "..", "a%0Ab"])
 def test_names_that_elasticsearch_does_not_take_are_refused(name):
-    with pytest.raises(InputError, match=r"Elasticsearch takes no index with the name .*Wanted: lower-case letters"):
+    with pytest.raises(InputError, match=r"is not a valid index name; expected lower-case letters"):
         Target.parse(f"elasticsearch://host/{name}")
 
 
@@ -103,7 +101,7 @@ def test_names_that_elasticsearch_does_not_take_are_refused(name):
     ],
 )
 def test_other_urls_are_refused_and_no_secret_is_shown(url):
-    with pytest.raises(InputError, match=r"Wanted: elasticsearch://|CONVQA_ELASTICSEARCH_PASSWORD") as caught:
+    with pytest.raises(InputError, match=r"expected elasticsearch://|CONVQA_ELASTICSEARCH_PASSWORD") as caught:
         Target.parse(url)
     assert SECRET not in str(caught.value)
     assert "s3cret" not in str(caught.value)
@@ -151,12 +149,12 @@ def test_credentials_come_from_the_environment_or_from_files(tmp_path):
             {"API_KEY": SECRET, "PASSWORD": SECRET},
             "both CONVQA_ELASTICSEARCH_API_KEY and CONVQA_ELAST.*PASSWORD",
         ),
-        (TARGET, {"PASSWORD_FILE": "nowhere"}, "PASSWORD_FILE: nowhere cannot be read"),
-        (TARGET, {"PASSWORD": f"{SECRET}\nmore"}, "PASSWORD has signs that it cannot have"),
-        (TARGET, {"API_KEY": f"{SECRET}é"}, "API_KEY has signs that it cannot have"),
+        (TARGET, {"PASSWORD_FILE": "nowhere"}, "PASSWORD_FILE: nowhere is not readable"),
+        (TARGET, {"PASSWORD": f"{SECRET}\nmore"}, "PASSWORD has invalid characters"),
+        (TARGET, {"API_KEY": f"{SECRET}é"}, "API_KEY has invalid characters"),
         (WITH_USER, {}, "names a user, but CONVQA_ELASTICSEARCH_PASSWORD"),
         (WITH_USER, {"API_KEY": SECRET}, "With CONVQA_ELASTICSEARCH_API_KEY, leave the user out"),
-        (TARGET, {"CA": "nowhere.pem"}, "CONVQA_ELASTICSEARCH_CA: nowhere.pem cannot be read"),
+        (TARGET, {"CA": "nowhere.pem"}, "CONVQA_ELASTICSEARCH_CA: nowhere.pem is not readable"),
     ],
 )
 def test_credentials_that_cannot_be_used_are_refused(target, environment, message):

@@ -95,7 +95,7 @@ def test_a_load_stops_without_a_node_and_goes_on_with_it(elasticsearch_cluster, 
     victim = elasticsearch_cluster.members[2]
     with monkeypatch.context() as patch:
         patch.setattr(bulk, "PATIENCE", 2.0)
-        with pytest.raises(StoreUnavailable, match=r"too busy: it turned \d+ documents away|is red|did not answer"):
+        with pytest.raises(StoreUnavailable, match=r"too busy: it rejected \d+ documents|is red|did not answer"):
             load(collection, {3000: lambda: elasticsearch_cluster.kill(victim)})
     elasticsearch_cluster.revive(victim)
     load(collection, {})

@@ -123,10 +123,10 @@ def test_no_answer_in_time():
         (400, error("index_closed_exception", "closed", index="docs"), StoreUnavailable, "POST .*/docs/_open"),
         (403, error("cluster_block_exception", "FORBIDDEN/8;"), StoreUnavailable, "blocked: FORBIDDEN/8. Make room"),
         (429, error("cluster_block_exception", "flood-stage; x"), StoreUnavailable, "blocked: flood-stage. Make room"),
-        (403, b"<html>no</html>", InputError, "Is there a proxy before it"),
-        (302, b"moved", InputError, "Is there a proxy before it"),
-        (413, b"", InputError, "status 413.*Is there a proxy before it"),
-        (502, b"<html>bad gateway</html>", StoreUnavailable, "not Elasticsearch's.*Try again later"),
+        (403, b"<html>no</html>", InputError, "Is it OpenSearch, or a proxy"),
+        (302, b"moved", InputError, "Is it OpenSearch, or a proxy"),
+        (413, b"", InputError, "status 413.*Is it OpenSearch, or a proxy"),
+        (502, b"<html>bad gateway</html>", StoreUnavailable, "not in the form of Elasticsearch's.*Try again later"),
         (503, error("no_shard_available_action_exception", "no"), StoreUnavailable, "is red.*_cat/shards/docs"),
         (429, error("es_rejected_execution_exception", "queue full"), StoreUnavailable, "queue full.*fewer threads"),
         (503, {}, StoreUnavailable, "status 503.*Try again later"),
@@ -147,7 +147,7 @@ def test_what_is_no_elasticsearch_is_said():
     plain = "Content-Type: application/json\r\nConnection: close\r\n"
     with (
         serving(answer(200, {}, plain)) as (target, _),
-        pytest.raises(InputError, match="not as Elasticsearch does: is there a proxy"),
+        pytest.raises(InputError, match="not as Elasticsearch does: is it OpenSearch, or a proxy"),
     ):
         once(target)
     page = b"<html>proxy</html>"

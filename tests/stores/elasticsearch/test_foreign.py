@@ -127,7 +127,7 @@ def test_ties_go_to_the_highest_id_and_nothing_is_found_for_nothing(store):
 def test_long_questions_are_cut_with_a_warning(store, caplog):
     assert ids(store, "London " + " ".join(f"w{n}" for n in range(3000)))[:1]
     assert [record.getMessage() for record in caplog.records] == [
-        "a query has more words than Elasticsearch takes: the first are searched"
+        "a query has more words than Elasticsearch accepts: the first are searched"
     ]
 
 
@@ -163,7 +163,7 @@ def test_filters_ask_fields_for_their_values(store, accepted, expected):
             r"made with k1=0\.9 and b=0\.4 .*--set retriever\.k1=null --set retriever\.b=null",
         ),
         (SearchParams(b=0.68), r"cannot search with b=0\.68"),
-        (SearchParams(filter={"notes": ("x",)}), r"'notes' \(text\) is not indexed in a way"),
+        (SearchParams(filter={"notes": ("x",)}), r"'notes' \(text\) is not indexed for exact values"),
         (SearchParams(filter={"about.yaer": (1,)}), "no meta field 'about.yaer'. Did you mean 'about.year'"),
     ],
 )
@@ -224,7 +224,7 @@ def test_a_document_without_the_field_of_ids_is_named(store, index):
     ("fields", "message"),
     [
         ("{text: bodi}", "no field 'bodi'.*Did you mean 'body'"),
-        ("{text: docno}", "'docno' has the type keyword; wanted: text"),
+        ("{text: docno}", "'docno' has the type keyword; expected text"),
         ("{text: body, id: notes}", "'notes' .text. is not indexed"),
         ("{text: body, meta: [colour]}", "no field 'colour'"),
     ],

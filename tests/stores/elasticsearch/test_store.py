@@ -66,7 +66,7 @@ def test_it_says_what_it_is_and_refuses_what_it_cannot(url):
     store = open_store(url)
     info = store.info()
     assert (info.engine, info.count, info.k1, info.b, info.vectors) == ("elasticsearch", 1300, 0.9, 0.4, 0)
-    assert info.capabilities == {"stopwords", "filter", "write", "vectors"}
+    assert info.capabilities == {"stopwords", "filter", "write", "vectors", "sparse"}
     told = r"made with k1=0\.9 and b=0\.4 and cannot search with k1=0\.82.*retriever\.k1=null.*collections set URL"
     with pytest.raises(InputError, match=told):
         store.check(SearchParams(k1=0.82, b=0.68))
@@ -164,7 +164,7 @@ def test_the_same_store_is_kept_until_something_is_committed(url):
     [
         ({"version": 1}, InputError, "has format 1; this version of convqa reads 2. Index the passages again"),
         ({"places": "out"}, StoreDamaged, "_meta lacks 'places'"),
-        ({"ready": False}, InputError, "is not whole.*Run the same convqa index again"),
+        ({"ready": False}, InputError, "is incomplete.*Run the same convqa index again"),
         ({"analyzer": "convqa-en-0"}, InputError, "was analysed by convqa-en-0.*--replace"),
     ],
 )
@@ -183,7 +183,7 @@ def test_what_is_no_collection_is_said(url):
     known.indices.put_alias(index=name, name=f"{name}-two")
     known.indices.create(index=f"{name}-other", aliases={f"{name}-two": {}})
     target = Target.parse(url)
-    with pytest.raises(InputError, match=r"is an alias of 2 indexes.*wanted: one"):
+    with pytest.raises(InputError, match=r"is an alias of 2 indexes.*expected one"):
         open_collection(Address(url=replace(target, index=f"{name}-two").url))
     known.indices.delete(index=f"{name}-other")
 

@@ -306,7 +306,7 @@ def test_vectors_that_do_not_fit_are_refused(store):
 @pytest.mark.parametrize(
     ("dimension", "options", "message"),
     [
-        (4, VectorOptions("float16"), "no vectors as float16; it can as float32, int8, bit"),
+        (4, VectorOptions("float16"), "no vectors as float16; expected float32, int8, bit"),
         (4, VectorOptions("bit"), "fewer than 64"),
         (4097, VectorOptions(), r"range \[1, 4096\] but was \[4097\]"),
     ],

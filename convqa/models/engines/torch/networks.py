@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from convqa.errors import InputError
 from convqa.models.engines.torch import graph, runtime, transformers
-from convqa.models.folder import QUERY_WEIGHTS, ModelFolder
+from convqa.models.folder import ModelFolder
 from convqa.models.tokens import Tokenizer, Tokens, load_tokenizer
 from convqa.models.types import OUTPUTS, PER_TOKEN, READER_TOKENS, Array, Choice, Network
 
@@ -251,9 +251,12 @@ def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """encoder, sparse (with a table of query weights), pairs, reader, generator or support: by the head it names."""
+    """encoder, sparse, pairs, reader, generator or support: by the head it names.
+
+    A masked language model is sparse, unless sentence-transformers pools its tokens into one vector.
+    """
     config = transformers.load_config(folder)
-    if _has_head(config, _MASKED) and any((folder.path / name).is_file() for name in QUERY_WEIGHTS):
+    if _has_head(config, _MASKED) and "Pooling" not in transformers.modules_of(folder.path):
         return "sparse"
     if _has_head(config, _READS):
         return "reader"

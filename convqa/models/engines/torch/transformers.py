@@ -165,12 +165,9 @@ def positions(config: Any) -> int | None:
 
 def pooling_of(path: Path) -> Pooling:
     """Return the pooling of an encoder, the mean for a plain model."""
-    file = path / "modules.json"
+    file, paths = path / "modules.json", modules_of(path)
     if not file.is_file():
         return "mean"
-    listed = {"modules": read_json(file, "sentence-transformers' list of modules")}
-    modules = read_as(_Settings, listed, str(file), _ADVICE).modules
-    paths = {module.type.rsplit(".", 1)[-1]: module.path for module in modules}
     unknown = sorted(set(paths) - _MODULES)
     if unknown or "Pooling" not in paths:
         raise InputError(
@@ -186,6 +183,16 @@ def pooling_of(path: Path) -> Pooling:
     if not settings.include_prompt:
         raise InputError(f"{file}: include_prompt: expected true, got false; convqa always pools the prompt too.")
     return _POOLING[modes[0]]
+
+
+def modules_of(path: Path) -> dict[str, str]:
+    """Return the folders of the modules of sentence-transformers by type, empty for a plain model."""
+    file = path / "modules.json"
+    if not file.is_file():
+        return {}
+    listed = {"modules": read_json(file, "sentence-transformers' list of modules")}
+    modules = read_as(_Settings, listed, str(file), _ADVICE).modules
+    return {module.type.rsplit(".", 1)[-1]: module.path for module in modules}
 
 
 def prefixes_of(path: Path) -> dict[Role, str]:
