@@ -203,6 +203,6 @@ def print_json(data: object) -> None:
     """Print a value as indented JSON."""
     import orjson
 
-    from convqa.files import mend
+    from convqa.files import replace_surrogates
 
-    typer.echo(orjson.dumps(mend(data)[0], option=orjson.OPT_INDENT_2).decode())
+    typer.echo(orjson.dumps(replace_surrogates(data), option=orjson.OPT_INDENT_2).decode())

@@ -17,7 +17,7 @@ from convqa.domain import DEFAULT_LANGUAGE
 from convqa.driver.fingerprint import differences, git_commit, versions
 from convqa.driver.journal import JOURNAL
 from convqa.errors import InputError, OtherRun
-from convqa.files import mend, whole_file
+from convqa.files import replace_surrogates, whole_file
 from convqa.pipeline.document import Document
 from convqa.safe_yaml import parse_yaml, read_yaml
 from convqa.validation import shorten
@@ -87,12 +87,12 @@ class RunFolder:
         self._meta = {
             "status": "running",
             "fingerprint": dict(mark),
-            "input": mend(str(source.resolve()))[0],
+            "input": replace_surrogates(str(source.resolve())),
             "language": language,
             "started": old["started"] if old else now,
             "continued": [*old["continued"], now] if old else [],
             "retried_errors": bool(old and old["retried_errors"]),
-            "command": mend([Path(sys.argv[0]).name, *sys.argv[1:]])[0],  # names may be no UTF-8
+            "command": replace_surrogates([Path(sys.argv[0]).name, *sys.argv[1:]]),  # names may be no UTF-8
             "versions": versions(),
             "git_commit": git_commit(),
             "seed": None,

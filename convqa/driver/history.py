@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, Failure, Response, Turn, TurnId
 from convqa.errors import InputError, nearest
 from convqa.text.dialogue import added, open_question
-from convqa.validation import want
+from convqa.validation import expect_type
 
 HistoryMode = Literal["own", "gold", "none"]
 
@@ -73,10 +73,10 @@ def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterato
     any_context = False
     seen: set[TurnId] = set()
     for conversation in conversations:
-        want("conversations", conversation, Conversation, "values of convqa.domain.Conversation")
+        expect_type("conversations", conversation, Conversation, "values of convqa.domain.Conversation")
         for turn in conversation.turns:
-            want(f"turns of {conversation.id}", turn, Turn, "values of convqa.domain.Turn")
-            want("question", turn.question, str, "a string")
+            expect_type(f"turns of {conversation.id}", turn, Turn, "values of convqa.domain.Turn")
+            expect_type("question", turn.question, str, "a string")
             if turn.id in seen:
                 raise InputError(f"turn {turn.id} stands twice in the input. Give each turn a number of its own.")
             seen.add(turn.id)

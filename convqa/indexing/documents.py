@@ -17,7 +17,7 @@ from zipfile import ZipFile, is_zipfile
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError, reason_of
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.indexing.cutting import cut, is_heading
 from convqa.indexing.pages import joined
 from convqa.indexing.passages import SUFFIXES as PASSAGES
@@ -126,7 +126,7 @@ def _text(name: str, data: bytes) -> tuple[str, str, Sequence[int]]:
     content, meta = _converted(kind, data)
     if "\x00" in content:
         raise Unreadable("it holds binary data, no text")
-    text = _DROPPED.sub("", mend(content)[0]).translate(_LIGATURES).replace("\r\n", "\n").replace("\r", "\n")
+    text = _DROPPED.sub("", replace_surrogates(content)).translate(_LIGATURES).replace("\r\n", "\n").replace("\r", "\n")
     pages: Sequence[int] = ()
     if kind == ".pdf":
         text, pages = joined(text.split("\f"))
@@ -137,7 +137,7 @@ def _text(name: str, data: bytes) -> tuple[str, str, Sequence[int]]:
         text = _ESCAPED.sub(r"\1", _EMPHASIS.sub(r"\2", text)) if kind == ".html" else text
     first = text.strip().split("\n\n", 1)[0]
     for title in (_own_title(kind, data, meta), first if is_heading(first) else ""):
-        title = " ".join(mend(str(title or ""))[0].split())[:200]
+        title = " ".join(replace_surrogates(str(title or "")).split())[:200]
         if not _NO_TITLE.fullmatch(title):
             return text, title, pages
     return text, PurePosixPath(name).stem, pages

@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.indexing.build import Progress, build, reporting
 from convqa.indexing.passages import SUFFIXES, read_passages
 from convqa.places import cache_folder
@@ -131,7 +131,7 @@ def _cached(
         with FileLock(f"{place}.lock"):
             if not _usable(place):
                 # Its name may be no UTF-8.
-                settings = {} if source is None else {"source": mend(str(source.resolve()))[0]}
+                settings = {} if source is None else {"source": replace_surrogates(str(source.resolve()))}
                 build(reporting(iter(passages()), progress), str(place), language, settings=settings)
     except OSError as error:
         raise WorkError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from convqa.errors import InputError
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.models.folder import TOKENIZER
 
 if TYPE_CHECKING:
@@ -41,18 +41,18 @@ class Tokenizer:
 
     def texts(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text; half characters (lone surrogates) count as U+FFFD."""
-        return [_tokens(item) for item in self.inner.encode_batch_fast(mend(list(texts))[0])]
+        return [_tokens(item) for item in self.inner.encode_batch_fast(replace_surrogates(list(texts)))]
 
     def longer(self, texts: Sequence[str]) -> int:
         """How many texts have more tokens than ``max_tokens``, so that they are cut."""
         # No token is shorter than a byte.
-        some = [text for text in mend(list(texts))[0] if len(text.encode()) >= self.max_tokens - 2]
+        some = [text for text in replace_surrogates(list(texts)) if len(text.encode()) >= self.max_tokens - 2]
         return sum(1 for item in self.inner.encode_batch_fast(some) if item.overflowing)
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """The tokens of each pair of texts, as one sequence."""
-        mended = [tuple(mend(list(pair))[0]) for pair in pairs]
-        return [_tokens(item) for item in self.inner.encode_batch_fast(mended)]
+        clean = [tuple(replace_surrogates(list(pair))) for pair in pairs]
+        return [_tokens(item) for item in self.inner.encode_batch_fast(clean)]
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:

@@ -15,7 +15,7 @@ from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME, Address, address, redact
 from convqa.stores.base import Engine, Store, WritableStore
 from convqa.stores.integrity import Check
-from convqa.validation import want
+from convqa.validation import expect_type
 
 _ENGINES = {
     "": "convqa.stores.embedded.engine",
@@ -169,7 +169,7 @@ def _engine_of(folder: Path) -> str:
 def _engine(url: str | Path | None) -> tuple[Engine, Address]:
     if not url:
         raise InputError("no collection is given. Give --collection with a folder made by convqa index, or a URL.")
-    want("collection", url, (str, Path), "a folder or a URL")
+    expect_type("collection", url, (str, Path), "a folder or a URL")
     found = address(str(url))
     scheme = SCHEME.match(found.url)
     name = scheme[1] if scheme else _engine_of(Path(found.url))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from convqa.errors import InputError
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.models.engines import choose
 from convqa.models.folder import ModelFolder
 from convqa.models.once import once
@@ -152,7 +152,7 @@ class Generator(Model):
         if not texts:
             return []
         # Tokenizers refuse half characters. A text longer than the model's room is no news: it is cut here.
-        whole, _ = mend(list(texts))
+        whole = replace_surrogates(list(texts))
         found = self._tokenizer(whole, add_special_tokens=special, verbose=False)["input_ids"]
         return [list(ids) for ids in found]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.models.tokens import Tokens
 from convqa.models.types import READER_TOKENS
 
@@ -89,7 +89,7 @@ class ReaderInput:
         """The tokens of a question, its end if they are too many."""
         most = min(MOST_QUESTION, self._room // 2)
         # Long texts are cut before they are tokenised.
-        end = mend(text.rstrip()[-most * _PIECE :])[0]
+        end = replace_surrogates(text.rstrip()[-most * _PIECE :])
         ids: list[int] = self._tokenizer.encode(end, add_special_tokens=False).ids
         return ids[-most:]
 
@@ -97,7 +97,7 @@ class ReaderInput:
         """The tokens of a whole passage, without MRQA's marks."""
         marks = [match.start() for match in _MARKS.finditer(text)]
         seen = _MARKS.sub(lambda match: " " * len(match[0]), text) if marks else text
-        encoding = self._tokenizer.encode(mend(seen)[0], add_special_tokens=False)
+        encoding = self._tokenizer.encode(replace_surrogates(seen), add_special_tokens=False)
         offsets = _fitted(encoding.offsets, seen)
         sections = [bisect_right(marks, start) for start, _ in offsets] if marks else [0] * len(offsets)
         return PassageTokens(encoding.ids, offsets, sections)
