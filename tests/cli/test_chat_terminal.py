@@ -125,7 +125,7 @@ def test_an_answer_can_be_abandoned_and_is_no_part_of_the_conversation(terminal,
     start = time.monotonic()
     chat.type(CTRL_C, enter=False)
     assert "Stopped." in chat.until(PROMPT)
-    assert "nothing was asked yet" in chat.reply("/sources")
+    assert "no question in this conversation yet" in chat.reply("/sources")
     chat.type("/quit")
     assert chat.end() == 0 and time.monotonic() - start < 10
 
