@@ -67,7 +67,7 @@ class Chat:
         """Reply to lines until they end. Errors and Ctrl-C do not end a typed conversation."""
         if self._is_typed:
             self._screen.show(["Ask a question. /help lists the commands, Ctrl-D leaves.", ""])
-        for line in _typed() if self._is_typed else _piped():
+        for line in _questions(_typed()) if self._is_typed else _piped():
             is_command = line.startswith("/")
             try:
                 self._screen.show(self._command(line) if is_command else self._answer(line))
@@ -175,33 +175,34 @@ class Chat:
         yield from (f"{name} {argument}".ljust(18) + help for name, (argument, help) in COMMANDS.items())
 
 
-def _piped() -> Iterator[str]:
-    """Yield the lines of standard input that are not blank, and echo each."""
-    for number, line in enumerate(typer.get_text_stream("stdin", errors="replace")):
-        # Files from Windows begin with a byte order mark.
-        text = (line if number else line.removeprefix("\ufeff")).strip()
-        if text.lower().split()[:1] == ["/quit"]:
+def _questions(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that are not blank, up to /quit."""
+    for line in map(str.strip, lines):
+        if line.lower().split()[:1] == ["/quit"]:
             return
-        if text:
-            typer.echo(f"> {escape(text[:_ECHOED])}{' ...' if len(text) > _ECHOED else ''}")
-            yield text
+        if line:
+            yield line
+
+
+def _piped() -> Iterator[str]:
+    """Yield the lines of standard input, and echo each."""
+    stdin = typer.get_text_stream("stdin", errors="replace")
+    # Files from Windows begin with a byte order mark.
+    for line in _questions(line if number else line.removeprefix("\ufeff") for number, line in enumerate(stdin)):
+        typer.echo(f"> {escape(line[:_ECHOED])}{' ...' if len(line) > _ECHOED else ''}")
+        yield line
 
 
 def _typed() -> Iterator[str]:
-    """Yield the typed lines that are not blank. Ctrl-C clears a line."""
+    """Yield the typed lines. Ctrl-C clears a line."""
     with suppress(ImportError):  # arrow keys recall earlier lines
         import readline  # noqa: F401
     sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
     while True:
         try:
-            line = input("> ").strip()
+            yield input("> ")
         except KeyboardInterrupt:
             typer.echo()
-            continue
         except EOFError:
             typer.echo()
             return
-        if line.lower().split()[:1] == ["/quit"]:
-            return
-        if line:
-            yield line
